@@ -1,0 +1,81 @@
+"""How the book is built. Versions are pinned in constraints.txt."""
+
+import importlib.metadata
+import zlib
+from pathlib import Path
+
+from claimbook import environment
+from claimbook.model import Lane
+from claimbook.parser import MYST_EXTENSIONS
+
+HERE = Path(__file__).parent
+TORCH = environment.release(importlib.metadata.version("torch"))
+
+project = "PyTorch Under Test"
+author = "the authors of PyTorch Under Test"
+copyright = f"2026, {author}"  # noqa: A001 (Sphinx names it so)
+version = release = importlib.metadata.version("pytorch-under-test")
+
+extensions = [
+    "claimbook.sphinx",
+    "myst_nb",
+    "sphinx.ext.intersphinx",
+    "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
+]
+nitpicky = True
+exclude_patterns = ["_build", "register/README.md", "labs/**/*.ipynb", "labs/**/*.py"]
+myst_enable_extensions = list(MYST_EXTENSIONS)
+myst_heading_anchors = 3
+
+# A kernel's output depends on the environment as much as a claim's, and jupyter-cache's own key
+# leaves that out: each environment has a folder.
+nb_execution_mode = "cache"
+nb_execution_cache_path = str(HERE / "_build" / "cells" / environment.describe(Lane.CPU).digest())
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
+nb_merge_streams = True
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../gallery",
+    "gallery_dirs": "labs",
+    "filename_pattern": "/plot_",
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "min_reported_time": 60,
+    "write_computation_times": False,
+    "abort_on_example_error": False,
+    "only_warn_on_example_error": False,
+    "reset_modules": ("matplotlib",),
+}
+
+html_theme = "furo"
+html_title = "PyTorch Under Test"
+html_static_path = ["_static"]
+html_copy_source = False
+html_show_sourcelink = False
+html_theme_options = {"navigation_with_keys": True}
+pygments_style = "tango"
+pygments_dark_style = "monokai"
+
+# A claim is copied whole, with what it finds in its namespace, and without what it prints.
+copybutton_selector = "div.claim-cells, div.highlight:not(.claim-cells *) > pre"
+copybutton_exclude = ".linenos, .gp, .go, .claim-output"
+
+
+def _inventory() -> str:
+    """Packs the names in inventories/torch.txt as Sphinx reads them, for builds without network."""
+    lines = (HERE / "inventories" / "torch.txt").read_text("utf-8").splitlines()
+    head = f"# Sphinx inventory version 2\n# Project: torch\n# Version: {TORCH}\n"
+    head += "# The remainder of this file is compressed using zlib.\n"
+    body = "".join(f"{line}\n" for line in lines if line and not line.startswith("#"))
+    path = HERE / "_build" / "torch.inv"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(head.encode() + zlib.compress(body.encode()))
+    return str(path)
+
+
+DOCUMENTATION = f"https://docs.pytorch.org/docs/{TORCH.rpartition('.')[0]}/"
+intersphinx_mapping = {"torch": (DOCUMENTATION, (None, _inventory()))}
+intersphinx_timeout = 5

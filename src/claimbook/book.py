@@ -1,0 +1,163 @@
+"""The whole book: every page scanned, the register, and what is wrong with them."""
+
+import tomllib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from pathlib import Path
+
+from .model import Claim, Lane, Location, Page, Problem, ProblemKind, Remark
+from .parser import scan_page, scan_script
+from .records import Records
+from .register import Answer, Register, answers, check_relations, load_register
+
+
+class BookError(ValueError):
+    """What was asked for is not there; says what is."""
+
+
+@dataclass(frozen=True)
+class Project:
+    """Where the parts of the book stand, as `[tool.claimbook]` of pyproject.toml says."""
+
+    root: Path
+    docs: Path
+    texts: tuple[str, ...] = ()
+    """Pages outside docs whose fences are looked at too."""
+    scripts: str = "gallery"
+    ignored: tuple[str, ...] = ()
+    """Folders of docs that hold no pages."""
+
+    @classmethod
+    def find(cls, start: Path) -> "Project":
+        """The project around a path.
+
+        Raises:
+            BookError: no pyproject.toml above it has a `[tool.claimbook]`.
+        """
+        start = start.resolve()
+        for folder in (start, *start.parents):
+            settings = folder / "pyproject.toml"
+            if settings.is_file() and "[tool.claimbook]" in settings.read_text("utf-8"):
+                options = tomllib.loads(settings.read_text("utf-8"))["tool"]["claimbook"]
+                return cls(
+                    folder,
+                    folder / options.get("docs", "docs"),
+                    tuple(options.get("texts", ())),
+                    options.get("scripts", "gallery"),
+                    tuple(options.get("ignored", ())),
+                )
+        raise BookError(f"{start}: no pyproject.toml with [tool.claimbook] here or above")
+
+    def name(self, path: Path) -> str:
+        """A path as locations name it."""
+        return path.resolve().relative_to(self.root).as_posix()
+
+    def pages(self) -> Iterator[Path]:
+        """Every page, in order of path."""
+        for path in sorted(self.docs.rglob("*.md")):
+            inside = path.relative_to(self.docs).as_posix()
+            if not any(inside.startswith(f"{folder}/") for folder in self.ignored):
+                yield path
+        yield from (self.root / text for text in self.texts)
+
+    def records(self, lane: Lane) -> Records:
+        """The lane's records: kept beside the build for `cpu`, committed for the others."""
+        folder = self.docs / "_build" / "records" if lane is Lane.CPU else self.docs / "records"
+        return Records(folder, lane)
+
+
+@dataclass(frozen=True)
+class Book:
+    """What all pages and the register say."""
+
+    project: Project
+    pages: tuple[Page, ...]
+    register: Register
+    script_problems: tuple[Problem, ...] = ()
+
+    @classmethod
+    def load(cls, start: Path) -> "Book":
+        """Reads the book around a path.
+
+        Raises:
+            BookError: there is none.
+            RegisterError: a file of the register is broken.
+        """
+        project = Project.find(start)
+        pages = tuple(read_page(project, path) for path in project.pages())
+        scripts = sorted((project.root / project.scripts).rglob("*.py"))
+        problems = tuple(
+            problem
+            for path in scripts
+            for problem in scan_script(path.read_text("utf-8"), project.name(path))
+        )
+        return cls(project, pages, load_register(project.docs / "register"), problems)
+
+    @cached_property
+    def claims(self) -> tuple[Claim, ...]:
+        """All claims, in the order of pages."""
+        return tuple(claim for page in self.pages for claim in page.claims)
+
+    @cached_property
+    def remarks(self) -> tuple[Remark, ...]:
+        """All remarks, in the order of pages."""
+        return tuple(remark for page in self.pages for remark in page.remarks)
+
+    @cached_property
+    def answers(self) -> dict[str, Answer]:
+        """Entry id → what the book says of it."""
+        return answers(self.register, self.claims, self.remarks)
+
+    @cached_property
+    def problems(self) -> tuple[Problem, ...]:
+        """Everything that is wrong with the pages, alone and together."""
+        own = [problem for page in self.pages for problem in page.problems]
+        between = check_relations(self.register, self.claims, self.remarks)
+        return tuple(sorted([*own, *between, *self.script_problems]))
+
+    def select(self, names: Iterable[str]) -> list[Claim]:
+        """The claims that names ask for; all of them without a name.
+
+        Args:
+            names: ids of claims, paths of pages or of folders, or `page.md::id`.
+
+        Raises:
+            BookError: a name asks for nothing; says what is near to it.
+        """
+        wanted: dict[str, Claim] = {}
+        for name in names:
+            found = [claim for claim in self.claims if self._asks_for(name, claim)]
+            if not found:
+                raise BookError(self._unknown(name))
+            wanted.update((claim.id, claim) for claim in found)
+        return list(wanted.values()) if wanted else list(self.claims)
+
+    def _asks_for(self, name: str, claim: Claim) -> bool:
+        page, _, id_ = name.partition("::")
+        if id_:
+            return claim.id == id_.partition("[")[0] and self._holds(page, claim)
+        return claim.id == name or self._holds(name, claim)
+
+    def _holds(self, name: str, claim: Claim) -> bool:
+        page = claim.location.path
+        here = Path(name).resolve()
+        return (self.project.root / page).is_relative_to(here)
+
+    def _unknown(self, name: str) -> str:
+        known = [claim.id for claim in self.claims] + [page.path for page in self.pages]
+        near = get_close_matches(name, known, n=3)
+        hint = f"; did you mean {' or '.join(near)}?" if near else "; see claimbook list"
+        return f"{name}: no claim and no page with claims is called so{hint}"
+
+
+def read_page(project: Project, path: Path) -> Page:
+    """Scans the page of a path; a page that is no UTF-8 text is a problem of that page."""
+    name = project.name(path)
+    try:
+        return scan_page(path.read_bytes().decode("utf-8"), name)
+    except UnicodeDecodeError as error:
+        line = path.read_bytes()[: error.start].count(b"\n") + 1
+        problem = Problem(Location(name, line), ProblemKind.BAD_FENCE, "the page is not UTF-8")
+        return Page(name, problems=(problem,))

@@ -1,0 +1,358 @@
+"""Want against got: is it the same, and if not, what kind of difference is it?
+
+Text is compared exactly, but for white space at the ends of lines. `tensor(...)` is compared
+by structure, so that a line broken elsewhere is no difference. Nothing is evaluated.
+"""
+
+import difflib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from itertools import zip_longest
+
+from .model import Claim, Example, Lane
+
+HEADER = "Traceback (most recent call last):"
+
+
+class Kind(StrEnum):
+    """What kind of difference it is; the value is how a message names it."""
+
+    COSMETIC = "cosmetic: only white space differs"
+    ROUNDING = "rounding: a last digit differs"
+    SHAPE = "shape"
+    DTYPE = "dtype"
+    DEVICE = "device"
+    GRAPH = "requires_grad or grad_fn"
+    ERROR_TYPE = "error type"
+    ERROR_TEXT = "error text"
+    NOT_RAISED = "no error came"
+    RAISED = "an error came"
+    WARNING = "a warning that the page does not show"
+    VALUE = "value"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How what a run printed differs from what the page says."""
+
+    kind: Kind
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.detail}" if self.detail else str(self.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """One example whose output is not what the page says."""
+
+    example: Example
+    got: str
+    difference: Difference
+
+
+def mismatches(claim: Claim, lane: Lane, outputs: tuple[str, ...]) -> Iterator[Mismatch]:
+    """The examples of a claim whose output differs, in order.
+
+    Args:
+        outputs: what each example printed; examples beyond its end were not reached.
+    """
+    for example, got in zip(claim.examples(lane), outputs, strict=False):
+        if difference := compare(example.want, got, lane):
+            yield Mismatch(example, got, difference)
+
+
+def compare(want: str, got: str, lane: Lane = Lane.CPU) -> Difference | None:
+    """Says what differs between an example's want and its got; None if nothing does.
+
+    Args:
+        want: the output on the page; `...` in it stands for any text within one line, and a
+            line that is `...` alone for any number of lines.
+        got: what the run printed.
+        lane: on `cuda`, `device='cuda:0'` in what is printed is no difference.
+    """
+    want, got = _normal(want, lane), _normal(got, lane)
+    if want == got:
+        return None
+    (want_text, want_error), (got_text, got_error) = _split_error(want), _split_error(got)
+    if want_error is None and got_error is not None:
+        return Difference(Kind.RAISED, got_error.splitlines()[0])
+    if want_error is not None and got_error is None:
+        return Difference(Kind.NOT_RAISED, f"expected {(want_error or HEADER).splitlines()[0]}")
+    if want_error is not None and got_error is not None:
+        if difference := _compare_errors(want_error, got_error):
+            return difference
+    return _compare_printed(want_text, got_text)
+
+
+def diff(want: str, got: str) -> str:
+    """Want and got line by line, wanted lines with `-`, printed lines with `+`."""
+    lines = difflib.ndiff(want.splitlines(), got.splitlines())
+    return "\n".join(line.rstrip() for line in lines if not line.startswith("?"))
+
+
+def _normal(text: str, lane: Lane) -> str:
+    text = "\n".join(line.rstrip() for line in text.split("\n")).rstrip("\n")
+    if lane is Lane.CUDA:
+        text = re.sub(r",\s+device='cuda:0'", "", text)
+    return text
+
+
+def _split_error(text: str) -> tuple[str, str | None]:
+    """Splits what was printed from the error that ended it: its type and message."""
+    before, header, after = ("\n" + text).rpartition("\n" + HEADER)
+    if not header:
+        return text, None
+    lines = after.lstrip("\n").split("\n")
+    while lines and (lines[0].startswith(" ") or lines[0] == "..."):
+        lines.pop(0)
+    return before.removeprefix("\n"), "\n".join(lines)
+
+
+def _compare_errors(want: str, got: str) -> Difference | None:
+    want_type, _, want_message = want.partition(":")
+    got_type, _, got_message = got.partition(":")
+    if want_type != got_type:
+        return Difference(Kind.ERROR_TYPE, f"want {want_type or 'none named'}, got {got_type}")
+    if want_message.strip() == "..." and got_message.strip() != "...":
+        return Difference(Kind.ERROR_TEXT, "the page leaves the whole message open")
+    if want_message == got_message or _matches(want_message, got_message):
+        return None
+    return Difference(Kind.ERROR_TEXT, _first_difference(want_message, got_message))
+
+
+def _matches(want: str, got: str) -> bool:
+    """Whether got is want with its `...` filled in."""
+    if "..." not in want:
+        return False
+    pattern = ""
+    for line in want.split("\n"):
+        if line.strip() == "...":
+            pattern += r"(?:[^\n]*\n)*?"
+        else:
+            pattern += r"[^\n]*?".join(re.escape(part) for part in line.split("...")) + "\n"
+    return re.fullmatch(pattern, got + "\n") is not None
+
+
+def _compare_printed(want: str, got: str) -> Difference | None:
+    if want == got or _matches(want, got):
+        return None
+    want_parts, got_parts = _split_tensors(want), _split_tensors(got)
+    if [kind for kind, _ in want_parts] == [kind for kind, _ in got_parts]:
+        if all(w == g for (kind, w), (_, g) in zip(want_parts, got_parts) if kind == "text"):
+            return _compare_all_tensors(
+                [text for kind, text in want_parts if kind == "tensor"],
+                [text for kind, text in got_parts if kind == "tensor"],
+            )
+    return _classify_text(want, got)
+
+
+def _compare_all_tensors(wants: list[str], gots: list[str]) -> Difference | None:
+    for want, got in zip(wants, gots, strict=True):
+        if difference := _compare_tensors(want, got):
+            return difference
+    return None
+
+
+_WARNING = re.compile(r"^(?:\w+\.)*\w*Warning: .*", re.MULTILINE)
+_NUMBER = re.compile(r"[+-]?(?:\d+\.\d*|\.\d+|\d+)(?:e[+-]?\d+)?")
+
+
+def _classify_text(want: str, got: str) -> Difference:
+    warnings = [line for line in _WARNING.findall(got) if line not in want]
+    if warnings:
+        return Difference(Kind.WARNING, warnings[0])
+    if "".join(want.split()) == "".join(got.split()):
+        return Difference(Kind.COSMETIC)
+    detail = _first_difference(want, got)
+    if _NUMBER.sub("#", want) == _NUMBER.sub("#", got):
+        pairs = list(zip(_NUMBER.findall(want), _NUMBER.findall(got), strict=True))
+        if all(w == g or (_kind(w) == _kind(g) == "float" and _near(w, g)) for w, g in pairs):
+            return Difference(Kind.ROUNDING, detail)
+        if "torch.Size(" in want:
+            return Difference(Kind.SHAPE, detail)
+    if re.findall(r"torch\.[a-z]+\d+", want) != re.findall(r"torch\.[a-z]+\d+", got):
+        return Difference(Kind.DTYPE, detail)
+    return Difference(Kind.VALUE, detail)
+
+
+def _first_difference(want: str, got: str) -> str:
+    for want_line, got_line in zip_longest(want.split("\n"), got.split("\n")):
+        if want_line != got_line:
+            return f"want {_shown(want_line)}, got {_shown(got_line)}"
+    return ""
+
+
+def _shown(line: str | None) -> str:
+    return "nothing" if not line else repr(line.strip() if len(line) < 120 else line[:117] + "…")
+
+
+# The printed form of a tensor.
+
+
+@dataclass(frozen=True, slots=True)
+class _Tensor:
+    """`tensor(...)` taken apart; numbers stay as they were written."""
+
+    data: object
+    """A number's text, or a list of such, nested."""
+    fields: dict[str, str]
+
+
+def _split_tensors(text: str) -> list[tuple[str, str]]:
+    """Text → pieces ("text", …) and ("tensor", …), which joined give it back."""
+    pieces, position = [], 0
+    for match in re.finditer(r"\btensor\(", text):
+        end = _closing(text, match.end())
+        if match.start() >= position and end is not None:
+            pieces += [("text", text[position : match.start()]), ("tensor", text[match.start() : end])]
+            position = end
+    return [*pieces, ("text", text[position:])]
+
+
+def _closing(text: str, position: int) -> int | None:
+    """Where the bracket opened before the position closes; None if it never does."""
+    depth = 1
+    for match in re.compile(r"'[^'\n]*'|[()\[\]]").finditer(text, position):
+        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(match[0], 0)
+        if depth == 0:
+            return match.end()
+    return None
+
+
+def _parse_tensor(text: str) -> _Tensor:
+    data: object = None
+    fields = {}
+    for part in _split_arguments(text[len("tensor(") : -1]):
+        if match := re.fullmatch(r"(\w+)=(.*)", part, re.DOTALL):
+            fields[match[1]] = match[2]
+        else:
+            data = _parse_data(part)
+    return _Tensor(data, fields)
+
+
+def _split_arguments(text: str) -> list[str]:
+    parts, depth, start = [], 0, 0
+    for match in re.finditer(r"'[^'\n]*'|[()\[\],]", text):
+        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(match[0], 0)
+        if match[0] == "," and depth == 0:
+            parts.append(text[start : match.start()].strip())
+            start = match.end()
+    return [*parts, text[start:].strip()]
+
+
+def _parse_data(text: str) -> object:
+    stack: list[list[object]] = [[]]
+    for token in re.findall(r"[\[\]]|[^\[\],\s]+", text):
+        if token == "[":
+            stack.append([])
+        elif token == "]" and len(stack) > 1:
+            inner = stack.pop()
+            stack[-1].append(inner)
+        else:
+            stack[-1].append(token)
+    return stack[0][0] if len(stack[0]) == 1 else stack[0]
+
+
+def _compare_tensors(want: str, got: str) -> Difference | None:
+    w, g = _parse_tensor(want), _parse_tensor(got)
+    if _shape(w.data) != _shape(g.data) or w.fields.get("size") != g.fields.get("size"):
+        return Difference(Kind.SHAPE, f"want {_collapse(want)}, got {_collapse(got)}")
+    want_numbers, got_numbers = list(_numbers(w.data)), list(_numbers(g.data))
+    want_kind, got_kind = _kinds(want_numbers), _kinds(got_numbers)
+    if want_kind and got_kind and want_kind != got_kind:
+        return Difference(Kind.DTYPE, f"want {want_kind} ({want}), got {got_kind} ({got})")
+    return _compare_fields(w.fields, g.fields) or _compare_numbers(want_numbers, got_numbers)
+
+
+FIELD_KINDS = {
+    "dtype": Kind.DTYPE,
+    "device": Kind.DEVICE,
+    "requires_grad": Kind.GRAPH,
+    "grad_fn": Kind.GRAPH,
+}
+
+
+def _compare_fields(want: dict[str, str], got: dict[str, str]) -> Difference | None:
+    for name in sorted(want.keys() | got.keys()):
+        w, g = want.get(name), got.get(name)
+        if w and g and w.startswith("tensor(") and g.startswith("tensor("):
+            if difference := _compare_tensors(w, g):
+                return difference
+        elif _collapse(w) != _collapse(g):
+            kind = FIELD_KINDS.get(name, Kind.VALUE)
+            return Difference(kind, f"{name}: want {w or 'none'}, got {g or 'none'}")
+    return None
+
+
+def _collapse(text: str | None) -> str | None:
+    return text and " ".join(text.split())
+
+
+def _shape(data: object) -> object:
+    return [_shape(item) for item in data] if isinstance(data, list) else None
+
+
+def _numbers(data: object, index: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], str]]:
+    if isinstance(data, list):
+        for position, item in enumerate(data):
+            yield from _numbers(item, (*index, position))
+    elif data is not None:
+        yield index, str(data)
+
+
+def _compare_numbers(
+    wants: list[tuple[tuple[int, ...], str]], gots: list[tuple[tuple[int, ...], str]]
+) -> Difference | None:
+    different = [(i, w, g) for (i, w), (_, g) in zip(wants, gots) if not _same_number(w, g)]
+    if not different:
+        return None
+    near = all(_kind(w) == _kind(g) == "float" and _near(w, g) for _, w, g in different)
+    index, want, got = different[0]
+    where = f"element {list(index)}: " if index else ""
+    return Difference(Kind.ROUNDING if near else Kind.VALUE, f"{where}want {want}, got {got}")
+
+
+def _kind(number: str) -> str | None:
+    """What kind of number a text is; None if it is none, or could be of two kinds."""
+    if number in ("True", "False"):
+        return "bool"
+    if number.endswith("j"):
+        return "complex"
+    if re.fullmatch(r"[+-]?\d+", number):
+        return "int"
+    return "float" if re.fullmatch(_NUMBER, number) else None
+
+
+def _kinds(numbers: list[tuple[tuple[int, ...], str]]) -> str | None:
+    found = {_kind(number) for _, number in numbers} - {None}
+    return " and ".join(sorted(str(kind) for kind in found)) or None
+
+
+def _same_number(want: str, got: str) -> bool:
+    """Whether two printed numbers agree to the digits that the want writes.
+
+    A want without digits after its point stands for that very number.
+    """
+    if want == got:
+        return True
+    if want.endswith("j") and got.endswith("j"):
+        parts = [re.findall(_NUMBER, text[:-1]) for text in (want, got)]
+        return len(parts[0]) == len(parts[1]) == 2 and all(map(_same_number, *parts))
+    if _kind(want) != "float" or _kind(got) != "float":
+        return False
+    if want.startswith("-") != got.startswith("-"):
+        return False
+    w, g = Decimal(want), Decimal(got)
+    digits = min(w.as_tuple().exponent, 0)  # type: ignore[type-var]
+    return abs(w - g) <= (Decimal(10) ** int(digits) / 2 if digits else 0)
+
+
+def _near(want: str, got: str) -> bool:
+    """Whether two numbers may be one number rounded differently."""
+    w, g = Decimal(want), Decimal(got)
+    unit = Decimal(10) ** int(w.as_tuple().exponent)
+    return abs(w - g) <= max(2 * unit if unit < 1 else Decimal(0), abs(w) / 1000)

@@ -1,0 +1,276 @@
+"""The command `claimbook`: what authors and operators type."""
+
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import wraps
+from pathlib import Path
+from typing import Any, ParamSpec
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from . import __version__, environment
+from .book import Book, BookError
+from .export import answer_data, claim_data
+from .model import Claim, Lane, Outcome, Record, RelationKind, Run
+from .register import Answer, RegisterError
+from .report import explain
+from .runner import Runner, RunnerError
+
+
+P = ParamSpec("P")
+WORDS = [*map(str, RelationKind), "remark"]
+
+out = Console(soft_wrap=True, highlight=False)
+err = Console(stderr=True, soft_wrap=True, highlight=False)
+
+names = click.argument("names", nargs=-1, metavar="[CLAIM|PAGE]...")
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for a machine.")
+lane_option = click.option(
+    "--lane", type=click.Choice(list(Lane)), default=Lane.CPU, show_default=True, help="Where to run."
+)
+jobs_option = click.option(
+    "--jobs", "-j", type=click.IntRange(min=1), help="Worker processes; as many as cores if not given."
+)
+timeout_option = click.option(
+    "--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds for a claim that names none."
+)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="claimbook")
+def main() -> None:
+    """Runs, lists and records the claims of the book around the current folder."""
+
+
+def _told_plainly(command: Callable[P, None]) -> Callable[P, None]:
+    """Turns the errors of a user into one line and exit status 2."""
+
+    @wraps(command)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except (BookError, RegisterError, RunnerError) as error:
+            err.print(f"claimbook: {error}", markup=False)
+            sys.exit(2)
+        except KeyboardInterrupt:
+            err.print("\nclaimbook: stopped")
+            sys.exit(130)
+
+    return wrapped
+
+
+@main.command("list")
+@names
+@as_json
+@_told_plainly
+def list_claims(names: tuple[str, ...], as_json: bool) -> None:
+    """Lists claims with the place where they stand."""
+    book = _load()
+    claims = book.select(names)
+    if as_json:
+        return _print_json([claim_data(claim) for claim in claims])
+    for claim in claims:
+        out.print(f"{claim.location}  [bold]{claim.id}[/]  [dim]{' '.join(claim.lanes)}[/]")
+    out.print(f"{len(claims)} claims")
+
+
+@main.command()
+@names
+@lane_option
+@jobs_option
+@timeout_option
+@click.option("--require-lane", is_flag=True, help="A lane that cannot run here is an error.")
+@as_json
+@_told_plainly
+def run(
+    names: tuple[str, ...],
+    lane: Lane,
+    jobs: int | None,
+    timeout: float | None,
+    require_lane: bool,
+    as_json: bool,
+) -> None:
+    """Runs claims and compares what they print; exit status 1 if any differs."""
+    with _runner(jobs, timeout) as runner:
+        book = _load()
+        failed = _report_problems(book)
+        runs = {run.claim: run for run in _progress(runner, book.select(names), lane)}
+    if as_json:
+        _print_json([_run_data(run) for run in runs.values()])
+    failed |= any(run.outcome not in (Outcome.PASSED, Outcome.SKIPPED) for run in runs.values())
+    if require_lane and any(run.outcome is Outcome.SKIPPED for run in runs.values()):
+        err.print(f"claimbook: the {lane} lane cannot run here, and --require-lane asks for it")
+        failed = True
+    sys.exit(1 if failed else 0)
+
+
+@main.command()
+@names
+@lane_option
+@jobs_option
+@timeout_option
+@_told_plainly
+def record(names: tuple[str, ...], lane: Lane, jobs: int | None, timeout: float | None) -> None:
+    """Runs claims on a lane and writes their records; needs the lane's device."""
+    written = 0
+    with _runner(jobs, timeout) as runner:
+        book = _load()
+        claims = {claim.id: claim for claim in book.select(names)}
+        records, provenance = book.project.records(lane), environment.provenance(book.project.root)
+        outcomes: Counter[Outcome] = Counter()
+        for run in _progress(runner, list(claims.values()), lane):
+            outcomes[run.outcome] += 1
+            if run.outcome is not Outcome.SKIPPED:
+                digest = claims[run.claim].digest(lane)
+                kept = Record(run, digest, runner.environments[lane], provenance)
+                written += records.save(claims[run.claim], kept)
+    out.print(f"{written} records written under {book.project.name(records.folder / lane)}")
+    sys.exit(0 if outcomes.keys() <= {Outcome.PASSED} else 1)
+
+
+@main.command()
+@click.argument("names", nargs=-1, metavar="[SOURCE|QUESTION]...")
+@click.option("--require", type=click.FloatRange(0, 100), help="Fail below this percentage.")
+@as_json
+@_told_plainly
+def coverage(names: tuple[str, ...], require: float | None, as_json: bool) -> None:
+    """Prints which entries of the register the book has answered, by source and question."""
+    book = _load()
+    groups = _by_question(book, names)
+    answers = [answer for group in groups.values() for answer in group]
+    if as_json:
+        _print_json([answer_data(answer) for answer in answers])
+    else:
+        out.print(_coverage_table(groups))
+    share = 100 * sum(answer.word is not None for answer in answers) / max(1, len(answers))
+    if require is not None and share < require:
+        err.print(f"claimbook: {share:.1f} % of the entries are answered, {require:g} % are required")
+        sys.exit(1)
+
+
+@main.command()
+@click.argument("name", metavar="CLAIM|ENTRY")
+@as_json
+@_told_plainly
+def show(name: str, as_json: bool) -> None:
+    """Shows a claim, or what the book says of an entry."""
+    book = _load()
+    if answer := book.answers.get(name):
+        if as_json:
+            return _print_json(answer_data(answer))
+        return _show_answer(answer)
+    (claim,) = book.select([name])[:1]
+    if as_json:
+        return _print_json(claim_data(claim))
+    _show_claim(claim)
+
+
+def _load() -> Book:
+    return Book.load(Path.cwd())
+
+
+def _runner(jobs: int | None, timeout: float | None) -> Runner:
+    return Runner(jobs, **({"timeout": timeout} if timeout else {}))
+
+
+def _report_problems(book: Book) -> bool:
+    for problem in book.problems:
+        err.print(str(problem), markup=False)
+    return bool(book.problems)
+
+
+def _progress(runner: Runner, claims: list[Claim], lane: Lane) -> Iterable[Run]:
+    """Runs claims under a progress bar; tells what failed as it comes, and counts at the end."""
+    by_id = {claim.id: claim for claim in claims if lane in claim.lanes}
+    started, outcomes = time.perf_counter(), Counter[Outcome]()
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TimeElapsedColumn(), console=err, transient=True) as bar:
+        task = bar.add_task(f"running on {lane}", total=len(by_id))
+        for run in runner.run(by_id.values(), lane):
+            outcomes[run.outcome] += 1
+            bar.advance(task)
+            if run.outcome not in (Outcome.PASSED, Outcome.SKIPPED):
+                bar.console.print(explain(by_id[run.claim], run) + "\n", markup=False)
+            elif run.outcome is Outcome.SKIPPED and outcomes[run.outcome] == 1:
+                bar.console.print(f"{lane}: {run.message}", markup=False)
+            yield run
+    counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
+    err.print(f"{counts or 'nothing to run'} on {lane} in {time.perf_counter() - started:.1f} s")
+
+
+def _by_question(book: Book, names: tuple[str, ...]) -> dict[str, list[Answer]]:
+    groups = {
+        question.id: [book.answers[entry.id] for entry in question.entries]
+        for question in book.register.questions
+        if not names or {question.id, question.source} & set(names)
+    }
+    known = {q.id for q in book.register.questions} | {q.source for q in book.register.questions}
+    if unknown := set(names) - known:
+        raise BookError(f"{', '.join(sorted(unknown))}: no source and no question is called so")
+    return groups
+
+
+def _coverage_table(groups: dict[str, list[Answer]]) -> Table:
+    table = Table("question", "answered", *WORDS, "open")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    sources: dict[str, list[Answer]] = {}
+    for name, answers in groups.items():
+        sources.setdefault(name.rsplit("-", 1)[0], []).extend(answers)
+        table.add_row(name, *_counts(answers))
+    table.add_section()
+    for source, answers in sources.items():
+        table.add_row(f"[bold]{source}[/]", *_counts(answers))
+    table.add_section()
+    table.add_row("[bold]all[/]", *_counts([a for group in groups.values() for a in group]))
+    return table
+
+
+def _counts(answers: list[Answer]) -> list[str]:
+    words = Counter(answer.word for answer in answers)
+    answered = len(answers) - words[None]
+    share = f"{answered}/{len(answers)} {100 * answered // max(1, len(answers)):3d} %"
+    return [share, *(str(words[word] or "") for word in WORDS), str(words[None] or "")]
+
+
+def _show_claim(claim: Claim) -> None:
+    out.print(f"[bold]{claim.id}[/]  {claim.location}  [dim]{' '.join(claim.lanes)}[/]")
+    out.print(claim.statement + "\n", markup=False)
+    for example in claim.examples(claim.lanes[0]):
+        lines = example.source.rstrip("\n").split("\n")
+        out.print("\n".join(["  >>> " + lines[0], *("  ... " + line for line in lines[1:])]), markup=False)
+        if example.want:
+            out.print("\n".join("  " + line for line in example.want.split("\n")), markup=False)
+    for relation in claim.relations:
+        out.print(f"\n{relation.kind} {relation.entry}", end="")
+    out.print()
+
+
+def _show_answer(answer: Answer) -> None:
+    out.print(f"[bold]{answer.entry.id}[/]  {answer.entry.statement}")
+    out.print(f"{answer.word or 'open: nothing in the book speaks of it yet'}")
+    for claim in answer.claims:
+        out.print(f"  {claim.id}  {claim.location}: {claim.statement}", markup=False)
+    if answer.remark:
+        out.print(f"  {answer.remark.location}: {answer.remark.text}", markup=False)
+
+
+def _run_data(run: Run) -> dict[str, Any]:
+    return {
+        "claim": run.claim,
+        "lane": run.lane,
+        "outcome": run.outcome,
+        "message": run.message,
+        "seconds": run.seconds,
+        "outputs": list(run.outputs),
+    }
+
+
+def _print_json(data: object) -> None:
+    print(json.dumps(data, indent=1, ensure_ascii=False))

@@ -1,0 +1,97 @@
+"""What machine, Python and torch this is, and whether a lane can run here.
+
+Nothing here imports torch for the `cpu` lane: what it says of torch comes from the installed
+package's metadata, so that a build that runs nothing need not load it.
+"""
+
+import importlib.metadata
+import platform
+import subprocess
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+
+from .model import Environment, Lane, Provenance
+
+
+def unavailable(lane: Lane) -> str | None:
+    """Why the lane cannot run in this process; None if it can."""
+    if lane is Lane.CPU:
+        return None
+    import torch
+
+    # That torch was built with CUDA says nothing of a GPU.
+    return None if torch.cuda.is_available() else f"no CUDA device (torch {torch.__version__})"
+
+
+def describe(lane: Lane) -> Environment:
+    """The environment in which this process runs claims of the lane."""
+    common = {
+        "torch": torch_version(),
+        "python": platform.python_version(),
+        "os": f"{platform.system()} {platform.machine()}",
+    }
+    if lane is Lane.CPU:
+        return Environment(**common, device=_processor())
+    import torch
+
+    return Environment(
+        **common,
+        device=torch.cuda.get_device_name(),
+        cuda=torch.version.cuda,
+        driver=_driver(),
+        capability=".".join(map(str, torch.cuda.get_device_capability())),
+    )
+
+
+@cache
+def torch_version() -> str:
+    """The installed torch, `2.13.0+cpu`; `none` without one."""
+    try:
+        return importlib.metadata.version("torch")
+    except importlib.metadata.PackageNotFoundError:
+        return "none"
+
+
+def release(version: str) -> str:
+    """A version without the name of its build: `2.13.0` of `2.13.0+cpu`.
+
+    >>> release("2.13.0+cu130")
+    '2.13.0'
+    """
+    return version.partition("+")[0]
+
+
+def provenance(root: Path) -> Provenance:
+    """The date, and the commit and cleanness of the working tree; None where git cannot say."""
+    commit = _git(root, "rev-parse", "--short=12", "HEAD")
+    changes = _git(root, "status", "--porcelain", "--untracked-files=no")
+    clean = None if changes is None else not changes
+    return Provenance(datetime.now(UTC).date().isoformat(), commit, clean)
+
+
+@cache
+def _processor() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text(errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _driver() -> str | None:
+    query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+    return (_output(query) or "").partition("\n")[0] or None
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    return _output(["git", "-C", str(root), *arguments])
+
+
+def _output(command: list[str]) -> str | None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()

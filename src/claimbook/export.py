@@ -1,0 +1,60 @@
+"""Claims and answers as the data that leaves the build, `claims.json` among it."""
+
+from typing import Any
+
+from .model import Claim, Record, RelationKind, Status
+from .register import Answer
+
+SCHEMA = 1
+
+
+def answer_data(answer: Answer) -> dict[str, Any]:
+    """One entry as `claims.json` gives it; its relation is null while it is open."""
+    return {
+        "id": answer.entry.id,
+        "question": answer.entry.question,
+        "statement": answer.entry.statement,
+        "relation": answer.word,
+        "claims": [claim.id for claim in answer.claims],
+        "remark": answer.remark.text if answer.remark else None,
+    }
+
+
+def claim_data(claim: Claim) -> dict[str, Any]:
+    """One claim as `claims.json` gives it, but for its lanes."""
+    relations: dict[str, list[str]] = {str(kind): [] for kind in RelationKind}
+    for relation in claim.relations:
+        relations[relation.kind].append(relation.entry)
+    page = claim.location.path
+    return {
+        "id": claim.id,
+        "statement": claim.statement,
+        "page": page.partition("/")[2].removesuffix(".md") or page,
+        "anchor": anchor(claim.id),
+        "relations": {kind: entries for kind, entries in relations.items() if entries},
+        "code": claim.code,
+    }
+
+
+def lane_data(status: Status, record: Record | None) -> dict[str, Any]:
+    """What a lane says of a claim; all but the status is null where there is no record."""
+    if record is None:
+        nothing = ("outcome", "torch", "device", "recorded", "seconds")
+        return {"status": status, **dict.fromkeys(nothing), "outputs": [], "measurements": []}
+    return {
+        "status": status,
+        "outcome": record.run.outcome,
+        "torch": record.environment.torch,
+        "device": record.environment.device,
+        "recorded": record.provenance.date,
+        "seconds": round(record.run.seconds, 6),
+        "outputs": list(record.run.outputs),
+        "measurements": [
+            {"name": m.name, "value": m.value, "unit": m.unit} for m in record.run.measurements
+        ],
+    }
+
+
+def anchor(claim_id: str) -> str:
+    """The id of a claim's element on its page."""
+    return f"claim-{claim_id}"

@@ -1,0 +1,281 @@
+"""The nouns of the book, as frozen data.
+
+Everything else in the package is functions around these. Nothing here reads a file,
+imports torch or knows of Sphinx.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+
+
+class Lane(StrEnum):
+    """Where claims run."""
+
+    CPU = "cpu"
+    CUDA = "cuda"
+
+
+class RelationKind(StrEnum):
+    """What a claim does to an entry of the register."""
+
+    CONFIRMS = "confirms"
+    QUALIFIES = "qualifies"
+    CORRECTS = "corrects"
+    UPDATES = "updates"
+
+
+class Outcome(StrEnum):
+    """What a run did to one claim."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    CRASHED = "crashed"
+    TIMED_OUT = "timed-out"
+    SKIPPED = "skipped"
+
+
+class Status(StrEnum):
+    """What a reader is told of a claim on a lane."""
+
+    CURRENT = "current"
+    STALE = "stale"
+    MISSING = "missing"
+    FAILING = "failing"
+
+
+class ProblemKind(StrEnum):
+    """What an author did wrong; also the subtype of the Sphinx warning that says so."""
+
+    BAD_FENCE = "bad-fence"
+    BAD_OPTION = "bad-option"
+    CONFLICTING_RELATIONS = "conflicting-relations"
+    DOUBLE_ID = "double-id"
+    MALFORMED_CLAIM = "malformed-claim"
+    UNKNOWN_ENTRY = "unknown-entry"
+    UNOWNED_CODE = "unowned-code"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Location:
+    """A line of a file, as a person can click it: `docs/views.md:26`."""
+
+    path: str
+    """Relative to the root of the project, with forward slashes."""
+    line: int
+    """Counted from 1."""
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Problem:
+    """An author's error on a page, in the words that Sphinx, pytest and the CLI all use."""
+
+    location: Location
+    kind: ProblemKind
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.location}: {self.message} [claim.{self.kind}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One `>>>` statement with what it must print."""
+
+    source: str
+    """The statement without prompts, ending in a newline."""
+    want: str
+    """What it must print, without a newline at the end; empty for nothing."""
+    line: int
+    """The page line of its `>>>`, counted from 1."""
+    want_line: int
+    """The page line on which its output stands, or would stand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """One `pycon` fence of a claim: a session, and how CUDA prints it if that differs."""
+
+    line: int
+    examples: tuple[Example, ...]
+    cuda_examples: tuple[Example, ...] | None = None
+    """The `pycon cuda` fence that follows it, if any: same sources, other wants."""
+
+    def on(self, lane: Lane) -> tuple[Example, ...]:
+        """The examples as the given lane must print them."""
+        if lane is Lane.CUDA and self.cuda_examples is not None:
+            return self.cuda_examples
+        return self.examples
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """What a claim does to one entry."""
+
+    kind: RelationKind
+    entry: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One true statement of the book, with its examples and its relations to entries."""
+
+    id: str
+    statement: str
+    """The first paragraph of its prose, as Markdown on one line."""
+    location: Location
+    fences: tuple[Fence, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    lanes: tuple[Lane, ...] = (Lane.CPU, Lane.CUDA)
+    timeout: float | None = None
+    """Seconds that it may take, where the runner's own limit is too short."""
+
+    def examples(self, lane: Lane) -> tuple[Example, ...]:
+        """All its examples, in order, as the given lane must print them."""
+        return tuple(example for fence in self.fences for example in fence.on(lane))
+
+    def digest(self, lane: Lane) -> str:
+        """A hash of what a run depends on and of what it must print; prose is left out."""
+        return self._digests[lane]
+
+    @cached_property
+    def _digests(self) -> Mapping[Lane, str]:
+        return {lane: digest([[e.source, e.want] for e in self.examples(lane)]) for lane in Lane}
+
+    @property
+    def code(self) -> str:
+        """Its code without prompts and outputs."""
+        return "".join(example.source for example in self.examples(self.lanes[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What the book says of entries that no program can decide."""
+
+    entries: tuple[str, ...]
+    text: str
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One statement that a source makes."""
+
+    id: str
+    statement: str
+    kind: str
+    needs: str
+    question: str
+    """What is asked, in our own words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question of a source, with the entries of its answer."""
+
+    id: str
+    text: str
+    entries: tuple[Entry, ...]
+
+    @property
+    def source(self) -> str:
+        """The label of the source document, `basics`."""
+        return self.id.rsplit("-", 1)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What one page says, as the page scan found it."""
+
+    path: str
+    claims: tuple[Claim, ...] = ()
+    remarks: tuple[Remark, ...] = ()
+    samples: tuple[Claim, ...] = ()
+    """Claims inside `markdown` fences: shown as source, run all the same."""
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """A number that a run measured."""
+
+    name: str
+    value: float
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What a run depended on beside the claim itself."""
+
+    torch: str
+    python: str
+    os: str
+    device: str
+    """The name of the processor or GPU that ran the claim."""
+    cuda: str | None = None
+    driver: str | None = None
+    capability: str | None = None
+
+    def digest(self) -> str:
+        """A short name for this environment, for folders of things made under it."""
+        fields = [getattr(self, name) for name in self.__slots__]
+        return digest(fields)[:12]
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """When a record was made, and from which state of the project."""
+
+    date: str
+    commit: str | None
+    clean: bool | None
+    """Whether the working tree had no change against the commit; None without git."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What running one claim on one lane gave, before any of it is kept."""
+
+    claim: str
+    lane: Lane
+    outcome: Outcome
+    outputs: tuple[str, ...] = ()
+    """What each example printed, as far as the run came."""
+    seconds: float = 0.0
+    message: str = ""
+    """Why, for every outcome but passed."""
+    measurements: tuple[Measurement, ...] = ()
+    device_bytes: int | None = None
+    """Peak bytes that it allocated on the lane's device; None where that is not counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A run that is kept, with the claim's digest and its environment."""
+
+    run: Run
+    digest: str
+    environment: Environment
+    provenance: Provenance = field(compare=False)
+
+
+def digest(data: object) -> str:
+    """The SHA-256 of data as JSON, in hexadecimal."""
+    text = json.dumps(data, ensure_ascii=False, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def relations_of(claims: Iterable[Claim]) -> dict[str, list[tuple[RelationKind, Claim]]]:
+    """Entry id → the claims that relate to it, with how, in the order given."""
+    found: dict[str, list[tuple[RelationKind, Claim]]] = {}
+    for claim in claims:
+        for relation in claim.relations:
+            found.setdefault(relation.entry, []).append((relation.kind, claim))
+    return found

@@ -1,0 +1,178 @@
+"""One pytest item for each claim and lane: `docs/autograd/sums.md::backward-adds[cpu]`."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .book import Book, BookError
+from .model import Claim, Lane, Outcome, Page, Problem, Run
+from .register import RegisterError
+from .report import explain
+from .runner import Runner
+
+BOOK = pytest.StashKey["Book | None"]()
+RUNS = pytest.StashKey["_Runs"]()
+
+
+class ClaimFailed(Exception):
+    """Its text is the whole report; pytest shows no traceback for it."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds the options that say where claims run."""
+    group = parser.getgroup("claimbook", "claims of a book")
+    group.addoption(
+        "--lane",
+        action="append",
+        choices=list(Lane),
+        help="run claims on this lane; may be given twice (default: cpu)",
+    )
+    group.addoption(
+        "--require-lane",
+        action="store_true",
+        help="a lane that cannot run here is an error, not a skip",
+    )
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "PageFile | None":
+    """Takes the pages of the book around pytest's root folder."""
+    if file_path.suffix != ".md" or (book := _book(parent.config)) is None:
+        return None
+    for page in book.pages:
+        if book.project.root / page.path == file_path:
+            return PageFile.from_parent(parent, path=file_path, page=page)
+    return None
+
+
+def _book(config: pytest.Config) -> Book | None:
+    if BOOK not in config.stash:
+        try:
+            config.stash[BOOK] = Book.load(config.rootpath)
+        except BookError:
+            config.stash[BOOK] = None
+        except RegisterError as error:
+            raise pytest.UsageError(str(error)) from error
+    return config.stash[BOOK]
+
+
+class PageFile(pytest.File):
+    """A page of the book."""
+
+    def __init__(self, *, page: Page, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.page = page
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """An item for each claim and lane, and one for what is wrong with the page."""
+        if problems := self._problems():
+            yield ProblemsItem.from_parent(self, name="problems", problems=problems)
+        lanes = self.config.getoption("lane") or [Lane.CPU]
+        for claim in (*self.page.claims, *self.page.samples):
+            for lane in map(Lane, lanes):
+                if lane in claim.lanes:
+                    yield ClaimItem.from_parent(
+                        self, name=f"{claim.id}[{lane}]", claim=claim, lane=lane
+                    )
+
+    def _problems(self) -> list[Problem]:
+        book = self.config.stash[BOOK]
+        assert book
+        return [p for p in book.problems if p.location.path == self.page.path]
+
+
+class _PageItem(pytest.Item):
+    """An item whose failure is told in its own words."""
+
+    line = 1
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any) -> Any:
+        """The report alone; a traceback would show this package, not the page."""
+        if isinstance(excinfo.value, ClaimFailed):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, *args)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Where it stands; pytest counts lines from 0."""
+        return self.path, self.line - 1, self.name
+
+
+class ProblemsItem(_PageItem):
+    """What an author did wrong on a page; always fails."""
+
+    def __init__(self, *, problems: list[Problem], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.problems = problems
+        self.line = problems[0].location.line
+
+    def runtest(self) -> None:
+        """Fails with all problems, a line each."""
+        raise ClaimFailed("\n".join(map(str, self.problems)))
+
+
+class ClaimItem(_PageItem):
+    """A claim on a lane."""
+
+    def __init__(self, *, claim: Claim, lane: Lane, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.claim = claim
+        self.lane = lane
+        self.line = claim.location.line
+
+    def runtest(self) -> None:
+        """Passes if the claim did; a lane that cannot run here is a skip with its reason."""
+        run = self.config.stash[RUNS].of(self)
+        if run.outcome is Outcome.SKIPPED and not self.config.getoption("require_lane"):
+            pytest.skip(run.message)
+        if run.outcome is not Outcome.PASSED:
+            raise ClaimFailed(explain(self.claim, run))
+
+
+class _Runs:
+    """The runs of a session's claims, made in one pool of workers and fetched as items ask."""
+
+    def __init__(self, items: Iterable[ClaimItem], *, together: bool) -> None:
+        self.items = list(items)
+        self.together = together
+        self.done: dict[tuple[str, Lane], Run] = {}
+        self.streams: dict[Lane, Iterator[Run]] = {}
+        self.closing = ExitStack()
+        if self.items:
+            self.runner = self.closing.enter_context(Runner())
+
+    def of(self, item: ClaimItem) -> Run:
+        key = (item.claim.id, item.lane)
+        if key not in self.done and not self.together:
+            self.done[key] = self._only(self.runner.run([item.claim], item.lane))
+        while key not in self.done:
+            run = next(self._stream(item.lane))
+            self.done[run.claim, run.lane] = run
+        return self.done[key]
+
+    def _only(self, stream: Iterator[Run]) -> Run:
+        (run,) = stream
+        return run
+
+    def _stream(self, lane: Lane) -> Iterator[Run]:
+        if lane not in self.streams:
+            claims = {i.claim.id: i.claim for i in self.items if i.lane is lane}
+            self.streams[lane] = self.runner.run(claims.values(), lane)
+        return self.streams[lane]
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Starts the workers; torch is imported while other tests run."""
+    if session.config.option.collectonly:
+        return
+    items = (item for item in session.items if isinstance(item, ClaimItem))
+    # Under pytest-xdist each process is handed a part of the items, nobody knows which.
+    together = not hasattr(session.config, "workerinput")
+    session.config.stash[RUNS] = _Runs(items, together=together)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Ends the workers."""
+    if RUNS in session.config.stash:
+        session.config.stash[RUNS].closing.close()

@@ -1,0 +1,180 @@
+"""The store of records: one JSON file a claim and lane, in folders that mirror the pages.
+
+Records are data: they are checked field by field on reading, and a file that is not a record is
+named and counts as missing. A file is replaced whole or not at all.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from .environment import release
+from .model import (
+    Claim,
+    Environment,
+    Lane,
+    Measurement,
+    Outcome,
+    Provenance,
+    Record,
+    Run,
+    Status,
+)
+
+SCHEMA = 1
+SIZE_LIMIT = 10_000_000
+"""Bytes of a record file that are read; a claim prints far less."""
+
+
+class RecordError(ValueError):
+    """A file that should be a record is not one; names the file and what is wrong."""
+
+
+@dataclass(frozen=True)
+class Records:
+    """The records of one lane, under a folder."""
+
+    folder: Path
+    lane: Lane
+
+    def path(self, claim: Claim) -> Path:
+        """Where the claim's record stands: the path of its page under docs, then its id."""
+        page = Path(claim.location.path).with_suffix("")
+        return self.folder.joinpath(self.lane, *page.parts[1:] or page.parts, f"{claim.id}.json")
+
+    def load(self, claim: Claim) -> Record | None:
+        """The claim's record; None if there is none.
+
+        Raises:
+            RecordError: the file is broken, too large, or another claim's.
+        """
+        path = self.path(claim)
+        try:
+            if path.stat().st_size > SIZE_LIMIT:
+                raise RecordError(f"{path}: over {SIZE_LIMIT:,} bytes; no record is that long")
+            data = json.loads(path.read_bytes())
+            record = _from_data(data)
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, RecursionError) as error:
+            raise RecordError(f"{path}: not a record: {error}") from error
+        if (record.run.claim, record.run.lane) != (claim.id, self.lane):
+            raise RecordError(f"{path}: the record of {record.run.claim} on {record.run.lane}")
+        return record
+
+    def save(self, claim: Claim, record: Record) -> bool:
+        """Writes the record unless the one that stands there says the same of the same code.
+
+        Returns:
+            Whether the file was written.
+        """
+        with suppress(RecordError):
+            if (old := self.load(claim)) and _same(old, record):
+                return False
+        write_atomically(self.path(claim), _to_text(record))
+        return True
+
+
+def status(claim: Claim, lane: Lane, record: Record | None, torch: str) -> Status:
+    """What a reader is told of a claim, by what its record says.
+
+    Args:
+        torch: the release that the book is pinned to, `2.13.0`.
+    """
+    if record is None or record.run.outcome is Outcome.SKIPPED:
+        return Status.MISSING
+    if record.digest != claim.digest(lane) or release(record.environment.torch) != release(torch):
+        return Status.STALE
+    return Status.CURRENT if record.run.outcome is Outcome.PASSED else Status.FAILING
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Puts a text in place of a file, so that nobody ever finds half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    half = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        half.write_text(text, encoding="utf-8", newline="\n")
+        os.replace(half, path)
+    finally:
+        half.unlink(missing_ok=True)
+
+
+def _same(old: Record, new: Record) -> bool:
+    def told(record: Record) -> object:
+        run = record.run
+        return record.digest, record.environment, run.outcome, run.outputs, run.message
+
+    return told(old) == told(new)
+
+
+def _to_text(record: Record) -> str:
+    run = asdict(record.run)
+    data = {
+        "schema": SCHEMA,
+        "digest": record.digest,
+        "environment": asdict(record.environment),
+        "recorded": asdict(record.provenance),
+        **run,
+    }
+    return json.dumps(data, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def _from_data(data: Any) -> Record:
+    record = _check(data, "record", RECORD_FIELDS)
+    if record["schema"] != SCHEMA:
+        raise ValueError(f"schema {record['schema']}, not {SCHEMA}")
+    if not all(isinstance(text, str) for text in record["outputs"]):
+        raise ValueError("outputs are texts")
+    measurements = tuple(
+        Measurement(**_check(item, "measurement", MEASUREMENT_FIELDS))
+        for item in record["measurements"]
+    )
+    run = Run(
+        record["claim"],
+        Lane(record["lane"]),
+        Outcome(record["outcome"]),
+        tuple(record["outputs"]),
+        float(record["seconds"]),
+        record["message"],
+        measurements,
+        record["device_bytes"],
+    )
+    environment = Environment(**_check(record["environment"], "environment", ENVIRONMENT_FIELDS))
+    provenance = Provenance(**_check(record["recorded"], "recorded", PROVENANCE_FIELDS))
+    return Record(run, record["digest"], environment, provenance)
+
+
+TEXT, OPTIONAL_TEXT, NUMBER = (str,), (str, type(None)), (int, float)
+RECORD_FIELDS: Mapping[str, tuple[type, ...]] = {
+    "schema": (int,),
+    "claim": TEXT,
+    "lane": TEXT,
+    "digest": TEXT,
+    "outcome": TEXT,
+    "outputs": (list,),
+    "seconds": NUMBER,
+    "message": TEXT,
+    "measurements": (list,),
+    "device_bytes": (int, type(None)),
+    "environment": (dict,),
+    "recorded": (dict,),
+}
+MEASUREMENT_FIELDS = {"name": TEXT, "value": NUMBER, "unit": TEXT}
+ENVIRONMENT_FIELDS = {
+    **dict.fromkeys(("torch", "python", "os", "device"), TEXT),
+    **dict.fromkeys(("cuda", "driver", "capability"), OPTIONAL_TEXT),
+}
+PROVENANCE_FIELDS = {"date": TEXT, "commit": OPTIONAL_TEXT, "clean": (bool, type(None))}
+
+
+def _check(data: Any, name: str, fields: Mapping[str, tuple[type, ...]]) -> dict[str, Any]:
+    if not isinstance(data, dict) or data.keys() != fields.keys():
+        raise ValueError(f"{name} has the fields {', '.join(sorted(fields))}")
+    for key, types in fields.items():
+        if not isinstance(data[key], types):
+            raise ValueError(f"{name}.{key} is a {type(data[key]).__name__}")
+    return data

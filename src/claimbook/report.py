@@ -1,0 +1,42 @@
+"""How a run is told to an author: the same words in Sphinx, pytest and the CLI."""
+
+from dataclasses import replace
+
+from .checker import diff, mismatches
+from .model import Claim, Outcome, Run
+
+
+def explain(claim: Claim, run: Run) -> str:
+    """What did not come out as the page says, where, of what kind, and what to do next.
+
+    The first line names the place, the claim and the lane; it is a whole message by itself.
+    """
+    if run.outcome is Outcome.SKIPPED:
+        return f"{claim.location}: {claim.id} [{run.lane}] skipped: {run.message}"
+    lines = [f"{first_place(claim, run)}: {claim.id} [{run.lane}] {run.outcome}"]
+    if run.outcome is not Outcome.FAILED:
+        lines += [f"  {run.message}", "  The other claims are not touched by this."]
+    for mismatch in mismatches(claim, run.lane, run.outputs):
+        lines += ["", f"  line {mismatch.example.line}: {mismatch.difference}"]
+        lines += [f"    {line}" for line in _prompted(mismatch.example.source)]
+        lines += [f"  {line}" for line in diff(mismatch.example.want, mismatch.got).splitlines()]
+    if run.outcome is Outcome.FAILED:
+        lines += [
+            "",
+            "  - is what the page says, + is what the run printed.",
+            "  If torch is right, correct the output on the page and the sentence above it;",
+            f"  if the page is right, mend its code. Alone: claimbook run {claim.id}",
+        ]
+    return "\n".join(lines)
+
+
+def first_place(claim: Claim, run: Run) -> str:
+    """The page and line of the first example that differs; else of the claim."""
+    for mismatch in mismatches(claim, run.lane, run.outputs):
+        return str(replace(claim.location, line=mismatch.example.line))
+    return str(claim.location)
+
+
+def _prompted(source: str) -> list[str]:
+    first, *rest = source.rstrip("\n").split("\n")
+    return [f">>> {first}", *(f"... {line}" for line in rest)]

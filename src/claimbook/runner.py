@@ -1,0 +1,246 @@
+"""Runs claims on a lane in worker processes, and streams what came of each.
+
+One process imports torch and forks the workers (`worker`), so that a worker that dies is
+replaced in milliseconds and costs nobody but its own claim an outcome.
+"""
+
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from . import checker
+from .model import Claim, Environment, Lane, Measurement, Outcome, Run
+from .worker import Line
+
+TIMEOUT = 10.0
+"""Seconds that a claim may take if it does not say otherwise."""
+
+AHEAD = 4
+"""Claims that a worker is handed before it has finished the first of them."""
+
+
+class RunnerError(RuntimeError):
+    """The process that imports torch did not come up."""
+
+
+@dataclass
+class _Worker:
+    pid: int
+    line: Line
+    lane: Lane
+    claims: deque[Claim] = field(default_factory=deque)
+    """Handed over, in order; the first one is running."""
+    outputs: list[str] = field(default_factory=list)
+    """What the running claim printed so far, example by example."""
+    deadline: float = float("inf")
+
+
+
+class Runner:
+    """A pool of workers. Use it as a context manager: leaving it ends every process.
+
+    Entering returns at once; torch is imported meanwhile.
+
+    Args:
+        jobs: how many workers; as many as cores if it is not said.
+        timeout: seconds for a claim that names none.
+
+    Raises:
+        RunnerError: torch cannot be imported.
+    """
+
+    def __init__(self, jobs: int | None = None, timeout: float = TIMEOUT) -> None:
+        self.jobs = jobs or _cores()
+        self.timeout = timeout
+        self.environments: dict[Lane, Environment] = {}
+        self._workers: list[_Worker] = []
+        self._refusal = ""
+
+    def __enter__(self) -> Self:
+        self._scratch = tempfile.TemporaryDirectory(prefix="claims-", ignore_cleanup_errors=True)
+        ours, theirs = socket.socketpair()
+        with theirs:
+            # What the caller's own Python was told must not change what examples print.
+            kept = {k: v for k, v in os.environ.items() if not k.startswith("PYTHONWARN")}
+            single = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
+            self._nursery = subprocess.Popen(
+                [sys.executable, "-m", "claimbook.worker", str(theirs.fileno()), self._scratch.name],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                env={**kept, **single},
+                start_new_session=True,
+            )
+        self._control = Line(ours)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for worker in self._workers:
+            self._kill(worker)
+        self._control.socket.close()
+        with suppress(ProcessLookupError):
+            os.killpg(self._nursery.pid, signal.SIGKILL)
+        self._nursery.wait()
+        self._scratch.cleanup()
+
+    def run(self, claims: Iterable[Claim], lane: Lane) -> Iterator[Run]:
+        """Runs each claim once; yields in the order in which they finish."""
+        queue = deque(claims)
+        with selectors.DefaultSelector() as selector:
+            while queue or any(worker.claims for worker in self._workers):
+                self._hire(queue, lane, selector)
+                if lane not in self.environments:
+                    yield from (self._skipped(claim, lane) for claim in queue)
+                    return
+                for worker in [*self._workers]:
+                    self._hand_over(worker, queue)
+                for key, _ in selector.select(self._patience()):
+                    yield from self._listen(key.data, queue, selector)
+                yield from self._end_the_late(queue, selector)
+            for worker in [*self._workers]:
+                self._dismiss(worker, selector)
+
+    def _hire(self, queue: deque[Claim], lane: Lane, selector: Any) -> None:
+        missing = min(self.jobs, len(queue)) - len(self._workers)
+        for _ in range(missing):
+            if worker := self._fork(lane):
+                self._workers.append(worker)
+                selector.register(worker.line, selectors.EVENT_READ, worker)
+
+    def _fork(self, lane: Lane) -> _Worker | None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            answer = self._ask(f"fork {lane}", [theirs.fileno()])
+        line = Line(ours)
+        hello = line.receive() or {"unavailable": "the worker did not start"}
+        if "environment" not in hello:
+            self._refusal = hello["unavailable"]
+            ours.close()
+            self._ask(f"wait {answer['pid']}")
+            return None
+        self.environments[lane] = Environment(**hello["environment"])
+        return _Worker(answer["pid"], line, lane)
+
+    def _ask(self, request: str, descriptors: Sequence[int] = ()) -> Any:
+        try:
+            socket.send_fds(self._control.socket, [request.encode()], descriptors)
+            answer = self._control.receive()
+        except OSError:
+            answer = None
+        if answer is None:
+            raise RunnerError(
+                f"{sys.executable} could not import torch; what it said stands above. "
+                "Install the project with its dependencies, or run this through nox."
+            )
+        return answer
+
+    def _hand_over(self, worker: _Worker, queue: deque[Claim]) -> None:
+        # The last few are dealt out one by one, so that no worker idles beside a full one.
+        ahead = AHEAD if len(queue) > AHEAD * self.jobs else 1
+        while queue and len(worker.claims) < ahead:
+            claim = queue.popleft()
+            if not worker.claims:
+                self._begin(worker, claim)
+            worker.claims.append(claim)
+            sources = [example.source for example in claim.examples(worker.lane)]
+            with suppress(OSError):  # it died; _listen will see that
+                worker.line.send({"name": claim.id, "sources": sources})
+
+    def _begin(self, worker: _Worker, claim: Claim | None) -> None:
+        worker.outputs = []
+        limit = (claim.timeout or self.timeout) if claim else float("inf")
+        worker.deadline = time.monotonic() + limit
+
+    def _patience(self) -> float | None:
+        deadline = min((w.deadline for w in self._workers), default=float("inf"))
+        return None if deadline == float("inf") else max(0.0, deadline - time.monotonic())
+
+    def _listen(self, worker: _Worker, queue: deque[Claim], selector: Any) -> Iterator[Run]:
+        for message in worker.line.receive_ready():
+            if message is None:
+                yield self._bury(worker, queue, selector)
+            elif "output" in message:
+                worker.outputs.append(message["output"])
+            else:
+                yield _finished(worker.claims.popleft(), worker, message)
+                self._begin(worker, worker.claims[0] if worker.claims else None)
+                if message["spent"]:
+                    self._dismiss(worker, selector)
+                    queue.extendleft(reversed(worker.claims))
+                    return
+
+    def _bury(self, worker: _Worker, queue: deque[Claim], selector: Any) -> Run:
+        status = self._dismiss(worker, selector)
+        claim = worker.claims.popleft()
+        queue.extendleft(reversed(worker.claims))
+        return _cut_short(claim, worker, Outcome.CRASHED, _cause(status))
+
+    def _end_the_late(self, queue: deque[Claim], selector: Any) -> Iterator[Run]:
+        for worker in [w for w in self._workers if w.deadline < time.monotonic()]:
+            claim = worker.claims.popleft()
+            limit = claim.timeout or self.timeout
+            self._dismiss(worker, selector)
+            yield _cut_short(
+                claim, worker, Outcome.TIMED_OUT, f"it was ended after {limit:g} seconds"
+            )
+            queue.extendleft(reversed(worker.claims))
+
+    def _dismiss(self, worker: _Worker, selector: Any) -> int:
+        selector.unregister(worker.line)
+        self._workers.remove(worker)
+        self._kill(worker)
+        return int(self._ask(f"wait {worker.pid}")["status"])
+
+    def _kill(self, worker: _Worker) -> None:
+        worker.line.socket.close()
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(worker.pid, signal.SIGKILL)
+
+    def _skipped(self, claim: Claim, lane: Lane) -> Run:
+        return Run(claim.id, lane, Outcome.SKIPPED, message=self._refusal)
+
+
+def _finished(claim: Claim, worker: _Worker, message: dict[str, Any]) -> Run:
+    outputs = tuple(worker.outputs)
+    run = Run(
+        claim.id,
+        worker.lane,
+        Outcome.PASSED,
+        outputs,
+        message["seconds"],
+        measurements=tuple(Measurement(*fields) for fields in message["measurements"]),
+        device_bytes=message.get("device_bytes"),
+    )
+    for mismatch in checker.mismatches(claim, worker.lane, outputs):
+        where = replace(claim.location, line=mismatch.example.line)
+        return replace(run, outcome=Outcome.FAILED, message=f"{where}: {mismatch.difference}")
+    return run
+
+
+def _cut_short(claim: Claim, worker: _Worker, outcome: Outcome, cause: str) -> Run:
+    examples = claim.examples(worker.lane)
+    number = min(len(worker.outputs), len(examples) - 1)
+    where = replace(claim.location, line=examples[number].line)
+    message = f"{where}: {cause} in example {number + 1} of {len(examples)}"
+    return Run(claim.id, worker.lane, outcome, tuple(worker.outputs), message=message)
+
+
+def _cause(status: int) -> str:
+    if os.WIFSIGNALED(status):
+        return f"the process died of {signal.Signals(os.WTERMSIG(status)).name}"
+    return f"the process exited with status {os.WEXITSTATUS(status)}"
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

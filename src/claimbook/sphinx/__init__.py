@@ -1,0 +1,38 @@
+"""The Sphinx extension: claims on pages, run at build time, with ledger, index and badges."""
+
+from pathlib import Path
+
+from sphinx.application import Sphinx
+from sphinx.util.typing import ExtensionMetadata
+
+from .. import __version__
+from . import build, guards, nodes
+from .directives import CountsDirective, LedgerDirective, RemarkDirective
+from .domain import ClaimDirective, ClaimDomain, ClaimRole
+
+STATIC = Path(__file__).with_name("static")
+
+
+def setup(app: Sphinx) -> ExtensionMetadata:
+    """Registers everything; the work is in the modules beside this one."""
+    app.add_config_value("claimbook_fresh", default=False, rebuild="")
+    app.add_config_value("claimbook_jobs", default=None, rebuild="", types=(int, type(None)))
+    app.add_domain(ClaimDomain)
+    app.add_directive("claim", ClaimDirective)
+    app.add_directive("remark", RemarkDirective)
+    app.add_directive("ledger", LedgerDirective)
+    app.add_directive("counts", CountsDirective)
+    app.add_role("claim", ClaimRole(warn_dangling=True))
+    for node in (nodes.claim_status, nodes.claim_ledger, nodes.claim_counts):
+        app.add_node(node)
+    app.connect("config-inited", lambda _, config: config.html_static_path.append(str(STATIC)))
+    app.add_css_file("claimbook.css")
+    app.add_js_file("claimbook.js", defer="defer")
+    build.connect(app)
+    guards.connect(app)
+    return {
+        "version": __version__,
+        "env_version": 1,
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }

@@ -1,0 +1,190 @@
+"""The domain `claim`: what each page says, as plain data, and how to refer to it."""
+
+from collections.abc import Iterable, Iterator, Set
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.nodes import Element
+from docutils.parsers.rst import directives
+from sphinx.addnodes import pending_xref
+from sphinx.builders import Builder
+from sphinx.domains import Domain, Index, IndexEntry, ObjType
+from sphinx.environment import BuildEnvironment
+from sphinx.roles import XRefRole
+from sphinx.util.docutils import SphinxDirective
+from sphinx.util.nodes import make_refnode
+
+from ..export import anchor
+from ..model import Claim, Page, Remark
+from . import render
+
+
+class AnyOption(dict[str, Any]):
+    """Accepts every option: the page scan reports unknown ones, once and with their line."""
+
+    def __missing__(self, key: str) -> Any:
+        return directives.unchanged
+
+
+class ClaimDirective(SphinxDirective):
+    """Shows a claim that the page scan has read."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+    has_content = True
+    option_spec = AnyOption(lanes=directives.unchanged)
+
+    def run(self) -> list[nodes.Node]:
+        """The claim as a card; nothing if the scan could not read it and has said so."""
+        domain = claim_domain(self.env)
+        claim = domain.claim_on(self.env.docname, self.arguments[0])
+        if claim is None:
+            return []
+        body = nodes.container()
+        self.state.nested_parse(self.content, self.content_offset, body)
+        card = render.card(claim, body)
+        self.set_source_info(card)
+        self.state.document.note_explicit_target(card)
+        return [card]
+
+
+class ClaimRole(XRefRole):
+    """Refers to a claim by its id."""
+
+    def process_link(
+        self,
+        env: BuildEnvironment,
+        refnode: Element,
+        has_explicit_title: bool,
+        title: str,
+        target: str,
+    ) -> tuple[str, str]:
+        """Looks in this domain, although the role's name has no domain in it."""
+        refnode["refdomain"] = ClaimDomain.name
+        return title, target
+
+
+class ClaimIndex(Index):
+    """All claims, by the first letter of their ids."""
+
+    name = "index"
+    localname = "Claim index"
+    shortname = "claims"
+
+    def generate(
+        self, docnames: Iterable[str] | None = None
+    ) -> tuple[list[tuple[str, list[IndexEntry]]], bool]:
+        """Entries in order of id; what each states stands beside it."""
+        letters: dict[str, list[IndexEntry]] = {}
+        chosen = None if docnames is None else set(docnames)
+        for docname, claim in sorted(self.domain.located(), key=lambda pair: pair[1].id):  # type: ignore[attr-defined]
+            if chosen is None or docname in chosen:
+                text = claim.statement.replace("`", "")
+                entry = IndexEntry(claim.id, 0, docname, anchor(claim.id), "", "", text)
+                letters.setdefault(claim.id[0], []).append(entry)
+        return sorted(letters.items()), True
+
+
+class ClaimDomain(Domain):
+    """Holds the scan of every page."""
+
+    name = "claim"
+    label = "Claims"
+    object_types: ClassVar[dict[str, ObjType]] = {"claim": ObjType("claim", "claim")}
+    directives: ClassVar[dict[str, Any]] = {"claim": ClaimDirective}
+    roles: ClassVar[dict[str, Any]] = {"claim": ClaimRole(warn_dangling=True)}
+    indices: ClassVar[list[type[Index]]] = [ClaimIndex]
+    initial_data: ClassVar[dict[str, Any]] = {
+        "pages": {},  # docname → Page
+        "totals": {},  # docname → "ledger" or "counts": pages that show the whole book
+        "shown": {},  # claim id → what its badges said in the last build
+    }
+    data_version = 1
+
+    @property
+    def pages(self) -> dict[str, Page]:
+        """Docname → what the page scan found there."""
+        return self.data["pages"]  # type: ignore[no-any-return]
+
+    @property
+    def totals(self) -> dict[str, str]:
+        """The pages that show counts of the whole book, and the one that is the ledger."""
+        return self.data["totals"]  # type: ignore[no-any-return]
+
+    @property
+    def ledger(self) -> str | None:
+        """The docname of the ledger."""
+        return next((name for name, what in self.totals.items() if what == "ledger"), None)
+
+    def located(self) -> Iterator[tuple[str, Claim]]:
+        """Every claim with the docname of its page, in order of page."""
+        for docname in sorted(self.pages):
+            for claim in self.pages[docname].claims:
+                yield docname, claim
+
+    def claims(self) -> list[Claim]:
+        """All claims, in order of page."""
+        return [claim for _, claim in self.located()]
+
+    def remarks(self) -> list[Remark]:
+        """All remarks, in order of page."""
+        return [remark for name in sorted(self.pages) for remark in self.pages[name].remarks]
+
+    def claim_on(self, docname: str, claim_id: str) -> Claim | None:
+        """The claim of that id on a page."""
+        page = self.pages.get(docname, Page(""))
+        return next((claim for claim in page.claims if claim.id == claim_id), None)
+
+    def clear_doc(self, docname: str) -> None:
+        """Forgets a page."""
+        self.pages.pop(docname, None)
+        self.totals.pop(docname, None)
+
+    def merge_domaindata(self, docnames: Set[str], otherdata: dict[str, Any]) -> None:
+        """Takes over the pages that another process has read."""
+        for docname in docnames:
+            for kind in ("pages", "totals"):
+                if docname in otherdata[kind]:
+                    self.data[kind][docname] = otherdata[kind][docname]
+
+    def resolve_xref(
+        self,
+        env: BuildEnvironment,
+        fromdocname: str,
+        builder: Builder,
+        typ: str,
+        target: str,
+        node: pending_xref,
+        contnode: Element,
+    ) -> nodes.reference | None:
+        """A link to the claim of that id."""
+        for docname, claim in self.located():
+            if claim.id == target:
+                title = claim.statement
+                return make_refnode(builder, fromdocname, docname, anchor(target), contnode, title)
+        return None
+
+    def resolve_any_xref(
+        self,
+        env: BuildEnvironment,
+        fromdocname: str,
+        builder: Builder,
+        target: str,
+        node: pending_xref,
+        contnode: Element,
+    ) -> list[tuple[str, nodes.reference]]:
+        """The same for the role `any`."""
+        found = self.resolve_xref(env, fromdocname, builder, "claim", target, node, contnode)
+        return [("claim:claim", found)] if found is not None else []
+
+    def get_objects(self) -> Iterator[tuple[str, str, str, str, str, int]]:
+        """Every claim, for the search and for other projects' intersphinx."""
+        for docname, claim in self.located():
+            yield claim.id, claim.id, "claim", docname, anchor(claim.id), 1
+
+
+def claim_domain(env: BuildEnvironment) -> ClaimDomain:
+    """This domain, with its type."""
+    domain = env.get_domain(ClaimDomain.name)
+    assert isinstance(domain, ClaimDomain)
+    return domain

@@ -1,0 +1,236 @@
+"""Claims, badges, ledger and counts as docutils nodes."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import zip_longest
+from typing import Any
+
+from docutils import nodes
+
+from ..checker import HEADER
+from ..export import anchor
+from ..model import Claim, Example, Fence, Lane, RelationKind
+from ..register import Answer, Register
+from . import nodes as places
+
+WORDS = [*map(str, RelationKind), "remark", "open"]
+LANE_NAMES = {Lane.CPU: "CPU", Lane.CUDA: "CUDA"}
+STATUS_WORDS = {
+    "current": "runs as printed",
+    "stale": "stale: changed since it was recorded",
+    "missing": "not run yet",
+    "failing": "prints something else",
+}
+
+Link = Callable[[str, str, nodes.Node], nodes.Node]
+"""(docname, anchor, content) → a link to it from the page being written."""
+
+
+def card(claim: Claim, body: nodes.Element) -> nodes.container:
+    """A claim: its prose, its code with the outputs, and a place for its badges.
+
+    Args:
+        body: the parsed content of the directive; it is taken apart.
+    """
+    whole = nodes.container(ids=[anchor(claim.id)], names=[anchor(claim.id)], classes=["claim"])
+    link = nodes.reference("", claim.id, refid=anchor(claim.id), internal=True)
+    whole += nodes.paragraph("", "", link, classes=["claim-title"])
+    sessions = iter(claim.fences)
+    extra = 0
+    for node in list(body.children):
+        if not (isinstance(node, nodes.literal_block) and node.get("language") == "pycon"):
+            whole += node
+        elif extra:
+            extra -= 1
+        elif fence := next(sessions, None):
+            whole += session(fence, claim.code)
+            extra = fence.cuda_examples is not None
+    whole += places.claim_status(claim=claim.id)
+    return whole
+
+
+def session(fence: Fence, code: str) -> nodes.container:
+    """A fence: code without prompts, each output in a box of its own beneath its code."""
+    whole, cells = nodes.container(classes=["claim-session"]), nodes.container(classes=["claim-cells"])
+    cells += nodes.container("", _block(prelude(code), "python"), classes=["claim-prelude"])
+    gathered = ""
+    for example, on_cuda in zip_longest(fence.examples, fence.cuda_examples or ()):
+        gathered += example.source
+        if example.want or (on_cuda and on_cuda.want):
+            cells += nodes.container("", _block(gathered, "python"), classes=["claim-code"])
+            cells += list(_outputs(example, on_cuda))
+            gathered = ""
+    if gathered:
+        cells += nodes.container("", _block(gathered, "python"), classes=["claim-code"])
+    whole += cells
+    return whole
+
+
+def _outputs(example: Example, on_cuda: Example | None) -> Iterator[nodes.Node]:
+    if on_cuda is None or on_cuda.want == example.want:
+        yield _output(example.want)
+        return
+    for lane, want in ((Lane.CPU, example.want), (Lane.CUDA, on_cuda.want)):
+        box = _output(want)
+        box.insert(0, nodes.paragraph("", f"on {LANE_NAMES[lane]}", classes=["claim-lane"]))
+        yield box
+
+
+def _output(want: str) -> nodes.container:
+    is_error = want.startswith(HEADER) or f"\n{HEADER}" in want
+    classes = ["claim-output", *(["claim-error"] if is_error else [])]
+    return nodes.container("", _block(want or "(nothing)", "text"), classes=classes)
+
+
+def _block(text: str, language: str) -> nodes.literal_block:
+    text = text.rstrip("\n")
+    return nodes.literal_block(text, text, language=language)  # unequal texts are not highlighted
+
+
+def prelude(code: str) -> str:
+    """What a claim finds in its namespace, as code, so that what is copied runs."""
+    lines = ["import torch"]
+    if re.search(r"\bnn\.", code):
+        lines.append("from torch import nn")
+    if re.search(r"\bF\.", code):
+        lines.append("import torch.nn.functional as F")
+    if re.search(r"\bdevice\b(?!\s*=)", code):
+        lines.append('device = torch.device("cuda" if torch.cuda.is_available() else "cpu")')
+    if re.search(r"\bnn\.|rand|dropout|shuffle|multinomial|bernoulli", code):
+        lines.append("_ = torch.manual_seed(0)")
+    return "\n".join(lines) + "\n"
+
+
+def badges(lanes: dict[str, dict[str, Any]]) -> nodes.paragraph:
+    """What each lane says of a claim, in one line."""
+    line = nodes.paragraph(classes=["claim-badges"])
+    for lane, data in lanes.items():
+        words = [STATUS_WORDS[data["status"]]]
+        if data["outcome"]:
+            words += [f"torch {data['torch']}", data["device"], data["recorded"]]
+        badge = nodes.inline(classes=["claim-badge", f"status-{data['status']}"])
+        badge += nodes.strong("", LANE_NAMES[Lane(lane)])
+        badge += nodes.Text(" " + " · ".join(words))
+        line += badge
+    for measurement in (m for data in lanes.values() for m in data["measurements"]):
+        text = f"measured: {measurement['name']} = {measurement['value']:.4g} {measurement['unit']}"
+        line += nodes.inline("", text.rstrip(), classes=["claim-measured"])
+    return line
+
+
+def relation_line(pairs: Iterable[tuple[str, str]], ledger: str | None, link: Link) -> nodes.Node:
+    """Which entries are spoken of, and how, each a link to its row of the ledger.
+
+    Args:
+        pairs: (relation word, entry id).
+    """
+    line = nodes.paragraph(classes=["claim-relations"])
+    for word, entry in pairs:
+        chip = nodes.inline(classes=["claim-relation", f"relation-{word}"])
+        chip += nodes.Text(f"{word} ")
+        content = nodes.inline("", entry)
+        chip += link(ledger, f"entry-{entry}", content) if ledger else content
+        line += chip
+    return line
+
+
+def inline(text: str) -> Iterator[nodes.Node]:
+    """Markdown of one line, as far as statements use it: code between backticks."""
+    for number, piece in enumerate(re.split(r"`+([^`]+)`+", text)):
+        if piece:
+            yield nodes.literal("", piece) if number % 2 else nodes.Text(piece)
+
+
+def counts(answers: Iterable[Answer], lanes: Iterable[dict[str, dict[str, Any]]]) -> nodes.Node:
+    """How far the book has come, as a table of two columns."""
+    answers, lanes = list(answers), list(lanes)
+    rows = [("claims", str(len(lanes)))]
+    for lane, name in LANE_NAMES.items():
+        of_lane = [data[lane]["status"] for data in lanes if lane in data]
+        rows.append((f"of these current on {name}", f"{of_lane.count('current')} of {len(of_lane)}"))
+    rows.append(("entries of the register", str(len(answers))))
+    words = [answer.word or "open" for answer in answers]
+    rows += [(WORD_TITLES[word], str(words.count(word))) for word in WORDS]
+    table = _table(["", ""], [([nodes.Text(a)], [nodes.Text(b)]) for a, b in rows], [70, 30])
+    table["classes"].append("counts")
+    return table
+
+
+WORD_TITLES = {
+    "confirms": "confirmed: right as said",
+    "qualifies": "qualified: right under a condition",
+    "corrects": "corrected: wrong",
+    "updates": "updated: was right in an older PyTorch",
+    "remark": "remarked on: no program can decide it",
+    "open": "still open",
+}
+
+
+def ledger(
+    register: Register,
+    answers: dict[str, Answer],
+    places_of: dict[str, str],
+    shown: dict[str, dict[str, dict[str, Any]]],
+    link: Link,
+) -> list[nodes.Node]:
+    """Every entry against its claims and their status: a section a source, a table a question.
+
+    Args:
+        places_of: claim id → docname.
+        shown: claim id → lane → what the lane says.
+    """
+    sections: dict[str, nodes.section] = {}
+    for question in register.questions:
+        source = question.source
+        if source not in sections:
+            sections[source] = nodes.section(ids=[f"source-{source}"], names=[source])
+            sections[source] += nodes.title("", f"Source: {source}")
+        sections[source] += nodes.rubric(
+            "", "", *inline(f"{question.id} · {question.text}"), ids=[f"question-{question.id}"]
+        )
+        rows = [
+            _ledger_row(answers[entry.id], places_of, shown, link) for entry in question.entries
+        ]
+        table = _table(["Entry", "What the source says", "The book", "Status"], rows, [12, 48, 28, 12])
+        table["classes"].append("ledger")
+        sections[source] += table
+    return list(sections.values())
+
+
+Cells = tuple[list[nodes.Node], ...]
+
+
+def _ledger_row(
+    answer: Answer,
+    places_of: dict[str, str],
+    shown: dict[str, dict[str, dict[str, Any]]],
+    link: Link,
+) -> Cells:
+    word = answer.word or "open"
+    verdict: list[nodes.Node] = [nodes.inline("", word, classes=["claim-relation", f"relation-{word}"])]
+    for claim in answer.claims:
+        verdict += [nodes.Text(" "), link(places_of[claim.id], anchor(claim.id), nodes.inline("", claim.id))]
+    if answer.remark and not answer.claims:
+        verdict += [nodes.Text(" "), *inline(answer.remark.text)]
+    marks = [mark for claim in answer.claims for mark in _marks(shown.get(claim.id, {}))]
+    name = nodes.inline("", answer.entry.id, ids=[f"entry-{answer.entry.id}"])
+    return [name], list(inline(answer.entry.statement)), verdict, marks
+
+
+def _marks(lanes: dict[str, dict[str, Any]]) -> Iterator[nodes.Node]:
+    for lane, data in lanes.items():
+        text = f"{LANE_NAMES[Lane(lane)]} {data['status']}"
+        yield nodes.inline("", text, classes=["claim-badge", f"status-{data['status']}"])
+
+
+def _table(head: list[str], rows: Iterable[Cells], widths: list[int]) -> nodes.table:
+    group = nodes.tgroup(cols=len(widths))
+    group += [nodes.colspec(colwidth=width) for width in widths]
+    if any(head):
+        group += nodes.thead("", _row([[nodes.Text(text)] for text in head]))
+    group += nodes.tbody("", *(_row(cells) for cells in rows))
+    return nodes.table("", group)
+
+
+def _row(cells: Iterable[list[nodes.Node]]) -> nodes.row:
+    return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", *cell)) for cell in cells))

@@ -1,0 +1,8 @@
+"""What pages draw and measure with: autograd graphs, line charts, speed ratios, peak memory."""
+
+from claimbook.teach.graph import graph
+from claimbook.teach.lines import lines
+from claimbook.teach.memory import peak_memory
+from claimbook.teach.speed import compare
+
+__all__ = ["compare", "graph", "lines", "peak_memory"]

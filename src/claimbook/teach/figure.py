@@ -1,0 +1,40 @@
+"""A picture for a page: inline SVG that takes the page's colours, and the same in words."""
+
+from dataclasses import dataclass
+from html import escape
+
+STYLE = "max-width:100%;height:auto"
+
+
+@dataclass(frozen=True, repr=False)
+class Figure:
+    """An SVG picture and its text alternative; a notebook cell that returns one shows it.
+
+    Whoever makes a figure escapes the text inside ``svg``; ``alt`` is plain text and escaped here.
+
+    >>> Figure("<svg></svg>", "One box.")
+    <Figure: One box.>
+    """
+
+    svg: str
+    """One ``<svg …>…</svg>`` element, without XML prolog or ``<style>``."""
+    alt: str
+    """What the picture shows. The first line names it, each further line states one detail."""
+
+    def __repr__(self) -> str:
+        label, _, _ = self.alt.partition("\n")
+        return f"<Figure: {label}>"
+
+    def _repr_html_(self) -> str:
+        label, _, details = self.alt.partition("\n")
+        head = f'<svg role="img" aria-label="{escape(label)}" style="{STYLE}"'
+        picture = self.svg.replace("<svg", head, 1)
+        return f'<figure class="drawn">{picture}{_caption(label, details)}</figure>'
+
+
+def _caption(label: str, details: str) -> str:
+    items = "".join(f"<li>{escape(line)}</li>" for line in details.splitlines())
+    body = f"<p>{escape(label)}</p>" + (f"<ul>{items}</ul>" if items else "")
+    return (
+        f"<figcaption><details><summary>The picture in words</summary>{body}</details></figcaption>"
+    )

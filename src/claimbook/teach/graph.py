@@ -1,0 +1,86 @@
+"""Draw the graph that autograd recorded, read from the real ``grad_fn`` objects."""
+
+from collections.abc import Mapping
+
+from torch import Tensor
+from torch.autograd.graph import Node
+
+from claimbook.teach.boxes import Box, draw
+from claimbook.teach.figure import Figure
+
+Names = Mapping[str, Tensor]
+Edges = list[tuple[int, int]]
+
+
+def graph(tensor: Tensor, names: Names | None = None) -> Figure:
+    """Draw what ``tensor.backward()`` would walk: one box per node, arrows along the gradients.
+
+    ``names`` maps names to tensors of the graph, leaves or results; a leaf without a name is shown
+    as "leaf". Each leaf is shown with its shape. Inputs that need no gradient have no node, as in
+    torch, and are counted in the box of the operation that took them.
+
+    Raises ValueError for a tensor without ``grad_fn``.
+
+    >>> import torch
+    >>> w = torch.ones(3, requires_grad=True)
+    >>> print(graph((w * 2).sum(), {"w": w}).alt)
+    Autograd graph: 3 nodes, 2 edges.
+    1. SumBackward0 passes gradients to 2.
+    2. MulBackward0 (1 input without gradient) passes gradients to 3.
+    3. AccumulateGrad (w, shape (3,)) ends here.
+    """
+    if tensor.grad_fn is None:
+        raise ValueError(
+            "this tensor has no grad_fn, so there is no graph to draw: it is a leaf, "
+            "or it was computed without gradients (no_grad, detach, inputs that need none)"
+        )
+    nodes, edges = walk(tensor.grad_fn)
+    boxes = [_box(node, names or {}) for node in nodes]
+    return Figure(draw(boxes, edges), _words(boxes, edges))
+
+
+def walk(root: Node) -> tuple[list[Node], Edges]:
+    """Every node reachable from ``root``, nearest first, and the edges as pairs of positions.
+
+    An operation that takes the same tensor twice has two edges to the same node.
+    """
+    nodes, edges = [root], []
+    position = {root: 0}
+    for node in nodes:  # grows while we walk it
+        for child, _ in node.next_functions:
+            if child is None:
+                continue
+            if child not in position:
+                position[child] = len(nodes)
+                nodes.append(child)
+            edges.append((position[node], position[child]))
+    return nodes, edges
+
+
+def _box(node: Node, names: Names) -> Box:
+    title = node.name().rpartition("::")[2]
+    variable = getattr(node, "variable", None)  # only AccumulateGrad holds one: the leaf
+    if variable is not None:
+        name = next((name for name, tensor in names.items() if tensor is variable), "leaf")
+        return Box(title, f"{name}, shape {tuple(variable.shape)}", leaf=True)
+    results = [name for name, tensor in names.items() if tensor.grad_fn is node]
+    return Box(title, ", ".join(results + _without_gradient(node)))
+
+
+def _without_gradient(node: Node) -> list[str]:
+    count = sum(child is None for child, _ in node.next_functions)
+    return [f"{_count(count, 'input')} without gradient"] if count else []
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def _words(boxes: list[Box], edges: Edges) -> str:
+    lines = [f"Autograd graph: {_count(len(boxes), 'node')}, {_count(len(edges), 'edge')}."]
+    for i, box in enumerate(boxes):
+        targets = ", ".join(str(end + 1) for start, end in edges if start == i)
+        note = f" ({box.note})" if box.note else ""
+        goal = f"passes gradients to {targets}" if targets else "ends here"
+        lines.append(f"{i + 1}. {box.title}{note} {goal}.")
+    return "\n".join(lines)

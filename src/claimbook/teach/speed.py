@@ -1,0 +1,94 @@
+"""Compare how long two callables take, as a ratio and never as a time."""
+
+from dataclasses import dataclass
+from itertools import repeat
+from statistics import median
+from time import perf_counter
+
+import torch
+
+from claimbook.teach.measure import Work, label, record
+
+BATCH = 1e-3
+"""Seconds that one timing lasts at least, so that the clock's own error is small beside it."""
+LIMIT = 10.0
+"""Seconds after which no further round starts."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The times of two callables, measured in turns."""
+
+    a: tuple[float, ...]
+    """Seconds that one call of the first callable took, one value per round."""
+    b: tuple[float, ...]
+    """The same of the second callable."""
+
+    @property
+    def ratio(self) -> float:
+        """Median time of the first callable / median time of the second: above 1, it is slower.
+
+        >>> Comparison(a=(4.0, 6.0, 4.0), b=(2.0, 2.0, 3.0)).ratio
+        2.0
+        """
+        return median(self.a) / median(self.b)
+
+    @property
+    def spread(self) -> float:
+        """Greatest ratio of a single round / least ratio: 1 if all rounds agree.
+
+        >>> Comparison(a=(4.0, 6.0, 4.0), b=(2.0, 2.0, 4.0)).spread
+        3.0
+        """
+        ratios = [a / b for a, b in zip(self.a, self.b, strict=True)]
+        return max(ratios) / min(ratios)
+
+
+def compare(a: Work, b: Work, *, rounds: int = 7, name: str | None = None) -> Comparison:
+    """Time ``a()`` against ``b()`` in turns, so that a machine that slows down slows both.
+
+    Each is first called until one timing of it lasts a millisecond (which also warms it up), then
+    each round times both, in an order that alternates. CUDA work is waited for. Stops after
+    ``rounds`` rounds, at least one, or after the round in which ten seconds have passed. Records
+    the ratio under ``name``, or under the names of the two functions.
+
+    Raises ValueError for fewer than one round.
+    """
+    if rounds < 1:
+        raise ValueError(f"compare() needs at least one round, not {rounds}")
+    deadline = perf_counter() + LIMIT
+    calls_a, calls_b = _calls(a), _calls(b)
+    times: list[tuple[float, float]] = []
+    while len(times) < rounds and (not times or perf_counter() < deadline):
+        if len(times) % 2 == 0:
+            seconds_a, seconds_b = _seconds(a, calls_a), _seconds(b, calls_b)
+        else:
+            seconds_b, seconds_a = _seconds(b, calls_b), _seconds(a, calls_a)
+        times.append((seconds_a, seconds_b))
+    result = Comparison(*zip(*times, strict=True))
+    record(name or f"{label(a, 'a')} / {label(b, 'b')}", result.ratio, "ratio")
+    return result
+
+
+def _calls(work: Work) -> int:
+    """How many calls fill one timing: doubled until they do, as ``timeit.Timer.autorange`` does."""
+    calls = 1
+    while _seconds(work, calls) * calls < BATCH:
+        calls *= 2
+    return calls
+
+
+def _seconds(work: Work, calls: int) -> float:
+    """Seconds that one call takes, the mean of ``calls`` calls."""
+    _synchronize()
+    start = perf_counter()
+    for _ in repeat(None, calls):
+        work()
+    _synchronize()
+    return (perf_counter() - start) / calls
+
+
+def _synchronize() -> None:
+    # Asking a device that is not in use yet to synchronise would start it up.
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+        torch.accelerator.synchronize()

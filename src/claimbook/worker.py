@@ -1,0 +1,312 @@
+"""The process that runs claims: `python -m claimbook.worker FD`, started by `runner`.
+
+It imports torch once and then forks a worker whenever the runner asks for one, so that a new
+worker costs milliseconds. A worker takes claims over its socket, one JSON line each, and
+answers one line per example; it runs no claim before its global state is as at the start.
+"""
+
+import contextlib
+import gc
+import io
+import json
+import linecache
+import os
+import random
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import threading
+import time
+import traceback
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from . import environment
+from .model import Lane
+
+OUTPUT_LIMIT = 100_000
+"""Characters of one example's output that are kept."""
+
+
+class Line:
+    """A socket on which each side writes one JSON value a line."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.socket = sock
+        self._buffer = b""
+
+    def fileno(self) -> int:
+        """So that a selector can wait for it."""
+        return self.socket.fileno()
+
+    def send(self, message: object) -> None:
+        """Writes one message.
+
+        Raises:
+            OSError: the other side is gone.
+        """
+        self.socket.sendall(json.dumps(message).encode() + b"\n")
+
+    def receive(self) -> Any:
+        """Waits for one message; None when the other side is gone."""
+        while b"\n" not in self._buffer:
+            if not self._fill():
+                return None
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return json.loads(line)
+
+    def receive_ready(self) -> Iterator[Any]:
+        """The messages that are there now; None comes last when the other side is gone."""
+        open_ = self._fill()
+        while b"\n" in self._buffer:
+            yield self.receive()
+        if not open_:
+            yield None
+
+    def _fill(self) -> bool:
+        try:
+            data = self.socket.recv(1 << 16)
+        except OSError:
+            data = b""
+        self._buffer += data
+        return bool(data)
+
+
+def main(descriptor: int, scratch: Path) -> None:
+    """Imports torch, then forks workers until the runner goes away.
+
+    Args:
+        descriptor: the socket on which the runner asks.
+        scratch: a folder for the workers' own, which the runner removes.
+    """
+    control = socket.socket(fileno=descriptor)
+    import torch  # noqa: F401
+    import torch.nn.functional
+
+    gc.freeze()
+    children: set[int] = set()
+    reply = Line(control)
+    while True:
+        request, descriptors, _, _ = socket.recv_fds(control, 64, 1)
+        if not request:
+            break
+        command, _, argument = request.decode().partition(" ")
+        if command == "fork":
+            pid = _fork(control, descriptors[0], Lane(argument), scratch)
+            children.add(pid)
+            reply.send({"pid": pid})
+        else:
+            children.discard(int(argument))
+            reply.send({"status": os.waitpid(int(argument), 0)[1]})
+    for pid in children:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
+
+
+def _fork(control: socket.socket, descriptor: int, lane: Lane, scratch: Path) -> int:
+    pid = os.fork()
+    if pid:
+        os.close(descriptor)
+        with contextlib.suppress(OSError):
+            os.setpgid(pid, pid)  # here too, so that it is done before anyone kills the group
+        return pid
+    with contextlib.suppress(OSError):
+        os.setpgid(0, 0)
+    control.close()
+    status = 1
+    try:
+        _serve(Line(socket.socket(fileno=descriptor)), lane, scratch)
+        status = 0
+    except OSError:
+        pass  # the runner is gone
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+
+
+def _serve(line: Line, lane: Lane, scratch: Path) -> None:
+    if reason := environment.unavailable(lane):
+        line.send({"unavailable": reason})
+        return
+    line.send({"environment": asdict(environment.describe(lane))})
+    stage = _Stage(lane, scratch)
+    while (job := line.receive()) is not None:
+        started = time.perf_counter()
+        for output in stage.perform(job["sources"], job["name"]):
+            line.send({"output": output})
+        seconds = time.perf_counter() - started
+        line.send({"seconds": seconds, **stage.findings(), "spent": not stage.reset()})
+
+
+class _Stage:
+    """Where claims run one after another, each finding it as the first one did."""
+
+    def __init__(self, lane: Lane, scratch: Path) -> None:
+        self.lane = lane
+        self.folder = Path(tempfile.mkdtemp(dir=scratch))
+        self.printed = tempfile.TemporaryFile(buffering=0, dir=scratch)  # noqa: SIM115
+        self.restore = _remember()
+        self.reset()
+
+    def reset(self) -> bool:
+        """Brings all global state back; False if some of it cannot be, and this worker is spent."""
+        import torch
+
+        for restore in self.restore:
+            restore()
+        os.chdir(self.folder)
+        for path in self.folder.iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        self._redirect()
+        # torch.manual_seed would also note a stack trace for each kind of device it has not got.
+        torch.default_generator.manual_seed(0)
+        random.seed(0)
+        if numpy := sys.modules.get("numpy"):
+            numpy.random.seed(0)
+        torch.set_default_device(None if self.lane is Lane.CPU else "cuda")
+        if self.lane is Lane.CUDA:
+            torch.cuda.manual_seed_all(0)
+            torch.cuda.reset_peak_memory_stats()
+        return _is_as_new()
+
+    def _redirect(self) -> None:
+        for number, name in ((1, "stdout"), (2, "stderr")):
+            os.dup2(self.printed.fileno(), number)
+            raw = io.FileIO(number, "w", closefd=False)
+            stream = io.TextIOWrapper(
+                raw, encoding="utf-8", errors="backslashreplace", write_through=True
+            )
+            setattr(sys, name, stream)
+
+    def perform(self, sources: list[str], name: str) -> Iterator[str]:
+        """Runs the examples of one claim in a fresh `__main__`; yields what each printed."""
+        module = self._module()
+        # Leaving it also makes Python forget which warnings it has shown already.
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            for number, source in enumerate(sources):
+                self._run(source, f"<{name}, example {number + 1}>", module)
+                yield self._take_printed()
+        module.__dict__.clear()
+
+    def _module(self) -> types.ModuleType:
+        import torch
+        from torch import nn
+
+        module = types.ModuleType("__main__")
+        module.__dict__.update(
+            torch=torch, nn=nn, F=nn.functional, device=torch.device(str(self.lane))
+        )
+        sys.modules["__main__"] = module  # so that what an example defines can be pickled
+        return module
+
+    def _run(self, source: str, filename: str, module: types.ModuleType) -> None:
+        linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+        try:
+            exec(compile(source, filename, "single", dont_inherit=True), module.__dict__)
+        except BaseException as error:
+            lines = traceback.format_exception_only(error)
+            sys.stdout.write("Traceback (most recent call last):\n" + "".join(lines))
+
+    def _take_printed(self) -> str:
+        length = os.fstat(self.printed.fileno()).st_size
+        if not length:
+            return ""
+        text = os.pread(self.printed.fileno(), 4 * OUTPUT_LIMIT, 0).decode("utf-8", "replace")
+        self.printed.seek(0)
+        self.printed.truncate()
+        if len(text) > OUTPUT_LIMIT:
+            text = f"{text[:OUTPUT_LIMIT]}\n[cut here: {length:,} bytes were printed]"
+        return text.rstrip("\n")
+
+    def findings(self) -> dict[str, Any]:
+        """What the claim measured, and the device memory that it had at most, in bytes."""
+        found: dict[str, Any] = {"measurements": []}
+        if measure := sys.modules.get("claimbook.teach.measure"):
+            found["measurements"] = [[m.name, m.value, m.unit] for m in measure.measurements]
+            measure.measurements.clear()
+        if self.lane is Lane.CUDA:
+            found["device_bytes"] = sys.modules["torch"].cuda.max_memory_allocated()
+        return found
+
+
+def _remember() -> list[Callable[[], object]]:
+    """Notes the global state; gives the calls that bring it back."""
+    import torch
+    from torch import _tensor_str, backends
+
+    environ, path, modules = dict(os.environ), list(sys.path), sys.modules["__main__"]
+    excepthook = sys.excepthook
+    handlers = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)}
+    options = vars(_tensor_str.PRINT_OPTS).copy()
+    cudnn = (backends.cudnn.deterministic, backends.cudnn.benchmark)
+
+    def interpreter() -> None:
+        if os.environ != environ:
+            os.environ.clear()
+            os.environ.update(environ)
+        sys.path[:] = path
+        sys.modules["__main__"] = modules
+        sys.displayhook, sys.excepthook = _display, excepthook
+        linecache.clearcache()
+        sys.setrecursionlimit(1000)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+    def torch_state() -> None:
+        torch.set_grad_enabled(True)
+        torch.set_default_dtype(torch.float32)
+        torch.autograd.set_detect_anomaly(False)
+        torch.use_deterministic_algorithms(False)
+        torch.set_float32_matmul_precision("highest")
+        torch.set_num_threads(1)
+        # Otherwise a warning that torch gives once would show in one claim of a process only.
+        torch.set_warn_always(True)
+        vars(_tensor_str.PRINT_OPTS).update(options)
+        backends.cudnn.deterministic, backends.cudnn.benchmark = cudnn
+
+    return [interpreter, torch_state]
+
+
+def _is_as_new() -> bool:
+    """Whether nothing is left that cannot be undone: modes, threads, children."""
+    import torch
+
+    return (
+        not torch.is_inference_mode_enabled()
+        and torch._C._len_torch_dispatch_stack() == 0
+        and torch._C._len_torch_function_stack() <= 1  # the default device's own mode
+        and threading.active_count() == 1
+        and not _has_children()
+    )
+
+
+def _has_children() -> bool:
+    try:
+        os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        return False
+    return True
+
+
+def _display(value: object) -> None:
+    # Unlike Python's own, it does not keep the value alive in `_`.
+    if value is not None:
+        print(repr(value))
+
+
+def _show_warning(
+    message: Warning | str, category: type[Warning], *_: object, **__: object
+) -> None:
+    sys.stderr.write(f"{category.__name__}: {message}\n")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), Path(sys.argv[2]))

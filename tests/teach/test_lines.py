@@ -1,0 +1,125 @@
+"""What `lines` draws, read back from its SVG."""
+
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+import torch
+
+from claimbook.teach import lines
+from claimbook.teach.chart import STYLES
+
+PAGES = {"light": "#ffffff", "dark": "#131416"}
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of ``#rrggbb``, WCAG 2.2."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(one: str, other: str) -> float:
+    """Contrast of two colours, WCAG 2.2: 1 (none) to 21."""
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def draw(**series):
+    return lines(series or {"loss": [3.0, 1.0, 2.0]}, x="step", y="loss", alt="What is to be seen.")
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("colour", [style[0] for style in STYLES])
+def test_series_stand_out_on_light_and_dark_pages(colour, page):
+    """Each series' colour has a contrast of at least 3:1 to the page."""
+    assert contrast(colour, PAGES[page]) >= 3
+
+
+def test_series_differ_without_colour():
+    """No two series share a dash or a marker."""
+    _, dashes, markers = zip(*STYLES, strict=True)
+    assert len(set(dashes)) == len(set(markers)) == len(STYLES)
+
+
+def test_text_and_axes_take_the_pages_colour():
+    """Apart from the series nothing has a colour of its own, not even black by default."""
+    svg = draw(a=[1.0, 2.0], b=[2.0, 1.0]).svg
+    allowed = {"currentColor", "none", STYLES[0][0], STYLES[1][0]}
+    assert set(re.findall(r"(?:fill|stroke): (#\w+|\w+)", svg)) <= allowed
+    texts = re.findall(r'<text [^>]*style="([^"]*)"', svg)
+    assert texts
+    assert all("fill: currentColor" in style for style in texts)
+
+
+def test_words_come_from_the_data():
+    """First, last, least and greatest value follow the author's sentence; a tensor will do."""
+    figure = draw(loss=torch.tensor([4.0, 0.5, 1.5]), rate=[0.25, 0.125])
+    assert figure.alt.splitlines() == [
+        "What is to be seen.",
+        "loss: 3 values, first 4, last 1.5, least 0.5, greatest 4.",
+        "rate: 2 values, first 0.25, last 0.125, least 0.125, greatest 0.25.",
+    ]
+
+
+def test_values_that_are_not_finite_leave_a_gap():
+    """Infinity and not-a-number count as values, but not as the least or the greatest."""
+    figure = draw(loss=[1.0, float("inf"), 2.0, float("nan")])
+    assert figure.alt.endswith("loss: 4 values, first 1, last nan, least 1, greatest 2.")
+
+
+def test_same_data_gives_the_same_bytes():
+    """A page that draws the same again does not change."""
+    assert draw() == draw()
+    assert "dc:date" not in draw().svg
+
+
+def test_two_figures_share_no_id_and_each_refers_to_its_own():
+    """Figures with other data have other ids, and each reference stays inside its figure."""
+    ids = []
+    for figure in (draw(), draw(loss=[1.0, 2.0])):
+        own = re.findall(r'\bid="([^"]+)"', figure.svg)
+        used = re.findall(r'xlink:href="#([^"]+)"|url\(#([^)]+)\)', figure.svg)
+        assert {a or b for a, b in used} <= set(own)
+        assert len(own) == len(set(own))
+        ids.append(set(own))
+    assert not ids[0] & ids[1]
+
+
+def test_svg_is_well_formed_and_leaves_the_page_alone():
+    """The SVG holds no style sheet: inside a page its rules would reach every element."""
+    svg = draw().svg
+    assert ET.fromstring(svg).tag == "{http://www.w3.org/2000/svg}svg"
+    assert "<style" not in svg
+    assert "<?xml" not in svg
+
+
+def test_labels_are_text_whatever_they_hold():
+    """Markup, dollar signs and a leading underscore are shown as they were written."""
+    figure = lines({"<b>": [1.0, 2.0], "_x": [2.0, 1.0]}, x="$a$ & $b$", y="</svg>", alt="<i>")
+    texts = [node.text.strip() for node in ET.fromstring(figure.svg).iter() if node.text]
+    assert {"<b>", "_x", "$a$ & $b$", "</svg>"} <= set(texts)
+    assert "<i>" not in figure._repr_html_()
+
+
+def test_logarithmic_axis_has_powers_of_ten():
+    """`log=True` puts equal factors at equal distances: each tenfold drop is the same step down."""
+    svg = lines({"a": [1.0, 0.1, 0.01]}, x="x", y="y", alt="A line.", log=True).svg
+    style = rf'd="([^"]*)"[^>]*style="fill: none; stroke: {STYLES[0][0]}'
+    points = re.findall(r"[ML] ([\d.]+) ([\d.]+)", re.search(style, svg)[1])
+    heights = [float(y) for _, y in points]
+    assert heights[1] - heights[0] == pytest.approx(heights[2] - heights[1], abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("series", "message"),
+    [
+        ({}, "1 to 4 series, not 0"),
+        ({str(i): [1.0] for i in range(5)}, "1 to 4 series, not 5"),
+        ({"loss": []}, "series 'loss' holds no finite number"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(series, message):
+    """No series, too many to tell apart, or one without a number: an error that says which."""
+    with pytest.raises(ValueError, match=message):
+        lines(series, x="x", y="y", alt="Nothing.")
