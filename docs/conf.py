@@ -13,7 +13,7 @@ TORCH = environment.release(importlib.metadata.version("torch"))
 
 project = "PyTorch Under Test"
 author = "the authors of PyTorch Under Test"
-copyright = f"2026, {author}"  # noqa: A001 (Sphinx names it so)
+copyright = f"2026, {author}"
 version = release = importlib.metadata.version("pytorch-under-test")
 
 extensions = [
@@ -56,8 +56,6 @@ html_static_path = ["_static"]
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {"navigation_with_keys": True}
-pygments_style = "tango"
-pygments_dark_style = "monokai"
 
 # A claim is copied whole, with what it finds in its namespace, and without what it prints.
 copybutton_selector = "div.claim-cells, div.highlight:not(.claim-cells *) > pre"

@@ -1,5 +1,5 @@
 """`python -m claimbook`, the same as the command `claimbook`."""
 
-from .cli import main
+from claimbook.cli import main
 
 main(prog_name="claimbook")

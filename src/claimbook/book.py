@@ -7,10 +7,10 @@ from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 
-from .model import Claim, Lane, Location, Page, Problem, ProblemKind, Remark
-from .parser import scan_page, scan_script
-from .records import Records
-from .register import Answer, Register, answers, check_relations, load_register
+from claimbook.model import Claim, Lane, Location, Page, Problem, ProblemKind, Remark
+from claimbook.parser import scan_page, scan_script
+from claimbook.records import Records
+from claimbook.register import Answer, Register, answers, check_relations, load_register
 
 
 class BookError(ValueError):

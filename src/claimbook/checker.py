@@ -1,4 +1,4 @@
-"""Want against got: is it the same, and if not, what kind of difference is it?
+"""Want against got: whether it is the same, and if not, what kind of difference it is.
 
 Text is compared exactly, but for white space at the ends of lines. `tensor(...)` is compared
 by structure, so that a line broken elsewhere is no difference. Nothing is evaluated.
@@ -12,7 +12,7 @@ from decimal import Decimal
 from enum import StrEnum
 from itertools import zip_longest
 
-from .model import Claim, Example, Lane
+from claimbook.model import Claim, Example, Lane
 
 HEADER = "Traceback (most recent call last):"
 
@@ -140,13 +140,9 @@ def _matches(want: str, got: str) -> bool:
 def _compare_printed(want: str, got: str) -> Difference | None:
     if want == got or _matches(want, got):
         return None
-    want_parts, got_parts = _split_tensors(want), _split_tensors(got)
-    if [kind for kind, _ in want_parts] == [kind for kind, _ in got_parts]:
-        if all(w == g for (kind, w), (_, g) in zip(want_parts, got_parts) if kind == "text"):
-            return _compare_all_tensors(
-                [text for kind, text in want_parts if kind == "tensor"],
-                [text for kind, text in got_parts if kind == "tensor"],
-            )
+    (want_texts, want_tensors), (got_texts, got_tensors) = map(_split_tensors, (want, got))
+    if want_texts == got_texts:
+        return _compare_all_tensors(want_tensors, got_tensors)
     return _classify_text(want, got)
 
 
@@ -202,15 +198,16 @@ class _Tensor:
     fields: dict[str, str]
 
 
-def _split_tensors(text: str) -> list[tuple[str, str]]:
-    """Text → pieces ("text", …) and ("tensor", …), which joined give it back."""
-    pieces, position = [], 0
+def _split_tensors(text: str) -> tuple[list[str], list[str]]:
+    """The texts between tensors, one more than these, and the tensors."""
+    texts, tensors, position = [], [], 0
     for match in re.finditer(r"\btensor\(", text):
         end = _closing(text, match.end())
         if match.start() >= position and end is not None:
-            pieces += [("text", text[position : match.start()]), ("tensor", text[match.start() : end])]
+            texts.append(text[position : match.start()])
+            tensors.append(text[match.start() : end])
             position = end
-    return [*pieces, ("text", text[position:])]
+    return [*texts, text[position:]], tensors
 
 
 def _closing(text: str, position: int) -> int | None:
@@ -307,7 +304,8 @@ def _numbers(data: object, index: tuple[int, ...] = ()) -> Iterator[tuple[tuple[
 def _compare_numbers(
     wants: list[tuple[tuple[int, ...], str]], gots: list[tuple[tuple[int, ...], str]]
 ) -> Difference | None:
-    different = [(i, w, g) for (i, w), (_, g) in zip(wants, gots) if not _same_number(w, g)]
+    pairs = zip(wants, gots, strict=True)
+    different = [(i, w, g) for (i, w), (_, g) in pairs if not _same_number(w, g)]
     if not different:
         return None
     near = all(_kind(w) == _kind(g) == "float" and _near(w, g) for _, w, g in different)
@@ -347,7 +345,7 @@ def _same_number(want: str, got: str) -> bool:
     if want.startswith("-") != got.startswith("-"):
         return False
     w, g = Decimal(want), Decimal(got)
-    digits = min(w.as_tuple().exponent, 0)  # type: ignore[type-var]
+    digits = min(w.as_tuple().exponent, 0)
     return abs(w - g) <= (Decimal(10) ** int(digits) / 2 if digits else 0)
 
 

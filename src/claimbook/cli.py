@@ -10,35 +10,45 @@ from pathlib import Path
 from typing import Any, ParamSpec
 
 import click
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from . import __version__, environment
-from .book import Book, BookError
-from .export import answer_data, claim_data
-from .model import Claim, Lane, Outcome, Record, RelationKind, Run
-from .register import Answer, RegisterError
-from .report import explain
-from .runner import Runner, RunnerError
-
+from claimbook import __version__, environment
+from claimbook.book import Book, BookError
+from claimbook.export import answer_data, claim_data
+from claimbook.model import Claim, Lane, Outcome, Record, RelationKind, Run
+from claimbook.register import Answer, RegisterError
+from claimbook.report import explain
+from claimbook.runner import Runner, RunnerError
 
 P = ParamSpec("P")
 WORDS = [*map(str, RelationKind), "remark"]
 
-out = Console(soft_wrap=True, highlight=False)
+# A file or a pipe has no width of its own, and a table should not be cut there.
+out = Console(soft_wrap=True, highlight=False, width=None if sys.stdout.isatty() else 120)
 err = Console(stderr=True, soft_wrap=True, highlight=False)
 
 names = click.argument("names", nargs=-1, metavar="[CLAIM|PAGE]...")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for a machine.")
 lane_option = click.option(
-    "--lane", type=click.Choice(list(Lane)), default=Lane.CPU, show_default=True, help="Where to run."
+    "--lane",
+    type=click.Choice(list(Lane)),
+    default=Lane.CPU,
+    show_default=True,
+    help="Where to run.",
 )
 jobs_option = click.option(
-    "--jobs", "-j", type=click.IntRange(min=1), help="Worker processes; as many as cores if not given."
+    "--jobs",
+    "-j",
+    type=click.IntRange(min=1),
+    help="Worker processes; as many as cores if not given.",
 )
 timeout_option = click.option(
-    "--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds for a claim that names none."
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Seconds for a claim that names none.",
 )
 
 
@@ -74,7 +84,8 @@ def list_claims(names: tuple[str, ...], as_json: bool) -> None:
     book = _load()
     claims = book.select(names)
     if as_json:
-        return _print_json([claim_data(claim) for claim in claims])
+        _print_json([claim_data(claim) for claim in claims])
+        return
     for claim in claims:
         out.print(f"{claim.location}  [bold]{claim.id}[/]  [dim]{' '.join(claim.lanes)}[/]")
     out.print(f"{len(claims)} claims")
@@ -150,7 +161,9 @@ def coverage(names: tuple[str, ...], require: float | None, as_json: bool) -> No
         out.print(_coverage_table(groups))
     share = 100 * sum(answer.word is not None for answer in answers) / max(1, len(answers))
     if require is not None and share < require:
-        err.print(f"claimbook: {share:.1f} % of the entries are answered, {require:g} % are required")
+        err.print(
+            f"claimbook: {share:.1f} % of the entries are answered, {require:g} % are required"
+        )
         sys.exit(1)
 
 
@@ -161,14 +174,11 @@ def coverage(names: tuple[str, ...], require: float | None, as_json: bool) -> No
 def show(name: str, as_json: bool) -> None:
     """Shows a claim, or what the book says of an entry."""
     book = _load()
-    if answer := book.answers.get(name):
-        if as_json:
-            return _print_json(answer_data(answer))
-        return _show_answer(answer)
-    (claim,) = book.select([name])[:1]
-    if as_json:
-        return _print_json(claim_data(claim))
-    _show_claim(claim)
+    found = book.answers.get(name) or book.select([name])[0]
+    if isinstance(found, Answer):
+        _print_json(answer_data(found)) if as_json else _show_answer(found)
+    else:
+        _print_json(claim_data(found)) if as_json else _show_claim(found)
 
 
 def _load() -> Book:
@@ -217,9 +227,10 @@ def _by_question(book: Book, names: tuple[str, ...]) -> dict[str, list[Answer]]:
 
 
 def _coverage_table(groups: dict[str, list[Answer]]) -> Table:
-    table = Table("question", "answered", *WORDS, "open")
+    table = Table("question", "answered", *WORDS, "open", box=SIMPLE, padding=(0, 1))
+    table.columns[0].no_wrap = True
     for column in table.columns[1:]:
-        column.justify = "right"
+        column.justify, column.no_wrap = "right", True
     sources: dict[str, list[Answer]] = {}
     for name, answers in groups.items():
         sources.setdefault(name.rsplit("-", 1)[0], []).extend(answers)
@@ -244,7 +255,9 @@ def _show_claim(claim: Claim) -> None:
     out.print(claim.statement + "\n", markup=False)
     for example in claim.examples(claim.lanes[0]):
         lines = example.source.rstrip("\n").split("\n")
-        out.print("\n".join(["  >>> " + lines[0], *("  ... " + line for line in lines[1:])]), markup=False)
+        out.print(
+            "\n".join(["  >>> " + lines[0], *("  ... " + line for line in lines[1:])]), markup=False
+        )
         if example.want:
             out.print("\n".join("  " + line for line in example.want.split("\n")), markup=False)
     for relation in claim.relations:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
-from .model import Environment, Lane, Provenance
+from claimbook.model import Environment, Lane, Provenance
 
 
 def unavailable(lane: Lane) -> str | None:

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from .model import Claim, Record, RelationKind, Status
-from .register import Answer
+from claimbook.model import Claim, Record, RelationKind, Status
+from claimbook.register import Answer
 
 SCHEMA = 1
 

@@ -9,17 +9,19 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from docutils.parsers.rst import Directive
+from docutils.parsers.rst.states import MarkupError
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from myst_parser.config.main import MdParserConfig
-from myst_parser.parsers.directives import MarkupError, parse_directive_text
+from myst_parser.parsers.directives import parse_directive_text
 from myst_parser.parsers.mdit import create_md_parser
 
-from .model import (
+from claimbook.model import (
     Claim,
     Example,
     Fence,
@@ -214,9 +216,7 @@ class _ClaimReader:
 
     def read(self, argument: str, content: str) -> Claim | None:
         try:
-            parsed = parse_directive_text(
-                ClaimSyntax, argument, content, line=self.location.line
-            )
+            parsed = parse_directive_text(ClaimSyntax, argument, content, line=self.location.line)
         except MarkupError as error:
             self.problem(ProblemKind.MALFORMED_CLAIM, str(error))
             return None
@@ -240,7 +240,7 @@ class _ClaimReader:
         )
 
     def statement(self, tokens: list[Token]) -> str:
-        for opening, inline in zip(tokens, tokens[1:], strict=False):
+        for opening, inline in pairwise(tokens):
             if opening.type == "paragraph_open":
                 return " ".join(inline.content.split())
         self.problem(ProblemKind.MALFORMED_CLAIM, "a claim begins with its statement, in prose")

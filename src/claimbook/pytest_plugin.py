@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from .book import Book, BookError
-from .model import Claim, Lane, Outcome, Page, Problem, Run
-from .register import RegisterError
-from .report import explain
-from .runner import Runner
+from claimbook.book import Book, BookError
+from claimbook.model import Claim, Lane, Outcome, Page, Problem, Run
+from claimbook.register import RegisterError
+from claimbook.report import explain
+from claimbook.runner import Runner
 
 BOOK = pytest.StashKey["Book | None"]()
 RUNS = pytest.StashKey["_Runs"]()

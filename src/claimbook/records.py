@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from .environment import release
-from .model import (
+from claimbook.environment import release
+from claimbook.model import (
     Claim,
     Environment,
     Lane,
@@ -98,7 +98,7 @@ def write_atomically(path: Path, text: str) -> None:
     half = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         half.write_text(text, encoding="utf-8", newline="\n")
-        os.replace(half, path)
+        half.replace(path)
     finally:
         half.unlink(missing_ok=True)
 

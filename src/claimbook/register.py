@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from .model import (
+from claimbook.model import (
     Claim,
     Entry,
     Problem,
@@ -20,8 +20,11 @@ from .model import (
 )
 
 KINDS = frozenset(
-    "gradient graph stride memory error timing numeric dtype device random api optimizer module "
-    "data-loading serialization concept".split()
+    {
+        *("gradient", "graph", "stride", "memory", "error", "timing", "numeric", "dtype"),
+        *("device", "random", "api", "optimizer", "module", "data-loading", "serialization"),
+        "concept",
+    }
 )
 NEEDS = frozenset({"cpu", "cuda", "both", "world"})
 ENTRY_FIELDS = frozenset({"id", "statement", "kind", "needs"})

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from .checker import diff, mismatches
-from .model import Claim, Outcome, Run
+from claimbook.checker import diff, mismatches
+from claimbook.model import Claim, Outcome, Run
 
 
 def explain(claim: Claim, run: Run) -> str:

@@ -18,9 +18,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from . import checker
-from .model import Claim, Environment, Lane, Measurement, Outcome, Run
-from .worker import Line
+from claimbook import checker
+from claimbook.model import Claim, Environment, Lane, Measurement, Outcome, Run
+from claimbook.worker import Line
 
 TIMEOUT = 10.0
 """Seconds that a claim may take if it does not say otherwise."""
@@ -43,7 +43,6 @@ class _Worker:
     outputs: list[str] = field(default_factory=list)
     """What the running claim printed so far, example by example."""
     deadline: float = float("inf")
-
 
 
 class Runner:
@@ -74,7 +73,13 @@ class Runner:
             kept = {k: v for k, v in os.environ.items() if not k.startswith("PYTHONWARN")}
             single = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
             self._nursery = subprocess.Popen(
-                [sys.executable, "-m", "claimbook.worker", str(theirs.fileno()), self._scratch.name],
+                [
+                    sys.executable,
+                    "-m",
+                    "claimbook.worker",
+                    str(theirs.fileno()),
+                    self._scratch.name,
+                ],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 env={**kept, **single},

@@ -27,8 +27,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from . import environment
-from .model import Lane
+from claimbook import environment
+from claimbook.model import Lane
 
 OUTPUT_LIMIT = 100_000
 """Characters of one example's output that are kept."""
@@ -86,8 +86,6 @@ def main(descriptor: int, scratch: Path) -> None:
         scratch: a folder for the workers' own, which the runner removes.
     """
     control = socket.socket(fileno=descriptor)
-    import torch  # noqa: F401
-    import torch.nn.functional
 
     gc.freeze()
     children: set[int] = set()

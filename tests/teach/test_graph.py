@@ -140,6 +140,12 @@ def test_arrows_point_down_and_pass_beside_boxes():
     assert all(item >= 4 for route in routes for item in route[1:-1])
 
 
+def test_arrows_do_not_cross_where_they_need_not():
+    """Two separate ways down stay beside each other, whichever was found first."""
+    rows, _ = rows_and_routes(5, [(0, 1), (0, 2), (1, 4), (2, 3)])
+    assert rows in ([[0], [1, 2], [4, 3]], [[0], [2, 1], [3, 4]])
+
+
 def test_boxes_of_a_large_graph_do_not_overlap():
     """No two boxes of a graph of some fifty nodes cover each other."""
     pattern = r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"'

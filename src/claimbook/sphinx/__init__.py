@@ -5,10 +5,10 @@ from pathlib import Path
 from sphinx.application import Sphinx
 from sphinx.util.typing import ExtensionMetadata
 
-from .. import __version__
-from . import build, guards, nodes
-from .directives import CountsDirective, LedgerDirective, RemarkDirective
-from .domain import ClaimDirective, ClaimDomain, ClaimRole
+from claimbook import __version__
+from claimbook.sphinx import build, guards, nodes
+from claimbook.sphinx.directives import CountsDirective, LedgerDirective, RemarkDirective
+from claimbook.sphinx.domain import ClaimDirective, ClaimDomain, ClaimRole
 
 STATIC = Path(__file__).with_name("static")
 

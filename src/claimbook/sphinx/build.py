@@ -14,17 +14,17 @@ from sphinx.util import logging
 from sphinx.util.display import status_iterator
 from sphinx.util.nodes import make_refnode
 
-from .. import environment
-from ..book import Project, read_page
-from ..export import SCHEMA, answer_data, claim_data, lane_data
-from ..model import Claim, Lane, Outcome, Problem, Record, Run
-from ..records import RecordError, Records, status, write_atomically
-from ..register import Register, answers, check_relations, load_register
-from ..report import explain, first_place
-from ..runner import Runner
-from . import nodes as places
-from . import render
-from .domain import ClaimDomain, claim_domain
+from claimbook import environment
+from claimbook.book import Project, read_page
+from claimbook.export import SCHEMA, answer_data, claim_data, lane_data
+from claimbook.model import Claim, Lane, Outcome, Problem, Record, Run
+from claimbook.records import RecordError, Records, status, write_atomically
+from claimbook.register import Register, answers, check_relations, load_register
+from claimbook.report import explain, first_place
+from claimbook.runner import Runner
+from claimbook.sphinx import nodes as places
+from claimbook.sphinx import render
+from claimbook.sphinx.domain import ClaimDomain, claim_domain
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ def scan(app: Sphinx, docname: str, source: list[str]) -> None:
 def run_claims(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Runs what has no valid record, and says which pages show something else than before."""
     domain, project = claim_domain(env), project_of(env)
-    shown = {claim.id: {} for claim in domain.claims()}
+    shown: dict[str, dict[str, Any]] = {claim.id: {} for claim in domain.claims()}
     for lane in Lane:
         for claim, data in _lane(app, project, domain, lane):
             shown[claim.id][lane] = data
@@ -177,11 +177,11 @@ def fill_in(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     register = load_register(project.docs / "register")
     found = answers(register, domain.claims(), domain.remarks())
     shown = domain.data["shown"]
-    for place in list(doctree.findall(places.claim_counts)):
-        place.replace_self(render.counts(found.values(), shown.values()))
-    for place in list(doctree.findall(places.claim_ledger)):
+    for counts in list(doctree.findall(places.claim_counts)):
+        counts.replace_self(render.counts(found.values(), shown.values()))
+    for ledger in list(doctree.findall(places.claim_ledger)):
         where = {claim.id: name for name, claim in domain.located()}
-        place.replace_self(render.ledger(register, found, where, shown, link))
+        ledger.replace_self(render.ledger(register, found, where, shown, link))
 
 
 def _status(

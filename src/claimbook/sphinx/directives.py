@@ -3,9 +3,9 @@
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from ..parser import RemarkSyntax
-from . import nodes as places
-from .domain import claim_domain
+from claimbook.parser import RemarkSyntax
+from claimbook.sphinx import nodes as places
+from claimbook.sphinx.domain import claim_domain
 
 
 class RemarkDirective(SphinxDirective):
@@ -47,5 +47,3 @@ class CountsDirective(_TotalsDirective):
 
     kind = "counts"
     place = places.claim_counts
-
-

@@ -1,6 +1,7 @@
 """The domain `claim`: what each page says, as plain data, and how to refer to it."""
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -14,9 +15,9 @@ from sphinx.roles import XRefRole
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
-from ..export import anchor
-from ..model import Claim, Page, Remark
-from . import render
+from claimbook.export import anchor
+from claimbook.model import Claim, Page, Remark
+from claimbook.sphinx import render
 
 
 class AnyOption(dict[str, Any]):
@@ -140,7 +141,7 @@ class ClaimDomain(Domain):
         self.pages.pop(docname, None)
         self.totals.pop(docname, None)
 
-    def merge_domaindata(self, docnames: Set[str], otherdata: dict[str, Any]) -> None:
+    def merge_domaindata(self, docnames: AbstractSet[str], otherdata: dict[str, Any]) -> None:
         """Takes over the pages that another process has read."""
         for docname in docnames:
             for kind in ("pages", "totals"):

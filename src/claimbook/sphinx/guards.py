@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from .build import warn
+from claimbook.sphinx.build import warn
 
 
 def connect(app: Sphinx) -> None:
@@ -31,7 +31,7 @@ def _texts(cell: nodes.Element) -> Iterator[str]:
         if isinstance(output, nodes.literal_block):
             yield output.astext()
         elif isinstance(output, nodes.Element) and output.get("nb_element") == "mime_bundle":
-            kinds = {child["mime_type"] for child in output.children}
+            kinds = {c["mime_type"] for c in output.children if isinstance(c, nodes.Element)}
             if kinds <= {"text/plain"}:
                 yield output.astext()
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from docutils import nodes
 
-from ..checker import HEADER
-from ..export import anchor
-from ..model import Claim, Example, Fence, Lane, RelationKind
-from ..register import Answer, Register
-from . import nodes as places
+from claimbook.checker import HEADER
+from claimbook.export import anchor
+from claimbook.model import Claim, Example, Fence, Lane, RelationKind
+from claimbook.register import Answer, Register
+from claimbook.sphinx import nodes as places
 
 WORDS = [*map(str, RelationKind), "remark", "open"]
 LANE_NAMES = {Lane.CPU: "CPU", Lane.CUDA: "CUDA"}
@@ -51,7 +51,10 @@ def card(claim: Claim, body: nodes.Element) -> nodes.container:
 
 def session(fence: Fence, code: str) -> nodes.container:
     """A fence: code without prompts, each output in a box of its own beneath its code."""
-    whole, cells = nodes.container(classes=["claim-session"]), nodes.container(classes=["claim-cells"])
+    whole, cells = (
+        nodes.container(classes=["claim-session"]),
+        nodes.container(classes=["claim-cells"]),
+    )
     cells += nodes.container("", _block(prelude(code), "python"), classes=["claim-prelude"])
     gathered = ""
     for example, on_cuda in zip_longest(fence.examples, fence.cuda_examples or ()):
@@ -125,12 +128,19 @@ def relation_line(pairs: Iterable[tuple[str, str]], ledger: str | None, link: Li
         pairs: (relation word, entry id).
     """
     line = nodes.paragraph(classes=["claim-relations"])
+    grouped: dict[str, list[str]] = {}
     for word, entry in pairs:
-        chip = nodes.inline(classes=["claim-relation", f"relation-{word}"])
-        chip += nodes.Text(f"{word} ")
-        content = nodes.inline("", entry)
-        chip += link(ledger, f"entry-{entry}", content) if ledger else content
-        line += chip
+        grouped.setdefault(word, []).append(entry)
+    for word, entries in grouped.items():
+        group = nodes.inline(classes=["claim-relation", f"relation-{word}"])
+        group += nodes.Text(word)
+        for entry in entries:
+            content = nodes.inline("", entry)
+            group += [
+                nodes.Text(" "),
+                link(ledger, f"entry-{entry}", content) if ledger else content,
+            ]
+        line += group
     return line
 
 
@@ -147,7 +157,9 @@ def counts(answers: Iterable[Answer], lanes: Iterable[dict[str, dict[str, Any]]]
     rows = [("claims", str(len(lanes)))]
     for lane, name in LANE_NAMES.items():
         of_lane = [data[lane]["status"] for data in lanes if lane in data]
-        rows.append((f"of these current on {name}", f"{of_lane.count('current')} of {len(of_lane)}"))
+        rows.append(
+            (f"of these current on {name}", f"{of_lane.count('current')} of {len(of_lane)}")
+        )
     rows.append(("entries of the register", str(len(answers))))
     words = [answer.word or "open" for answer in answers]
     rows += [(WORD_TITLES[word], str(words.count(word))) for word in WORDS]
@@ -191,7 +203,9 @@ def ledger(
         rows = [
             _ledger_row(answers[entry.id], places_of, shown, link) for entry in question.entries
         ]
-        table = _table(["Entry", "What the source says", "The book", "Status"], rows, [12, 48, 28, 12])
+        table = _table(
+            ["Entry", "What the source says", "The book", "Status"], rows, [12, 48, 28, 12]
+        )
         table["classes"].append("ledger")
         sections[source] += table
     return list(sections.values())
@@ -207,9 +221,14 @@ def _ledger_row(
     link: Link,
 ) -> Cells:
     word = answer.word or "open"
-    verdict: list[nodes.Node] = [nodes.inline("", word, classes=["claim-relation", f"relation-{word}"])]
+    verdict: list[nodes.Node] = [
+        nodes.inline("", word, classes=["claim-relation", f"relation-{word}"])
+    ]
     for claim in answer.claims:
-        verdict += [nodes.Text(" "), link(places_of[claim.id], anchor(claim.id), nodes.inline("", claim.id))]
+        verdict += [
+            nodes.Text(" "),
+            link(places_of[claim.id], anchor(claim.id), nodes.inline("", claim.id)),
+        ]
     if answer.remark and not answer.claims:
         verdict += [nodes.Text(" "), *inline(answer.remark.text)]
     marks = [mark for claim in answer.claims for mark in _marks(shown.get(claim.id, {}))]
@@ -229,7 +248,7 @@ def _table(head: list[str], rows: Iterable[Cells], widths: list[int]) -> nodes.t
     if any(head):
         group += nodes.thead("", _row([[nodes.Text(text)] for text in head]))
     group += nodes.tbody("", *(_row(cells) for cells in rows))
-    return nodes.table("", group)
+    return nodes.table("", group, classes=["colwidths-given"])
 
 
 def _row(cells: Iterable[list[nodes.Node]]) -> nodes.row:

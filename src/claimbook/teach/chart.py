@@ -45,7 +45,7 @@ def chart(numbers: Mapping[str, Sequence[float]], x: str, y: str, title: str, sc
             axes.plot(values, dash, color=colour, marker=marker, markevery=gap, label=text)
         axes.locator_params(axis="x", integer=True)
         axes.legend(frameon=False)
-        canvas.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+        canvas.savefig(buffer, format="svg", transparent=True)
     return _inline(buffer.getvalue())
 
 

@@ -35,11 +35,11 @@ def _depths(count: int, edges: Sequence[Edge]) -> list[int]:
     waiting = Counter(end for _, end in edges)
     ready = [node for node in range(count) if not waiting[node]]
     depth = [0] * count
-    for node in ready:  # grows while we walk it
+    for node in ready:  # grows while we walk it, in the order of depth
         for end in (end for start, end in edges if start == node):
-            depth[end] = max(depth[end], depth[node] + 1)
             waiting[end] -= 1
             if not waiting[end]:
+                depth[end] = depth[node] + 1
                 ready.append(end)
     return depth
 

@@ -1,0 +1,76 @@
+"""What is done to the book: `nox -l` lists it. Each session sets up its own environment."""
+
+import hashlib
+import shutil
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2025.2.9"
+nox.options.default_venv_backend = "virtualenv"
+nox.options.reuse_existing_virtualenvs = True
+nox.options.sessions = ["docs", "tests", "lint"]
+
+PYPROJECT = nox.project.load_toml("pyproject.toml")
+SITE = Path("docs/_build/html")
+MADE = [Path("docs/_build"), Path("docs/labs")]
+
+
+def install(session: nox.Session, *groups: str) -> None:
+    """Installs the project and groups of dependencies, each at the version in constraints.txt.
+
+    An environment that holds just that already is left as it is.
+    """
+    files = [Path("pyproject.toml"), Path("constraints.txt")]
+    wanted = hashlib.sha256(b"".join(f.read_bytes() for f in files)).hexdigest() + " ".join(groups)
+    stamp = Path(session.virtualenv.location, "installed.txt")
+    if stamp.is_file() and stamp.read_text() == wanted:
+        return
+    packages = nox.project.dependency_groups(PYPROJECT, *groups) if groups else []
+    session.install("-c", "constraints.txt", "-e", ".", *packages)
+    stamp.write_text(wanted)
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Builds docs/_build/html; warnings are errors. `-- --fresh` makes everything anew."""
+    install(session, "docs")
+    if "--fresh" in session.posargs:
+        for folder in MADE:
+            shutil.rmtree(folder, ignore_errors=True)
+    rest = [argument for argument in session.posargs if argument != "--fresh"]
+    session.run("sphinx-build", "-W", "--keep-going", "-j", "auto", *rest, "docs", str(SITE))
+    session.log(f"open {SITE / 'index.html'}")
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Tests the package, runs every claim on the CPU, and the examples in docstrings."""
+    install(session, "docs", "test")
+    session.run("pytest", *session.posargs)
+
+
+@nox.session
+def doctest(session: nox.Session) -> None:
+    """Runs the book's claims alone: `-- --lane cuda --require-lane` on a CUDA runner."""
+    install(session, "test")
+    session.run("pytest", "docs", *session.posargs)
+
+
+@nox.session
+def record(session: nox.Session) -> None:
+    """Runs claims and writes their records: `-- --lane cuda` on a CUDA machine."""
+    install(session)
+    session.run("claimbook", "record", *session.posargs)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Checks format, rules, types, spelling, and the workflow files against their schema."""
+    install(session, "lint")
+    session.run("ruff", "format", "--check", ".")
+    session.run("ruff", "check", ".")
+    session.run("mypy")
+    session.run("codespell")
+    workflows = sorted(map(str, Path(".github/workflows").glob("*.yml")))
+    session.run("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *workflows)
