@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -136,30 +137,31 @@ class _Runs:
     def __init__(self, items: Iterable[ClaimItem], *, together: bool) -> None:
         self.items = list(items)
         self.together = together
-        self.done: dict[tuple[str, Lane], Run] = {}
+        self.done: dict[str, Run] = {}
         self.streams: dict[Lane, Iterator[Run]] = {}
         self.closing = ExitStack()
         if self.items:
             self.runner = self.closing.enter_context(Runner())
 
     def of(self, item: ClaimItem) -> Run:
-        key = (item.claim.id, item.lane)
-        if key not in self.done and not self.together:
-            self.done[key] = self._only(self.runner.run([item.claim], item.lane))
-        while key not in self.done:
-            run = next(self._stream(item.lane))
-            self.done[run.claim, run.lane] = run
-        return self.done[key]
+        if item.nodeid not in self.done and not self.together:
+            self._take(self._start([item], item.lane))
+        while item.nodeid not in self.done:
+            self._take(self._stream(item.lane))
+        return replace(self.done[item.nodeid], claim=item.claim.id)
 
-    def _only(self, stream: Iterator[Run]) -> Run:
-        (run,) = stream
-        return run
+    def _take(self, stream: Iterator[Run]) -> None:
+        run = next(stream)
+        self.done[run.claim] = run
 
     def _stream(self, lane: Lane) -> Iterator[Run]:
         if lane not in self.streams:
-            claims = {i.claim.id: i.claim for i in self.items if i.lane is lane}
-            self.streams[lane] = self.runner.run(claims.values(), lane)
+            self.streams[lane] = self._start([i for i in self.items if i.lane is lane], lane)
         return self.streams[lane]
+
+    def _start(self, items: list[ClaimItem], lane: Lane) -> Iterator[Run]:
+        # A sample may have the id of a claim; what pytest calls an item is its own.
+        return self.runner.run((replace(i.claim, id=i.nodeid) for i in items), lane)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -55,7 +55,7 @@ class Records:
         path = self.path(claim)
         try:
             if path.stat().st_size > SIZE_LIMIT:
-                raise RecordError(f"{path}: over {SIZE_LIMIT:,} bytes; no record is that long")
+                raise ValueError(f"over {SIZE_LIMIT:,} bytes; no record is that long")
             data = json.loads(path.read_bytes())
             record = _from_data(data)
         except FileNotFoundError:

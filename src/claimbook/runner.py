@@ -158,7 +158,7 @@ class Runner:
             worker.claims.append(claim)
             sources = [example.source for example in claim.examples(worker.lane)]
             with suppress(OSError):  # it died; _listen will see that
-                worker.line.send({"name": claim.id, "sources": sources})
+                worker.line.send({"sources": sources})
 
     def _begin(self, worker: _Worker, claim: Claim | None) -> None:
         worker.outputs = []
