@@ -1,0 +1,122 @@
+"""The whole site, built as `nox -s docs` builds it."""
+
+import json
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from pydoc import locate
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+LOADING = {"img": "src", "script": "src", "iframe": "src", "link": "href", "source": "src"}
+
+
+class Page(HTMLParser):
+    """Collects what a page loads, where it links to, and which places it has."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.path, self.loads, self.links, self.ids, self.unnamed = path, [], [], set(), []
+        self.feed(path.read_text("utf-8"))
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.ids.add(attrs.get("id"))
+        if tag in LOADING and attrs.get("rel") not in ("canonical", "author", "prev", "next"):
+            self.loads.append(attrs.get(LOADING[tag]) or "")
+        if tag == "a" and "href" in attrs:
+            self.links.append(attrs["href"])
+        if tag == "img" and not attrs.get("alt") and "thumb" not in attrs["src"]:
+            self.unnamed.append(attrs.get("src"))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The folder of a whole build, warnings as errors."""
+    out = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-j", "auto"]
+    command += ["-d", str(out / "doctrees"), str(ROOT / "docs"), str(out / "html")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return out / "html"
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    """Every page of the site by its path."""
+    return {path: Page(path) for path in sorted(site.rglob("*.html"))}
+
+
+def test_every_claim_ran_as_printed(site):
+    """claims.json says of every claim that has a cpu lane that it passed, and runs this torch."""
+    data = json.loads((site / "claims.json").read_text("utf-8"))
+    lanes = [claim["lanes"]["cpu"] for claim in data["claims"] if "cpu" in claim["lanes"]]
+    assert lanes
+    assert {(lane["status"], lane["outcome"]) for lane in lanes} == {("current", "passed")}
+
+
+def test_every_entry_of_the_register_is_there(site):
+    """claims.json has each entry once; one that no claim speaks of has no relation."""
+    data = json.loads((site / "claims.json").read_text("utf-8"))
+    register = "".join(p.read_text("utf-8") for p in (ROOT / "docs/register").glob("*.yaml"))
+    ids = [entry["id"] for entry in data["entries"]]
+    assert sorted(ids) == sorted(
+        line.split("id: ")[1] for line in register.splitlines() if line.startswith("    - id: ")
+    )
+    assert all(
+        (entry["relation"] is None) == (not entry["claims"] and entry["remark"] is None)
+        for entry in data["entries"]
+    )
+
+
+def test_no_page_loads_from_another_host(pages):
+    """Scripts, styles and pictures come with the site."""
+    foreign = [
+        (path.name, url)
+        for path, page in pages.items()
+        for url in page.loads
+        if urlsplit(url).netloc
+    ]
+    assert foreign == []
+
+
+def test_internal_links_resolve(pages):
+    """A link within the site leads to a file, and to a place on it."""
+    broken = []
+    for path, page in pages.items():
+        for link in page.links:
+            parts = urlsplit(link)
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            if parts.scheme or parts.netloc:
+                continue
+            place = unquote(parts.fragment)
+            if not target.exists() or (place and target in pages and place not in pages[target].ids):
+                broken.append((path.name, link))
+    assert broken == []
+
+
+def test_pictures_have_a_text(pages):
+    """Every picture says in words what it shows; a thumbnail stands beside its title."""
+    assert {path.name: page.unnamed for path, page in pages.items() if page.unnamed} == {}
+
+
+def test_inventory_names_are_torchs():
+    """Each name that links to torch's documentation is a name of the installed torch."""
+    lines = (ROOT / "docs/inventories/torch.txt").read_text("utf-8").splitlines()
+    names = [line.split()[0] for line in lines if not line.startswith("#")]
+    assert names == sorted(names)
+    assert [name for name in names if locate(name) is None] == []
+
+
+def test_ci_runs_what_the_readme_says():
+    """The README shows two commands in bash fences, the build and the tests; CI runs those."""
+    fences = (ROOT / "README.md").read_text("utf-8").split("```bash\n")[1:]
+    commands = "".join(fence.split("```")[0] for fence in fences).splitlines()
+    assert [command.split("&&")[-1].strip() for command in commands] == [
+        ".venv/bin/nox -s docs",
+        ".venv/bin/nox -s tests",
+    ]
+    assert "README.md" in (ROOT / ".ci/run").read_text("utf-8")
