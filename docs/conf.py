@@ -7,6 +7,7 @@ from pathlib import Path
 from claimbook import environment
 from claimbook.model import Lane
 from claimbook.parser import MYST_EXTENSIONS
+from claimbook.sphinx import labs
 
 HERE = Path(__file__).parent
 TORCH = environment.release(importlib.metadata.version("torch"))
@@ -47,7 +48,8 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "abort_on_example_error": False,
     "only_warn_on_example_error": False,
-    "reset_modules": ("matplotlib",),
+    "image_scrapers": (labs.scrape,),
+    "reset_modules": (labs.reset,),
 }
 
 html_theme = "furo"

@@ -58,7 +58,7 @@ def session(fence: Fence, code: str) -> nodes.container:
     cells += nodes.container("", _block(prelude(code), "python"), classes=["claim-prelude"])
     gathered = ""
     for example, on_cuda in zip_longest(fence.examples, fence.cuda_examples or ()):
-        gathered += example.source
+        gathered += example.source + ("\n" if _is_block(example.source) else "")
         if example.want or (on_cuda and on_cuda.want):
             cells += nodes.container("", _block(gathered, "python"), classes=["claim-code"])
             cells += list(_outputs(example, on_cuda))
@@ -67,6 +67,12 @@ def session(fence: Fence, code: str) -> nodes.container:
         cells += nodes.container("", _block(gathered, "python"), classes=["claim-code"])
     whole += cells
     return whole
+
+
+def _is_block(source: str) -> bool:
+    """Whether it is a compound statement, which Python's prompt ends at an empty line."""
+    first, *rest = source.rstrip("\n").split("\n")
+    return bool(rest) and (first.endswith(":") or first.startswith("@"))
 
 
 def _outputs(example: Example, on_cuda: Example | None) -> Iterator[nodes.Node]:
