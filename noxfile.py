@@ -65,9 +65,26 @@ def record(session: nox.Session) -> None:
 
 
 @nox.session
+def bench(session: nox.Session) -> None:
+    """Measures the engine against the other ways to run the same claims: minutes, quiet machine."""
+    install(session, "docs", "test", "bench")
+    session.run("python", "tests/bench", *session.posargs)
+
+
+@nox.session
+def serve(session: nox.Session) -> None:
+    """Builds the book, serves it, and builds and reloads at each save."""
+    install(session, "docs", "serve")
+    watched = [argument for folder in ("gallery", "src") for argument in ("--watch", folder)]
+    ignored = [argument for folder in MADE for argument in ("--ignore", str(folder.resolve()))]
+    command = ["sphinx-autobuild", "-j", "auto", *watched, *ignored, *session.posargs]
+    session.run(*command, "docs", str(SITE))
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     """Checks format, rules, types, spelling, and the workflow files against their schema."""
-    install(session, "lint")
+    install(session, "docs", "test", "lint")
     session.run("ruff", "format", "--check", ".")
     session.run("ruff", "check", ".")
     session.run("mypy")

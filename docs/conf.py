@@ -7,7 +7,6 @@ from pathlib import Path
 from claimbook import environment
 from claimbook.model import Lane
 from claimbook.parser import MYST_EXTENSIONS
-from claimbook.sphinx import labs
 
 HERE = Path(__file__).parent
 TORCH = environment.release(importlib.metadata.version("torch"))
@@ -48,8 +47,8 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "abort_on_example_error": False,
     "only_warn_on_example_error": False,
-    "image_scrapers": (labs.scrape,),
-    "reset_modules": (labs.reset,),
+    "image_scrapers": ("claimbook.sphinx.labs.scrape",),
+    "reset_modules": ("claimbook.sphinx.labs.reset",),
 }
 
 html_theme = "furo"

@@ -1,6 +1,7 @@
 """The command `claimbook`: what authors and operators type."""
 
 import json
+import random
 import sys
 import time
 from collections import Counter
@@ -97,6 +98,7 @@ def list_claims(names: tuple[str, ...], as_json: bool) -> None:
 @jobs_option
 @timeout_option
 @click.option("--require-lane", is_flag=True, help="A lane that cannot run here is an error.")
+@click.option("--shuffle", type=int, metavar="SEED", help="Run in an order drawn from this seed.")
 @as_json
 @_told_plainly
 def run(
@@ -105,13 +107,17 @@ def run(
     jobs: int | None,
     timeout: float | None,
     require_lane: bool,
+    shuffle: int | None,
     as_json: bool,
 ) -> None:
     """Runs claims and compares what they print; exit status 1 if any differs."""
     with _runner(jobs, timeout) as runner:
         book = _load()
         failed = _report_problems(book)
-        runs = {run.claim: run for run in _progress(runner, book.select(names), lane)}
+        claims = book.select(names)
+        if shuffle is not None:
+            random.Random(shuffle).shuffle(claims)
+        runs = {run.claim: run for run in _progress(runner, claims, lane)}
     if as_json:
         _print_json([_run_data(run) for run in runs.values()])
     failed |= any(run.outcome not in (Outcome.PASSED, Outcome.SKIPPED) for run in runs.values())

@@ -6,6 +6,7 @@ with a page comes back as problems, each with its line.
 
 import ast
 import re
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -46,8 +47,12 @@ RAW_DIRECTIVES = frozenset({"code-cell", "raw-cell", "raw", "math", "literalincl
 
 _CLAIM_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _DIRECTIVE = re.compile(r"\{([\w:.-]+)\}\s*(.*)", re.DOTALL)
-_PROMPT = re.compile(r"\s*>>>(\s|$)")
-_RST_CODE = re.compile(r"\s*\.\. (?:code-block|code|sourcecode|doctest|testcode)::\s*(\w*)")
+_PROMPT = re.compile(r"(\s|[-*+>]\s|\d+[.)]\s)*>>>(\s|$)")
+_RST_CODE = re.compile(r"\s*\.\. (code-block|code|sourcecode|doctest|testcode)::(.*)")
+
+
+def _option(value: str | None) -> str:
+    return value or ""
 
 
 class ClaimSyntax(Directive):
@@ -56,9 +61,9 @@ class ClaimSyntax(Directive):
     required_arguments = 1
     has_content = True
     option_spec: ClassVar[dict[str, Any]] = {
-        **{str(kind): str for kind in RelationKind},
-        "lanes": str,
-        "timeout": str,
+        **{str(kind): _option for kind in RelationKind},
+        "lanes": _option,
+        "timeout": _option,
     }
 
 
@@ -141,7 +146,7 @@ class _Scan:
             self.claim(argument, token, line)
         elif name == "remark":
             self.remark(argument, token, line)
-        elif name in CODE_DIRECTIVES and (argument or "python") in PYTHON_LANGUAGES:
+        elif name in CODE_DIRECTIVES and _is_python(name, argument):
             self.unowned(token, line, f"the code of a `{{{name}}}` is never run")
         elif name == "code-cell":
             self.own(token, line)
@@ -190,12 +195,18 @@ class _Scan:
             if number in self.owned:
                 continue
             code = _RST_CODE.match(line)
-            if _PROMPT.match(line) or (code and (code[1] or "python") in PYTHON_LANGUAGES):
+            if _PROMPT.match(line) or (code and _is_python(code[1], code[2])):
                 message = "code that nothing runs and compares: write it as a claim"
                 self.problem(number, ProblemKind.UNOWNED_CODE, message)
 
     def problem(self, line: int, kind: ProblemKind, message: str) -> None:
         self.problems.append(Problem(Location(self.path, line), kind, message))
+
+
+def _is_python(directive: str, argument: str) -> bool:
+    # The argument of the last two is a group; code in no language is taken for Python.
+    language = (argument.split() or ["python"])[0].lower()
+    return directive in ("doctest", "testcode") or language in PYTHON_LANGUAGES
 
 
 def _language(token: Token) -> str:
@@ -226,6 +237,7 @@ class _ClaimReader:
             self.problem(ProblemKind.MALFORMED_CLAIM, message)
         for warning in parsed.warnings:
             self.problem(ProblemKind.BAD_OPTION, warning.msg, warning.lineno)
+        self.check_options(content)
         body = "\n".join(_lines(content)[parsed.body_offset :])
         tokens = _tokens(body)
         first_line = self.location.line + 1 + parsed.body_offset
@@ -238,6 +250,19 @@ class _ClaimReader:
             lanes=self.lanes(parsed.options.get("lanes")),
             timeout=self.timeout(parsed.options.get("timeout")),
         )
+
+    def check_options(self, content: str) -> None:
+        """Reports what MyST passes over in silence: an option lost, a line taken for prose."""
+        names: list[str] = []
+        for number, line in enumerate(_lines(content), start=self.location.line + 1):
+            if not line.lstrip().startswith(":"):
+                if names and line.strip():
+                    message = "an option stands on one line, and an empty line ends them all"
+                    self.problem(ProblemKind.BAD_OPTION, message, number)
+                break
+            names.append(line.lstrip()[1:].partition(":")[0])
+            if names[-1] in names[:-1]:
+                self.problem(ProblemKind.BAD_OPTION, f"{names[-1]} is given twice", number)
 
     def statement(self, tokens: list[Token]) -> str:
         for opening, inline in pairwise(tokens):
@@ -312,8 +337,9 @@ class _ClaimReader:
 
     def check_syntax(self, example: Example) -> None:
         try:
-            ast.parse(example.source, mode="single")
-        except (SyntaxError, ValueError) as error:
+            with warnings.catch_warnings(action="ignore"):  # its run shows them
+                ast.parse(example.source, mode="single")
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             line = example.line + (getattr(error, "lineno", None) or 1) - 1
             message = getattr(error, "msg", str(error))
             self.problem(ProblemKind.BAD_FENCE, f"this is no Python statement: {message}", line)

@@ -140,8 +140,9 @@ class _Runs:
         self.done: dict[str, Run] = {}
         self.streams: dict[Lane, Iterator[Run]] = {}
         self.closing = ExitStack()
-        if self.items:
-            self.runner = self.closing.enter_context(Runner())
+        # A runner serves one lane at a time; the items of lanes come mixed.
+        lanes = {item.lane for item in self.items}
+        self.runners = {lane: self.closing.enter_context(Runner()) for lane in lanes}
 
     def of(self, item: ClaimItem) -> Run:
         if item.nodeid not in self.done and not self.together:
@@ -161,7 +162,7 @@ class _Runs:
 
     def _start(self, items: list[ClaimItem], lane: Lane) -> Iterator[Run]:
         # A sample may have the id of a claim; what pytest calls an item is its own.
-        return self.runner.run((replace(i.claim, id=i.nodeid) for i in items), lane)
+        return self.runners[lane].run((replace(i.claim, id=i.nodeid) for i in items), lane)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

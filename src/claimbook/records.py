@@ -54,10 +54,7 @@ class Records:
         """
         path = self.path(claim)
         try:
-            if path.stat().st_size > SIZE_LIMIT:
-                raise ValueError(f"over {SIZE_LIMIT:,} bytes; no record is that long")
-            data = json.loads(path.read_bytes())
-            record = _from_data(data)
+            record = _from_data(json.loads(_read(path)))
         except FileNotFoundError:
             return None
         except (OSError, ValueError, RecursionError) as error:
@@ -101,6 +98,12 @@ def write_atomically(path: Path, text: str) -> None:
         half.replace(path)
     finally:
         half.unlink(missing_ok=True)
+
+
+def _read(path: Path) -> bytes:
+    if path.stat().st_size > SIZE_LIMIT:
+        raise ValueError(f"over {SIZE_LIMIT:,} bytes; no record is that long")
+    return path.read_bytes()
 
 
 def _same(old: Record, new: Record) -> bool:

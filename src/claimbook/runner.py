@@ -91,28 +91,37 @@ class Runner:
     def __exit__(self, *_: object) -> None:
         for worker in self._workers:
             self._kill(worker)
+        self._workers.clear()
         self._control.socket.close()
-        with suppress(ProcessLookupError):
+        try:
+            # It ends whatever examples left behind; while it imports torch there is nothing yet.
+            self._nursery.wait(timeout=5 if self.environments else 0)
+        except subprocess.TimeoutExpired:
             os.killpg(self._nursery.pid, signal.SIGKILL)
-        self._nursery.wait()
+            self._nursery.wait()
         self._scratch.cleanup()
 
     def run(self, claims: Iterable[Claim], lane: Lane) -> Iterator[Run]:
         """Runs each claim once; yields in the order in which they finish."""
         queue = deque(claims)
         with selectors.DefaultSelector() as selector:
-            while queue or any(worker.claims for worker in self._workers):
-                self._hire(queue, lane, selector)
-                if lane not in self.environments:
-                    yield from (self._skipped(claim, lane) for claim in queue)
-                    return
+            try:
+                yield from self._run(queue, lane, selector)
+            finally:  # also when the caller wants no more
                 for worker in [*self._workers]:
-                    self._hand_over(worker, queue)
-                for key, _ in selector.select(self._patience()):
-                    yield from self._listen(key.data, queue, selector)
-                yield from self._end_the_late(queue, selector)
+                    self._dismiss(worker, selector)
+
+    def _run(self, queue: deque[Claim], lane: Lane, selector: Any) -> Iterator[Run]:
+        while queue or any(worker.claims for worker in self._workers):
+            self._hire(queue, lane, selector)
+            if lane not in self.environments:
+                yield from (self._skipped(claim, lane) for claim in queue)
+                return
             for worker in [*self._workers]:
-                self._dismiss(worker, selector)
+                self._hand_over(worker, queue)
+            for key, _ in selector.select(self._patience()):
+                yield from self._listen(key.data, queue, selector)
+            yield from self._end_the_late(queue, selector)
 
     def _hire(self, queue: deque[Claim], lane: Lane, selector: Any) -> None:
         missing = min(self.jobs, len(queue)) - len(self._workers)

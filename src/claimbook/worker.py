@@ -6,6 +6,7 @@ answers one line per example; it runs no claim before its global state is as at 
 """
 
 import contextlib
+import ctypes
 import gc
 import importlib
 import io
@@ -13,6 +14,7 @@ import json
 import linecache
 import os
 import random
+import resource
 import shutil
 import signal
 import socket
@@ -30,6 +32,9 @@ from typing import Any
 
 from claimbook import environment
 from claimbook.model import Lane
+
+MEMORY_LIMIT = 8 << 30
+"""Bytes of its own that a worker may hold; beyond that its allocations fail."""
 
 OUTPUT_LIMIT = 100_000
 """Characters of one example's output that are kept."""
@@ -87,6 +92,7 @@ def main(descriptor: int, scratch: Path) -> None:
         scratch: a folder for the workers' own, which the runner removes.
     """
     control = socket.socket(fileno=descriptor)
+    _adopt_orphans()
     importlib.import_module("torch")  # by name: no linter may take it for unused
     gc.freeze()
     children: set[int] = set()
@@ -103,9 +109,30 @@ def main(descriptor: int, scratch: Path) -> None:
         else:
             children.discard(int(argument))
             reply.send({"status": os.waitpid(int(argument), 0)[1]})
+            _end_orphans(children)
     for pid in children:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+    _end_orphans(set())
+
+
+def _adopt_orphans() -> None:
+    """On Linux, makes this process the parent of what examples leave behind, even daemons."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(36, 1)  # PR_SET_CHILD_SUBREAPER
+
+
+def _end_orphans(workers: set[int]) -> None:
+    """Ends every child that is not one of the workers."""
+    listing = Path(f"/proc/self/task/{os.getpid()}/children")
+    while listing.exists():
+        orphans = {int(pid) for pid in listing.read_text().split()} - workers
+        if not orphans:
+            return
+        for pid in orphans:  # their own children become orphans in turn
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
 
 
 def _fork(control: socket.socket, descriptor: int, lane: Lane, scratch: Path) -> int:
@@ -134,6 +161,8 @@ def _serve(line: Line, lane: Lane, scratch: Path) -> None:
     if reason := environment.unavailable(lane):
         line.send({"unavailable": reason})
         return
+    if lane is Lane.CPU:  # CUDA maps far more than it uses
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_LIMIT, MEMORY_LIMIT))
     line.send({"environment": asdict(environment.describe(lane))})
     stage = _Stage(lane, scratch)
     while (job := line.receive()) is not None:

@@ -16,10 +16,11 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
 
 def reset(gallery_conf: dict[str, Any], filename: str) -> None:
     """Brings Matplotlib back to its defaults and torch to seed 0 and one thread."""
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
     import torch
-    from matplotlib import pyplot, rcdefaults
 
-    pyplot.close("all")
-    rcdefaults()
+    plt.close("all")
+    mpl.rcdefaults()
     torch.manual_seed(0)
     torch.set_num_threads(1)

@@ -1,0 +1,171 @@
+"""`nox -s bench`: the book's claims against the other ways to run them, growth, and builds.
+
+Everything is run in turns, so that a slow moment of the machine falls on all alike.
+"""
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from itertools import cycle, islice
+from pathlib import Path
+
+from peers import PEERS, comparable
+from rich.console import Console
+from rich.table import Table
+
+from claimbook import environment
+from claimbook.book import Book
+from claimbook.model import Claim, Lane
+
+ROOT = Path(__file__).parents[2]
+OUT = Console(highlight=False)
+
+
+def main() -> None:
+    """Measures, prints tables, and writes JSON if asked to."""
+    options = _options()
+    claims = comparable(Book.load(ROOT).claims)
+    quick = [claim for claim in claims if claim.timeout is None and not _measures(claim)]
+    results = {
+        "environment": asdict(environment.describe(Lane.CPU)),
+        "cores": os.cpu_count(),
+        "recorded": asdict(environment.provenance(ROOT)),
+        "book": _peers(claims, options.rounds, "the book's claims"),
+        "many": _peers(_many(quick, 500), options.rounds, "500 small claims"),
+        "growth": _growth(quick, options.growth),
+        "builds": _builds(options.rounds),
+    }
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="nox -s bench --", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5, help="how often each is run (5)")
+    parser.add_argument("--growth", type=int, nargs="*", default=[100, 1000, 10_000])
+    parser.add_argument("--json", type=Path, help="write the figures here")
+    return parser.parse_args()
+
+
+def _measures(claim: Claim) -> bool:
+    return "claimbook.teach" in claim.code
+
+
+def _many(claims: list[Claim], count: int) -> list[Claim]:
+    copies = islice(cycle(claims), count)
+    return [replace(claim, id=f"{claim.id}-{number}") for number, claim in enumerate(copies)]
+
+
+def _peers(claims: list[Claim], rounds: int, title: str) -> dict[str, dict[str, float]]:
+    seconds: dict[str, list[float]] = {name: [] for name in PEERS}
+    with tempfile.TemporaryDirectory() as top:
+        commands = {}
+        for number, (name, prepare) in enumerate(PEERS.items()):
+            folder = Path(top, str(number))
+            folder.mkdir()
+            commands[name] = (prepare(claims, folder), folder)
+        for turn in range(rounds):
+            for name, (command, folder) in commands.items():
+                if name == "myst-nb" and turn:  # a kernel a page: once says enough
+                    continue
+                OUT.print(f"[dim]{title}, round {turn + 1} of {rounds}: {name}[/]")
+                seconds[name].append(_run(command, folder).seconds)
+    figures = {name: _figures(times) for name, times in seconds.items()}
+    bare = figures["bare script"]["median"]
+    table = Table("", "median s", "fastest", "slowest", "of bare", title=f"{len(claims)}: {title}")
+    for name, row in figures.items():
+        row["ratio"] = row["median"] / bare
+        cells = [row[key] for key in ("median", "fastest", "slowest", "ratio")]
+        table.add_row(name, *(f"{cell:.2f}" for cell in cells))
+    OUT.print(table)
+    return figures
+
+
+def _figures(times: list[float]) -> dict[str, float]:
+    return {"median": statistics.median(times), "fastest": min(times), "slowest": max(times)}
+
+
+class _Run:
+    def __init__(self, command: list[str], folder: Path) -> None:
+        started = time.perf_counter()
+        self.done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        self.seconds = time.perf_counter() - started
+        # Kilobytes on Linux: the largest of all children so far.
+        self.memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+
+
+def _run(command: list[str], folder: Path) -> _Run:
+    run = _Run(command, folder)
+    if run.done.returncode:
+        sys.exit(f"{' '.join(command)} failed in {folder}:\n{run.done.stdout}{run.done.stderr}")
+    return run
+
+
+def _growth(claims: list[Claim], sizes: list[int]) -> list[dict[str, float]]:
+    rows = []
+    table = Table("claims", "s", "ms a claim", "peak MiB of a process", title="growth")
+    for size in sizes:
+        with tempfile.TemporaryDirectory() as top:
+            command = PEERS["claimbook"](_many(claims, size), Path(top))
+            run = _run(command, Path(top))
+        rows.append({"claims": size, "seconds": run.seconds, "bytes": run.memory})
+        each = f"{1000 * run.seconds / size:.2f}"
+        table.add_row(f"{size:,}", f"{run.seconds:.2f}", each, f"{run.memory / 2**20:.0f}")
+    OUT.print(table)
+    return rows
+
+
+def _builds(rounds: int) -> dict[str, dict[str, float]]:
+    with tempfile.TemporaryDirectory() as top:
+        root = Path(top, "book")
+        for name in _tracked():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, root / name)
+        build = [
+            sys.executable,
+            "-m",
+            "sphinx",
+            "-W",
+            "-q",
+            "-j",
+            "auto",
+            "docs",
+            "docs/_build/html",
+        ]
+        figures = {"cold": _figures([_run(build, root).seconds])}
+        figures["nothing changed"] = _figures([_run(build, root).seconds for _ in range(rounds)])
+        edits = _edits(root / "docs/autograd/gradients-add-up.md", rounds)
+        figures["one claim edited"] = _figures([_run(build, root).seconds for _ in edits])
+    table = Table("build", "median s", "fastest", "slowest", title="the whole site")
+    for name, row in figures.items():
+        table.add_row(name, *(f"{value:.2f}" for value in row.values()))
+    OUT.print(table)
+    return figures
+
+
+def _tracked() -> list[str]:
+    listing = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return [name for name in listing.stdout.splitlines() if not name.startswith("src/")]
+
+
+def _edits(page: Path, count: int) -> Iterator[int]:
+    for number in range(count):
+        text = page.read_text("utf-8")
+        old = f">>> x = torch.ones(1, requires_grad=True){'  # edited' * number}\n"
+        page.write_text(text.replace(old, old[:-1] + "  # edited\n", 1), "utf-8")
+        yield number
+
+
+if __name__ == "__main__":
+    main()
