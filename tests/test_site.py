@@ -93,7 +93,9 @@ def test_internal_links_resolve(pages):
             if parts.scheme or parts.netloc:
                 continue
             place = unquote(parts.fragment)
-            if not target.exists() or (place and target in pages and place not in pages[target].ids):
+            if not target.exists() or (
+                place and target in pages and place not in pages[target].ids
+            ):
                 broken.append((path.name, link))
     assert broken == []
 

@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -132,8 +132,10 @@ class Runner:
 
     def _fork(self, lane: Lane) -> _Worker | None:
         ours, theirs = socket.socketpair()
-        with theirs:
+        with theirs, ExitStack() as unless_it_came_up:
+            unless_it_came_up.callback(ours.close)
             answer = self._ask(f"fork {lane}", [theirs.fileno()])
+            unless_it_came_up.pop_all()
         line = Line(ours)
         hello = line.receive() or {"unavailable": "the worker did not start"}
         if "environment" not in hello:

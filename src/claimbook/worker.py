@@ -5,6 +5,7 @@ worker costs milliseconds. A worker takes claims over its socket, one JSON line 
 answers one line per example; it runs no claim before its global state is as at the start.
 """
 
+import builtins
 import contextlib
 import ctypes
 import gc
@@ -202,7 +203,7 @@ class _Stage:
         if self.lane is Lane.CUDA:
             torch.cuda.manual_seed_all(0)
             torch.cuda.reset_peak_memory_stats()
-        return _is_as_new()
+        return _is_as_new(self.lane)
 
     def _redirect(self) -> None:
         for number, name in ((1, "stdout"), (2, "stderr")):
@@ -271,7 +272,7 @@ def _remember() -> list[Callable[[], object]]:
     from torch import _tensor_str, backends
 
     environ, path, modules = dict(os.environ), list(sys.path), sys.modules["__main__"]
-    excepthook = sys.excepthook
+    names, excepthook = vars(builtins).copy(), sys.excepthook
     handlers = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)}
     options = vars(_tensor_str.PRINT_OPTS).copy()
     cudnn = (backends.cudnn.deterministic, backends.cudnn.benchmark)
@@ -280,6 +281,7 @@ def _remember() -> list[Callable[[], object]]:
         if os.environ != environ:
             os.environ.clear()
             os.environ.update(environ)
+        vars(builtins).update(names)
         sys.path[:] = path
         sys.modules["__main__"] = modules
         sys.displayhook, sys.excepthook = _display, excepthook
@@ -292,7 +294,8 @@ def _remember() -> list[Callable[[], object]]:
         torch.set_grad_enabled(True)
         torch.set_default_dtype(torch.float32)
         torch.autograd.set_detect_anomaly(False)
-        torch.use_deterministic_algorithms(False)
+        if torch.are_deterministic_algorithms_enabled():  # to ask costs less than a second
+            torch.use_deterministic_algorithms(False)
         torch.set_float32_matmul_precision("highest")
         torch.set_num_threads(1)
         # Otherwise a warning that torch gives once would show in one claim of a process only.
@@ -303,14 +306,16 @@ def _remember() -> list[Callable[[], object]]:
     return [interpreter, torch_state]
 
 
-def _is_as_new() -> bool:
+def _is_as_new(lane: Lane) -> bool:
     """Whether nothing is left that cannot be undone: modes, threads, children."""
     import torch
 
     return (
         not torch.is_inference_mode_enabled()
+        and not any(map(torch.is_autocast_enabled, Lane))
         and torch._C._len_torch_dispatch_stack() == 0
-        and torch._C._len_torch_function_stack() <= 1  # the default device's own mode
+        # CUDA's default device is a mode itself.
+        and torch._C._len_torch_function_stack() == (lane is Lane.CUDA)
         and threading.active_count() == 1
         and not _has_children()
     )

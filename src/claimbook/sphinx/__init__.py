@@ -7,6 +7,7 @@ from sphinx.util.typing import ExtensionMetadata
 
 from claimbook import __version__
 from claimbook.sphinx import build, guards, nodes
+from claimbook.sphinx.bench import BenchDirective
 from claimbook.sphinx.directives import CountsDirective, LedgerDirective, RemarkDirective
 from claimbook.sphinx.domain import ClaimDirective, ClaimDomain, ClaimRole
 
@@ -22,6 +23,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_directive("remark", RemarkDirective)
     app.add_directive("ledger", LedgerDirective)
     app.add_directive("counts", CountsDirective)
+    app.add_directive("bench", BenchDirective)
     app.add_role("claim", ClaimRole(warn_dangling=True))
     for node in (nodes.claim_status, nodes.claim_ledger, nodes.claim_counts):
         app.add_node(node)

@@ -169,9 +169,9 @@ def counts(answers: Iterable[Answer], lanes: Iterable[dict[str, dict[str, Any]]]
     rows.append(("entries of the register", str(len(answers))))
     words = [answer.word or "open" for answer in answers]
     rows += [(WORD_TITLES[word], str(words.count(word))) for word in WORDS]
-    table = _table(["", ""], [([nodes.Text(a)], [nodes.Text(b)]) for a, b in rows], [70, 30])
-    table["classes"].append("counts")
-    return table
+    grid = table(["", ""], [([nodes.Text(a)], [nodes.Text(b)]) for a, b in rows], [70, 30])
+    grid["classes"].append("counts")
+    return grid
 
 
 WORD_TITLES = {
@@ -209,11 +209,11 @@ def ledger(
         rows = [
             _ledger_row(answers[entry.id], places_of, shown, link) for entry in question.entries
         ]
-        table = _table(
+        grid = table(
             ["Entry", "What the source says", "The book", "Status"], rows, [12, 48, 28, 12]
         )
-        table["classes"].append("ledger")
-        sections[source] += table
+        grid["classes"].append("ledger")
+        sections[source] += grid
     return list(sections.values())
 
 
@@ -248,7 +248,8 @@ def _marks(lanes: dict[str, dict[str, Any]]) -> Iterator[nodes.Node]:
         yield nodes.inline("", text, classes=["claim-badge", f"status-{data['status']}"])
 
 
-def _table(head: list[str], rows: Iterable[Cells], widths: list[int]) -> nodes.table:
+def table(head: list[str], rows: Iterable[Cells], widths: list[int]) -> nodes.table:
+    """A table; without a row of titles if they are all empty. Widths are in percent."""
     group = nodes.tgroup(cols=len(widths))
     group += [nodes.colspec(colwidth=width) for width in widths]
     if any(head):

@@ -1,0 +1,44 @@
+"""What `bars` draws, read back from its SVG."""
+
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from claimbook.teach import bars
+
+
+def rects(figure):
+    return [float(r.get("width")) for r in ET.fromstring(figure.svg).iter("rect")]
+
+
+def test_lengths_are_in_proportion():
+    """Twice the value is twice the bar."""
+    one, two, four = rects(bars({"a": 1, "b": 2, "c": 4}, alt="Doubling."))
+    assert (two, four) == pytest.approx((2 * one, 4 * one))
+
+
+def test_every_bar_has_name_and_value():
+    """Names and values stand in the picture and in the text, and are escaped."""
+    figure = bars({"<a>": 1.5, "b": 0}, unit="s", alt="Two.")
+    texts = [t.text for t in ET.fromstring(figure.svg).iter("text")]
+    assert texts == ["<a>", "1.5 s", "b", "0 s"]
+    assert figure.alt == "Two.\n<a>: 1.5 s\nb: 0 s"
+
+
+def test_everything_lies_inside():
+    """No bar and no text reaches beyond the picture, judged by twelve pixels a letter at most."""
+    figure = bars({"a long name indeed": 3, "b": 123456}, unit="bytes", alt="Two.")
+    svg = ET.fromstring(figure.svg)
+    for text in svg.iter("text"):
+        start = float(text.get("x"))
+        if text.get("text-anchor") == "end":
+            assert start - 7 * len(text.text) >= 0
+        else:
+            assert start + 7 * len(text.text) <= float(svg.get("width"))
+
+
+@pytest.mark.parametrize("values", [{}, {"a": -1}, {"a": 0}, {"a": float("nan")}])
+def test_what_has_no_length_is_refused(values):
+    """No value, a negative one, only zeros, or no number at all."""
+    with pytest.raises(ValueError, match="bars"):
+        bars(values, alt="Nothing.")
