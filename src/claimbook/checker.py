@@ -90,8 +90,9 @@ def compare(want: str, got: str, lane: Lane = Lane.CPU) -> Difference | None:
 
 def diff(want: str, got: str) -> str:
     """Want and got line by line, wanted lines with `-`, printed lines with `+`."""
-    lines = difflib.ndiff(want.splitlines(), got.splitlines())
-    return "\n".join(line.rstrip() for line in lines if not line.startswith("?"))
+    # Not ndiff, which takes minutes over a thousand lines and may show what was printed first.
+    lines = difflib.unified_diff(want.splitlines(), got.splitlines(), n=1_000_000, lineterm="")
+    return "\n".join(f"{line[0]} {line[1:]}".rstrip() for line in [*lines][3:])
 
 
 def _normal(text: str, lane: Lane) -> str:

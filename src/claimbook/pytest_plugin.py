@@ -55,7 +55,7 @@ def _book(config: pytest.Config) -> Book | None:
         except BookError:
             config.stash[BOOK] = None
         except RegisterError as error:
-            raise pytest.UsageError(str(error)) from error
+            raise pytest.Collector.CollectError(str(error)) from error
     return config.stash[BOOK]
 
 

@@ -54,7 +54,7 @@ class Records:
         """
         path = self.path(claim)
         try:
-            record = _from_data(json.loads(_read(path)))
+            record = _from_data(json.loads(read_limited(path)))
         except FileNotFoundError:
             return None
         except (OSError, ValueError, RecursionError) as error:
@@ -100,7 +100,8 @@ def write_atomically(path: Path, text: str) -> None:
         half.unlink(missing_ok=True)
 
 
-def _read(path: Path) -> bytes:
+def read_limited(path: Path) -> bytes:
+    """A file's content, unless it is far longer than any record."""
     if path.stat().st_size > SIZE_LIMIT:
         raise ValueError(f"over {SIZE_LIMIT:,} bytes; no record is that long")
     return path.read_bytes()
@@ -127,13 +128,13 @@ def _to_text(record: Record) -> str:
 
 
 def _from_data(data: Any) -> Record:
-    record = _check(data, "record", RECORD_FIELDS)
+    record = check_fields(data, "record", RECORD_FIELDS)
     if record["schema"] != SCHEMA:
         raise ValueError(f"schema {record['schema']}, not {SCHEMA}")
     if not all(isinstance(text, str) for text in record["outputs"]):
         raise ValueError("outputs are texts")
     measurements = tuple(
-        Measurement(**_check(item, "measurement", MEASUREMENT_FIELDS))
+        Measurement(**check_fields(item, "measurement", MEASUREMENT_FIELDS))
         for item in record["measurements"]
     )
     run = Run(
@@ -146,8 +147,10 @@ def _from_data(data: Any) -> Record:
         measurements,
         record["device_bytes"],
     )
-    environment = Environment(**_check(record["environment"], "environment", ENVIRONMENT_FIELDS))
-    provenance = Provenance(**_check(record["recorded"], "recorded", PROVENANCE_FIELDS))
+    environment = Environment(
+        **check_fields(record["environment"], "environment", ENVIRONMENT_FIELDS)
+    )
+    provenance = Provenance(**check_fields(record["recorded"], "recorded", PROVENANCE_FIELDS))
     return Record(run, record["digest"], environment, provenance)
 
 
@@ -174,7 +177,12 @@ ENVIRONMENT_FIELDS = {
 PROVENANCE_FIELDS = {"date": TEXT, "commit": OPTIONAL_TEXT, "clean": (bool, type(None))}
 
 
-def _check(data: Any, name: str, fields: Mapping[str, tuple[type, ...]]) -> dict[str, Any]:
+def check_fields(data: Any, name: str, fields: Mapping[str, tuple[type, ...]]) -> dict[str, Any]:
+    """The data, if it is an object with just these fields, each of one of its types.
+
+    Raises:
+        ValueError: it is not; says what is wrong.
+    """
     if not isinstance(data, dict) or data.keys() != fields.keys():
         raise ValueError(f"{name} has the fields {', '.join(sorted(fields))}")
     for key, types in fields.items():

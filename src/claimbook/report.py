@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from claimbook.checker import diff, mismatches
-from claimbook.model import Claim, Outcome, Run
+from claimbook.checker import Mismatch, diff, mismatches
+from claimbook.model import Claim, Lane, Outcome, Run
 
 
 def explain(claim: Claim, run: Run) -> str:
@@ -17,17 +17,26 @@ def explain(claim: Claim, run: Run) -> str:
     if run.outcome is not Outcome.FAILED:
         lines += [f"  {run.message}", "  The other claims are not touched by this."]
     for mismatch in mismatches(claim, run.lane, run.outputs):
-        lines += ["", f"  line {mismatch.example.line}: {mismatch.difference}"]
-        lines += [f"    {line}" for line in _prompted(mismatch.example.source)]
-        lines += [f"  {line}" for line in diff(mismatch.example.want, mismatch.got).splitlines()]
+        lines += ["", *differing(mismatch)]
     if run.outcome is Outcome.FAILED:
+        option = "" if run.lane is Lane.CPU else f" --lane {run.lane}"
         lines += [
             "",
             "  - is what the page says, + is what the run printed.",
             "  If torch is right, correct the output on the page and the sentence above it;",
             f"  if the page is right, mend its code. Alone: claimbook run {claim.id}",
+            f"  To take over what was printed: claimbook accept {claim.id}{option}",
         ]
     return "\n".join(lines)
+
+
+def differing(mismatch: Mismatch) -> list[str]:
+    """An example whose output differs, in lines: its place, how it differs, its code, the diff."""
+    return [
+        f"  line {mismatch.example.line}: {mismatch.difference}",
+        *(f"    {line}" for line in _prompted(mismatch.example.source)),
+        *(f"  {line}" for line in diff(mismatch.example.want, mismatch.got).splitlines()),
+    ]
 
 
 def first_place(claim: Claim, run: Run) -> str:

@@ -116,6 +116,7 @@ def main(descriptor: int, scratch: Path) -> None:
             os.killpg(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
     _end_orphans(set())
+    shutil.rmtree(scratch, ignore_errors=True)  # the runner may have been killed
 
 
 def _adopt_orphans() -> None:

@@ -17,6 +17,7 @@ from sphinx.util.nodes import make_refnode
 from claimbook import environment
 from claimbook.book import Project, read_page
 from claimbook.export import SCHEMA, answer_data, claim_data, lane_data
+from claimbook.falsify import Results, falsified_data, load_all
 from claimbook.model import Claim, Lane, Outcome, Problem, Record, Run
 from claimbook.records import RecordError, Records, status, write_atomically
 from claimbook.register import Register, answers, check_relations, load_register
@@ -62,19 +63,34 @@ def run_claims(app: Sphinx, env: BuildEnvironment) -> list[str]:
     for lane in Lane:
         for claim, data in _lane(app, project, domain, lane):
             shown[claim.id][lane] = data
-    before, domain.data["shown"] = domain.data["shown"], shown
-    changed = {name for name, claim in domain.located() if before.get(claim.id) != shown[claim.id]}
+    now: dict[str, dict[str, Any]] = {
+        "shown": shown,
+        "falsified": _falsified(project, domain),
+    }
+    before = {key: domain.data[key] for key in now}
+    domain.data.update(now)
+    changed = {
+        name
+        for name, claim in domain.located()
+        if any(before[key].get(claim.id) != now[key][claim.id] for key in now)
+    }
     register = load_register(project.docs / "register")
-    totals = _totals(register, domain, shown)
+    totals = _totals(register, domain, now)
     if domain.data.get("digest") != totals:
         domain.data["digest"] = totals
         changed |= domain.totals.keys()
     return sorted(changed)
 
 
-def _totals(register: Register, domain: ClaimDomain, shown: dict[str, Any]) -> str:
+def _totals(register: Register, domain: ClaimDomain, now: dict[str, Any]) -> str:
     found = answers(register, domain.claims(), domain.remarks()).values()
-    return json.dumps([[answer_data(answer) for answer in found], sorted(shown.items())])
+    return json.dumps([[answer_data(answer) for answer in found], now], sort_keys=True)
+
+
+def _falsified(project: Project, domain: ClaimDomain) -> dict[str, dict[str, Any] | None]:
+    results, claims = Results(project.docs), domain.claims()
+    found = load_all(results, claims, lambda path, why: warn(f"{path}:1", why, "broken-record"))
+    return {c.id: falsified_data(c, r) if (r := found[c.id]) else None for c in claims}
 
 
 def _lane(
@@ -105,7 +121,7 @@ def _load(records: Records, claim: Claim) -> Record | None:
     try:
         return records.load(claim)
     except RecordError as error:
-        warn(str(records.path(claim)), f"{error}; it counts as missing", "broken-record")
+        warn(f"{records.path(claim)}:1", f"{error}; it counts as missing", "broken-record")
         return None
 
 
@@ -176,9 +192,9 @@ def fill_in(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     project = project_of(app.env)
     register = load_register(project.docs / "register")
     found = answers(register, domain.claims(), domain.remarks())
-    shown = domain.data["shown"]
+    shown, falsified = domain.data["shown"], domain.data["falsified"].values()
     for counts in list(doctree.findall(places.claim_counts)):
-        counts.replace_self(render.counts(found.values(), shown.values()))
+        counts.replace_self(render.counts(found.values(), shown.values(), falsified))
     for ledger in list(doctree.findall(places.claim_ledger)):
         where = {claim.id: name for name, claim in domain.located()}
         ledger.replace_self(render.ledger(register, found, where, shown, link))
@@ -194,7 +210,7 @@ def _status(
     assert claim
     pairs = [(str(relation.kind), relation.entry) for relation in claim.relations]
     lines = [render.relation_line(pairs, domain.ledger, link)] if pairs else []
-    return [*lines, render.badges(_shown(domain, claim))]
+    return [*lines, render.badges(_shown(domain, claim), domain.data["falsified"].get(claim.id))]
 
 
 def write_json(app: Sphinx, exception: Exception | None) -> None:
@@ -209,7 +225,12 @@ def write_json(app: Sphinx, exception: Exception | None) -> None:
         "environment": asdict(environment.describe(Lane.CPU)),
         "entries": [answer_data(answer) for answer in found],
         "claims": [
-            {**claim_data(claim), "lanes": _shown(domain, claim)} for claim in domain.claims()
+            {
+                **claim_data(claim),
+                "lanes": _shown(domain, claim),
+                "falsified": domain.data["falsified"].get(claim.id),
+            }
+            for claim in domain.claims()
         ],
     }
     text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"

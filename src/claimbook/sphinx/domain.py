@@ -99,8 +99,9 @@ class ClaimDomain(Domain):
         "pages": {},  # docname → Page
         "totals": {},  # docname → "ledger" or "counts": pages that show the whole book
         "shown": {},  # claim id → what its badges said in the last build
+        "falsified": {},  # claim id → what became of its mutants, as they said it
     }
-    data_version = 1
+    data_version = 2
 
     @property
     def pages(self) -> dict[str, Page]:

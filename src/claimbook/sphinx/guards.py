@@ -39,6 +39,6 @@ def _texts(cell: nodes.Element) -> Iterator[str]:
 def _line(node: nodes.Node) -> int:
     while node is not None:
         if node.line:
-            return int(node.line)
+            return max(1, int(node.line) - 2)  # myst-nb names the line two below the fence's
         node = node.parent
     return 1

@@ -110,8 +110,8 @@ def prelude(code: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def badges(lanes: dict[str, dict[str, Any]]) -> nodes.paragraph:
-    """What each lane says of a claim, in one line."""
+def badges(lanes: dict[str, dict[str, Any]], falsified: dict[str, Any] | None) -> nodes.paragraph:
+    """What each lane says of a claim, and how many of its mutants are caught, in one line."""
     line = nodes.paragraph(classes=["claim-badges"])
     for lane, data in lanes.items():
         words = [STATUS_WORDS[data["status"]]]
@@ -124,6 +124,10 @@ def badges(lanes: dict[str, dict[str, Any]]) -> nodes.paragraph:
     for measurement in (m for data in lanes.values() for m in data["measurements"]):
         text = f"measured: {measurement['name']} = {measurement['value']:.4g} {measurement['unit']}"
         line += nodes.inline("", text.rstrip(), classes=["claim-measured"])
+    if falsified:
+        text = "falsified: {killed} of {mutants} mutants caught".format(**falsified)
+        text += " (stale: changed since)" if falsified["status"] == "stale" else ""
+        line += nodes.inline("", text, classes=["claim-falsified"])
     return line
 
 
@@ -157,7 +161,11 @@ def inline(text: str) -> Iterator[nodes.Node]:
             yield nodes.literal("", piece) if number % 2 else nodes.Text(piece)
 
 
-def counts(answers: Iterable[Answer], lanes: Iterable[dict[str, dict[str, Any]]]) -> nodes.Node:
+def counts(
+    answers: Iterable[Answer],
+    lanes: Iterable[dict[str, dict[str, Any]]],
+    falsified: Iterable[dict[str, Any] | None],
+) -> nodes.Node:
     """How far the book has come, as a table of two columns."""
     answers, lanes = list(answers), list(lanes)
     rows = [("claims", str(len(lanes)))]
@@ -166,6 +174,10 @@ def counts(answers: Iterable[Answer], lanes: Iterable[dict[str, dict[str, Any]]]
         rows.append(
             (f"of these current on {name}", f"{of_lane.count('current')} of {len(of_lane)}")
         )
+    current = [data for data in falsified if data and data["status"] == "current"]
+    if mutants := sum(data["mutants"] for data in current):
+        share = 100 * sum(data["killed"] for data in current) // mutants
+        rows.append(("mutants caught", f"{share} % of {mutants}"))
     rows.append(("entries of the register", str(len(answers))))
     words = [answer.word or "open" for answer in answers]
     rows += [(WORD_TITLES[word], str(words.count(word))) for word in WORDS]

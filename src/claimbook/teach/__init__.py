@@ -1,9 +1,12 @@
 """What pages draw and measure with: autograd graphs, line charts, speed ratios, peak memory."""
 
 from claimbook.teach.bars import bars
+from claimbook.teach.bits import bits
 from claimbook.teach.graph import graph
+from claimbook.teach.grids import grids
 from claimbook.teach.lines import lines
 from claimbook.teach.memory import peak_memory
 from claimbook.teach.speed import compare
+from claimbook.teach.strides import strides
 
-__all__ = ["bars", "compare", "graph", "lines", "peak_memory"]
+__all__ = ["bars", "bits", "compare", "graph", "grids", "lines", "peak_memory", "strides"]

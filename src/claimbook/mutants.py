@@ -1,0 +1,342 @@
+"""Mutants: the code of a claim with one thing changed, and what it must print unchanged.
+
+An operator is a function from a node of the syntax tree to changes of the text. A new one is a
+few lines and a name in `OPERATORS`.
+"""
+
+import ast
+import dis
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import accumulate, count, pairwise
+from types import CodeType
+from typing import NamedTuple
+
+from claimbook.model import Claim, Example, Fence, Lane, digest
+
+VERSION = 1
+"""Counts what changes which mutants there are, but for the tables below."""
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def _pairs(text: str) -> dict[str, str]:
+    both = [pair.split("/") for pair in text.split()]
+    return dict(both) | {b: a for a, b in both}
+
+
+SWAPS = _pairs(
+    "view/reshape cat/stack hstack/vstack sum/mean train/eval rand/randn zeros/ones exp/log "
+    "zeros_like/ones_like rand_like/randn_like no_grad/enable_grad SGD/Adam max/min any/all "
+    "argmax/argmin amax/amin cumsum/cumprod sin/cos floor/ceil relu/sigmoid unsqueeze/squeeze "
+    "softmax/log_softmax Softmax/LogSoftmax MSELoss/L1Loss mse_loss/l1_loss var/std triu/tril"
+)
+"""Names of which the one may be meant and the other written."""
+
+BUILTINS = _words("max min any all")
+
+IN_PLACE = _words(
+    "abs add addcdiv addcmul addmm bernoulli clamp copysign cos cumsum div erf exp floor gt "
+    "index_add index_copy index_fill log logical_not lt masked_fill masked_scatter mul neg pow "
+    "reciprocal relu remainder round rsqrt scatter scatter_add sigmoid sign sin sqrt square "
+    "squeeze sub swapaxes t tanh transpose tril triu trunc unsqueeze"
+)
+"""Methods of tensors of which there is one that ends in `_`."""
+
+DTYPES = _pairs(
+    "float32/float64 float/double int64/int32 long/int half/bfloat16 float16/bfloat16 "
+    "complex64/complex128 cfloat/cdouble uint8/int8 FloatTensor/DoubleTensor LongTensor/IntTensor"
+)
+
+ATTRIBUTES = _words("T mT H mH data")
+
+DROPPED = ATTRIBUTES | _words(
+    "abs backward clone coalesce conj contiguous cpu cuda detach detach_ double eval exp expand "
+    "flatten float half int item log long mean neg permute requires_grad_ reshape round sqrt "
+    "square squeeze sum t to tolist train transpose unsqueeze view zero_"
+)
+"""Methods and attributes without which a chain may still be one."""
+
+SIGNS = _pairs("@/* +/- +=/-= ==/!= </<= >/>= and/or")
+SIGNS |= {"/": "*", "is": "is not", "is not": "is", "in": "not in", "not in": "in"}
+SIGN = re.compile(rb"is\s+not|not\s+in|[^\s()\\]+")
+
+Call = tuple[ast.Call, ast.keyword]
+
+
+class Change(NamedTuple):
+    """A piece of a text, in bytes, and what takes its place."""
+
+    start: int
+    end: int
+    new: str
+    dropped: Call | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A claim's code with one thing changed."""
+
+    claim: Claim
+    """As the runner takes it: the claim's id with `~` and a number."""
+    operator: str
+    line: int
+    """The page line that is changed, counted from 1."""
+    before: str
+    after: str
+    dropped: Call | None
+    """The keyword that is missing, in its call."""
+    equivalent: bool
+    """Whether Python makes the same of it as of the original."""
+
+
+class Text:
+    """The source of an example, by places as syntax trees give them: lines and UTF-8 bytes."""
+
+    def __init__(self, example: Example) -> None:
+        self.bytes = example.source.encode()
+        self.prints = bool(example.want)
+        self.tree = ast.parse(example.source)
+        self.starts = [0, *accumulate(len(line) + 1 for line in self.bytes.split(b"\n"))]
+        kept = self.tree.body if self.prints else []
+        expressions = [n for n in ast.walk(self.tree) if isinstance(n, ast.Expr) and n not in kept]
+        self.statements = {id(node.value) for node in expressions}
+        """Expressions that are whole statements, to be left out as such."""
+
+    def start(self, node: ast.expr | ast.stmt | ast.keyword) -> int:
+        """Where a node begins; for a decorated one, with its first decorator."""
+        if decorators := getattr(node, "decorator_list", None):
+            return self.bytes.rfind(b"@", 0, self.start(decorators[0]))
+        return self.starts[node.lineno - 1] + node.col_offset
+
+    def end(self, node: ast.expr | ast.stmt | ast.keyword) -> int:
+        """Where a node ends."""
+        return self.starts[(node.end_lineno or 1) - 1] + (node.end_col_offset or 0)
+
+    def write(self, node: ast.expr | ast.stmt, new: str) -> Change:
+        """Writes something in place of a node."""
+        return Change(self.start(node), self.end(node), new)
+
+    def rename(self, node: ast.Attribute, new: str) -> Change:
+        """Writes another name after the point."""
+        return Change(self.end(node) - len(node.attr.encode()), self.end(node), new)
+
+    def lines(self, change: Change) -> tuple[int, int]:
+        """From where to where the lines go that a change touches."""
+        end = (self.bytes + b"\n").find(b"\n", change.end)
+        return self.bytes.rfind(b"\n", 0, change.start) + 1, end
+
+
+def leave_out(text: Text, node: ast.AST) -> Iterator[Change]:
+    """A statement is left out: an example that prints nothing, or one within a body."""
+    for name in ("body", "orelse", "finalbody"):
+        statements = getattr(node, name, None)
+        if not isinstance(statements, list) or (node is text.tree and text.prints):
+            continue
+        for statement in statements:
+            if not _is_docstring(statement):
+                yield text.write(statement, "pass")
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def drop_call(text: Text, node: ast.AST) -> Iterator[Change]:
+    """`x.detach()` becomes `x`."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=value, attr=name)) if name in DROPPED - ATTRIBUTES:
+            pass
+        case ast.Attribute(value=value, attr=name) if name in ATTRIBUTES:
+            pass
+        case _:
+            return
+    if id(node) not in text.statements and not _is_module(value):
+        yield Change(text.bytes.find(b".", text.end(value)), text.end(node), "")
+
+
+def _is_module(node: ast.expr) -> bool:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name) and node.id in {"torch", "nn", "F"}
+
+
+def swap(text: Text, node: ast.AST) -> Iterator[Change]:
+    """A name becomes the one that it is mistaken for, a sign likewise."""
+    if isinstance(node, ast.Attribute) and node.attr in SWAPS:
+        yield text.rename(node, SWAPS[node.attr])
+    elif isinstance(node, ast.Name) and node.id in BUILTINS:
+        yield text.write(node, SWAPS[node.id])
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in SWAPS:
+        written = text.bytes[text.start(node) : text.end(node)].decode()
+        yield text.write(node, written.replace(node.value, SWAPS[node.value]))
+
+
+def in_place(text: Text, node: ast.AST) -> Iterator[Change]:
+    """`x.add(1)` becomes `x.add_(1)` and back; what nothing else sees stays as it is."""
+    if not isinstance(node, ast.Attribute) or _is_module(node.value):
+        return
+    if node.attr[:-1] in IN_PLACE and node.attr.endswith("_"):
+        yield text.rename(node, node.attr[:-1])
+    elif node.attr in IN_PLACE and isinstance(node.value, ast.Name | ast.Attribute | ast.Subscript):
+        yield text.rename(node, node.attr + "_")
+
+
+def operator(text: Text, node: ast.AST) -> Iterator[Change]:
+    """A sign between two expressions becomes its counterpart."""
+    operands: list[ast.expr] = []
+    match node:
+        case ast.BinOp(left=left, right=right) | ast.AugAssign(target=left, value=right):
+            operands = [left, right]
+        case ast.Compare(left=left, comparators=others):
+            operands = [left, *others]
+        case ast.BoolOp(values=values):
+            operands = values
+    for left, right in pairwise(operands):
+        sign = SIGN.search(text.bytes, text.end(left), text.start(right))
+        if sign and sign[0].decode() in SIGNS:
+            yield Change(*sign.span(), SIGNS[sign[0].decode()])
+
+
+def flag(text: Text, node: ast.AST) -> Iterator[Change]:
+    """`True` becomes `False` and back."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, bool):
+        yield text.write(node, str(not node.value))
+
+
+def number(text: Text, node: ast.AST) -> Iterator[Change]:
+    """A number is moved up by one; in an index, also down."""
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        yield text.write(node, repr(node.value + 1))  # type: ignore[operator]
+    if isinstance(node, ast.Subscript):
+        for index in ast.walk(node.slice):
+            if isinstance(index, ast.Constant) and type(index.value) is int:
+                yield text.write(index, repr(index.value - 1))
+
+
+def dtype(text: Text, node: ast.AST) -> Iterator[Change]:
+    """`torch.float32` becomes `torch.float64`, `.float()` becomes `.double()`."""
+    if isinstance(node, ast.Attribute) and node.attr in DTYPES:
+        yield text.rename(node, DTYPES[node.attr])
+
+
+def drop_keyword(text: Text, node: ast.AST) -> Iterator[Change]:
+    """A keyword argument goes, with its comma."""
+    if not isinstance(node, ast.Call):
+        return
+    given: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
+    given.sort(key=text.start)
+    for before, keyword in pairwise([node.func, *given]):
+        if isinstance(keyword, ast.keyword):
+            start, end = text.start(keyword), text.end(keyword)
+            if before is not node.func:
+                start = text.bytes.rfind(b",", 0, start)
+            elif len(given) > 1:
+                end = text.bytes.find(b",", end) + 1
+                end += len(text.bytes[end:]) - len(text.bytes[end:].lstrip())
+            yield Change(start, end, "", (node, keyword))
+
+
+def drop_decorator(text: Text, node: ast.AST) -> Iterator[Change]:
+    """A decorator goes, with its line."""
+    for decorator in getattr(node, "decorator_list", ()):
+        at = text.bytes.rfind(b"\n", 0, text.start(decorator)) + 1
+        yield Change(at, text.starts[decorator.end_lineno], "")
+
+
+def drop_with(text: Text, node: ast.AST) -> Iterator[Change]:
+    """The body of a `with` stays, without it."""
+    if isinstance(node, ast.With):
+        last = node.items[-1].optional_vars or node.items[-1].context_expr
+        yield Change(text.start(node), text.bytes.find(b":", text.end(last)), "if True")
+
+
+OPERATORS: dict[str, Callable[[Text, ast.AST], Iterator[Change]]] = {
+    "leave-out": leave_out,
+    "drop-call": drop_call,
+    "swap": swap,
+    "in-place": in_place,
+    "operator": operator,
+    "flag": flag,
+    "number": number,
+    "dtype": dtype,
+    "drop-keyword": drop_keyword,
+    "drop-decorator": drop_decorator,
+    "drop-with": drop_with,
+}
+
+OPERATORS_DIGEST = digest(
+    [VERSION, *OPERATORS, SWAPS, DTYPES, SIGNS, sorted(IN_PLACE), sorted(DROPPED)]
+)
+"""Changes with the operators, and makes what was found with others stale."""
+
+
+def mutants(claim: Claim, lane: Lane) -> Iterator[Mutant]:
+    """Every mutant of a claim that parses, each once, with the wants of the lane."""
+    examples = claim.examples(lane)
+    ids = count(1)
+    for position, example in enumerate(examples):
+        for name, text, change, equivalent in _distinct(example):
+            mutated = replace(example, source=_apply(text.bytes, change))
+            session = (*examples[:position], mutated, *examples[position + 1 :])
+            fence = Fence(claim.location.line, session)
+            start, end = text.lines(change)
+            here = change._replace(start=change.start - start, end=change.end - start)
+            yield Mutant(
+                claim=replace(claim, id=f"{claim.id}~{next(ids)}", fences=(fence,)),
+                operator=name,
+                line=example.line + text.bytes.count(b"\n", 0, change.start),
+                before=" ".join(text.bytes[start:end].decode().split()),
+                after=" ".join(_apply(text.bytes[start:end], here).split()),
+                dropped=change.dropped,
+                equivalent=equivalent,
+            )
+
+
+def _distinct(example: Example) -> Iterator[tuple[str, Text, Change, bool]]:
+    """The changes that give another syntax tree than the original and each other."""
+    original = _compile(example.source)
+    if original is None:  # an example of a syntax error
+        return
+    text = Text(example)
+    seen = {ast.dump(text.tree)}
+    for node in _nodes(text.tree):
+        for name, changes in OPERATORS.items():
+            for change in changes(text, node):
+                source = _apply(text.bytes, change)
+                compiled = _compile(source)
+                if compiled and (tree := ast.dump(ast.parse(source))) not in seen:
+                    seen.add(tree)
+                    yield name, text, change, _done(original) == _done(compiled)
+
+
+def _nodes(node: ast.AST) -> Iterator[ast.AST]:
+    if not isinstance(node, ast.JoinedStr):  # before Python 3.12 what is in it has no place
+        yield node
+        for child in ast.iter_child_nodes(node):
+            yield from _nodes(child)
+
+
+def _apply(text: bytes, change: Change) -> str:
+    return (text[: change.start] + change.new.encode() + text[change.end :]).decode()
+
+
+def _compile(source: str) -> CodeType | None:
+    with warnings.catch_warnings(action="ignore"):
+        try:
+            return compile(source, "<mutant>", "single", dont_inherit=True)
+        except (SyntaxError, ValueError):
+            return None
+
+
+def _done(code: CodeType) -> list[object]:
+    """What bytecode does: without places, and without names that nothing uses."""
+    steps = [step for step in dis.get_instructions(code) if step.opname != "NOP"]
+    return [
+        (s.opname, _done(s.argval) if isinstance(s.argval, CodeType) else repr(s.argval))
+        for s in steps
+    ]

@@ -1,0 +1,98 @@
+"""Draw tensors side by side as grids of their values, coloured by where each value came from."""
+
+from collections.abc import Callable, Mapping
+from html import escape
+from itertools import accumulate
+
+from torch import Tensor
+
+from claimbook.teach.boxes import BRAND, CHAR, FONT
+from claimbook.teach.figure import Figure
+
+CELL, GAP, HEAD, PAD, WIDTH = 26, 8, 22, 10, 560
+EDGE = f"stroke:currentColor;fill:{BRAND}"
+Plane = list[list[float]]
+
+
+def grids(
+    tensors: Mapping[str, Tensor], *, alt: str, group: Callable[[float], object] | None = None
+) -> Figure:
+    """Draw each tensor under its title: rows below each other, the planes of a third dimension too.
+
+    A value has the shade of the first tensor that holds it, so draw the sources first and give
+    them different values. With ``group``, equal ``group(value)`` are of one shade instead.
+
+    ``alt`` says what is to be seen; title, shape and values of each tensor are added to it.
+
+    Raises ValueError for no tensor, or one of more than three dimensions.
+
+    >>> import torch
+    >>> a, b = torch.tensor([1, 2]), torch.tensor([3, 4])
+    >>> print(grids({"a": a, "b": b, "stack": torch.stack([a, b])}, alt="a over b.").alt)
+    a over b.
+    a, shape (2,): 1 2
+    b, shape (2,): 3 4
+    stack, shape (2, 2): 1 2 / 3 4
+    """
+    if not tensors or any(tensor.ndim > 3 for tensor in tensors.values()):
+        raise ValueError("grids() draws one tensor and more, each of three dimensions at most")
+    planes = {title: _planes(tensor) for title, tensor in tensors.items()}
+    shades = _shades(planes, group)
+    texts = [_text(value) for drawn in planes.values() for p in drawn for row in p for value in row]
+    cell = max(CELL, PAD + CHAR * max(map(len, texts), default=0))
+    parts, x, y, line, width = [], PAD, PAD, 0, 0
+    for title, drawn in planes.items():
+        wide = max(CHAR * len(title), cell * max((len(p[0]) for p in drawn if p), default=0))
+        if x > PAD and x + wide > WIDTH:
+            x, y, line = PAD, y + line + HEAD, 0
+        parts.append(f'<text class="title" x="{x:.1f}" y="{y + 12:.1f}">{escape(title)}</text>')
+        tops = accumulate((len(p) * CELL + GAP for p in drawn), initial=y + HEAD)
+        for plane, top in zip(drawn, tops, strict=False):
+            parts += _cells(plane, x, top, cell, shades)
+        line = max(line, HEAD + sum(len(p) * CELL + GAP for p in drawn))
+        width, x = max(width, int(x + wide)), int(x + wide) + 3 * PAD
+    size = f'width="{width + PAD}" height="{y + line}" viewBox="0 0 {width + PAD} {y + line}"'
+    words = [f"{title}, {_words(tensors[title], drawn)}" for title, drawn in planes.items()]
+    svg = f'<svg {size}><g fill="currentColor" style="{FONT}">{"".join(parts)}</g></svg>'
+    return Figure(svg, "\n".join([" ".join(alt.split()), *words]))
+
+
+def _planes(tensor: Tensor) -> list[Plane]:
+    planes: list[Plane] = tensor[(None,) * (3 - tensor.ndim)].tolist()
+    return planes
+
+
+def _text(value: float) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _words(tensor: Tensor, drawn: list[Plane]) -> str:
+    planes = (" / ".join(" ".join(map(_text, row)) for row in plane) for plane in drawn)
+    return f"shape {tuple(tensor.shape)}: {' // '.join(planes)}"
+
+
+def _shades(
+    planes: Mapping[str, list[Plane]], group: Callable[[float], object] | None
+) -> dict[str, float]:
+    """How dark each value is drawn, by its text."""
+    groups: dict[str, object] = {}
+    for number, drawn in enumerate(planes.values()):
+        for value in (value for plane in drawn for row in plane for value in row):
+            groups.setdefault(_text(value), group(value) if group else number)
+    order = list(dict.fromkeys(groups.values()))
+    return {
+        text: 0.06 + 0.5 * order.index(g) / max(len(order) - 1, 1) for text, g in groups.items()
+    }
+
+
+def _cells(
+    plane: Plane, left: float, top: float, width: float, shades: Mapping[str, float]
+) -> list[str]:
+    return [
+        f'<rect x="{left + width * j:.1f}" y="{top + CELL * i:.1f}" width="{width:.1f}" '
+        f'height="{CELL}" style="{EDGE};fill-opacity:{shades[_text(value)]:.2f}"/>'
+        f'<text class="value" text-anchor="middle" x="{left + width * (j + 0.5):.1f}" '
+        f'y="{top + CELL * i + 17:.1f}">{escape(_text(value))}</text>'
+        for i, row in enumerate(plane)
+        for j, value in enumerate(row)
+    ]

@@ -1,0 +1,99 @@
+"""Draw a tensor's storage as a row of boxes, and which box each index of the tensor reads."""
+
+from html import escape
+from itertools import product
+from operator import mul
+
+import torch
+from torch import Tensor
+
+from claimbook.teach.boxes import BRAND, CHAR, FONT
+from claimbook.teach.figure import Figure
+
+PAD, LINE, BOX, MOST = 10, 18, 26, 24
+STEP = "fill:none;stroke:currentColor"
+
+
+def strides(tensor: Tensor, title: str | None = None) -> Figure:
+    """Draw the storage with its positions above, its values inside, and the indices below.
+
+    A box that no index reads is pale; one that several indices read (an expanded tensor) has
+    several below it. For each dimension an arrow shows how far one step along it goes; a dot, that
+    it goes nowhere or that the storage ends before.
+
+    Raises ValueError for a storage of no element, or of more than 24.
+
+    >>> print(strides(torch.tensor([[5, 6, 7], [8, 9, 10]])[:, 1:], "Two columns").alt)
+    Two columns: shape (2, 2), strides (3, 1), offset 1.
+    The storage holds 5, 6, 7, 8, 9, 10.
+    A step along dim 0 moves 3 positions, along dim 1 moves 1 position.
+    [0,0] reads position 1, [0,1] position 2, [1,0] position 4, [1,1] position 5.
+    """
+    whole = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
+    whole.set_(tensor.untyped_storage())
+    values = [f"{v:.4g}" if isinstance(v, float) else str(v) for v in whole.tolist()]
+    if not 1 <= len(values) <= MOST:
+        raise ValueError(f"strides() draws a storage of 1 to {MOST} elements, not {len(values)}")
+    readers, steps, start = _readers(tensor), tensor.stride(), int(tensor.storage_offset())
+    head = f"{title or 'A tensor'}: shape {tuple(tensor.shape)}, strides {steps}, offset {start}"
+    words = [f"{head}.", f"The storage holds {', '.join(values)}.", *_words(steps, readers)]
+    return Figure(_draw(values, readers, steps, start, head), "\n".join(words))
+
+
+def _readers(tensor: Tensor) -> list[tuple[str, int]]:
+    """Each index, as text, and the position in the storage that it reads."""
+    steps, start = tensor.stride(), tensor.storage_offset()
+    return [
+        (f"[{','.join(map(str, index))}]", start + sum(map(mul, index, steps)))
+        for index in product(*map(range, tensor.shape))
+    ]
+
+
+def _words(steps: tuple[int, ...], readers: list[tuple[str, int]]) -> list[str]:
+    moves = [f"along dim {d} moves {n} position{'s' * (n != 1)}" for d, n in enumerate(steps)]
+    reads = [f"{index} position {position}" for index, position in readers]
+    walk = ", ".join(reads).replace(" position", " reads position", 1)
+    return ([f"A step {', '.join(moves)}."] if moves else []) + [f"{walk or 'No index reads'}."]
+
+
+def _draw(
+    values: list[str], readers: list[tuple[str, int]], steps: tuple[int, ...], start: int, head: str
+) -> str:
+    below = [[index for index, place in readers if place == i] for i in range(len(values))]
+    letters = max(len(text) for column in [values, *below] for text in column)
+    cell = max(BOX, CHAR * letters + PAD)
+    xs = [PAD + cell * (i + 0.5) for i in range(len(values) + 1)]  # an empty slice may start behind
+    top = PAD + LINE * (len(steps) + 2)
+    parts = [_text(PAD, PAD + 12, head, 'class="head"')]
+    for dim, step in enumerate(steps):
+        end = start + step if start + step < len(values) else start
+        parts.append(_step(xs[start], xs[end], PAD + LINE * (dim + 1.5), f"dim {dim}: +{step}"))
+    parts += [_cell(xs[i], top, cell, i, values[i], below[i]) for i in range(len(values))]
+    width = max(xs[-1] + CHAR * 12, 2 * PAD + CHAR * len(head))
+    height = top + BOX + LINE * max(map(len, below)) + PAD
+    size = f'width="{width:.0f}" height="{height}" viewBox="0 0 {width:.0f} {height}"'
+    return f'<svg {size} fill="currentColor">{"".join(parts)}</svg>'
+
+
+def _step(x: float, end: float, y: float, label: str) -> str:
+    """An arrow in a line of its own, or a dot."""
+    head = f"M{end - 5:.1f},{y - 4}l5,4l-5,4" if end > x else f"M{x:.1f},{y}"
+    dot = f'<circle cx="{x:.1f}" cy="{y}" r="2.5"/>'
+    path = f'<path class="step" d="M{x:.1f},{y}H{end:.1f}{head}" style="{STEP}"/>'
+    return dot + path + _text(end + 8, y + 4, label, 'class="dim"')
+
+
+def _cell(x: float, top: float, width: float, number: int, value: str, below: list[str]) -> str:
+    box = f'x="{x - width / 2:.1f}" y="{top}" width="{width:.1f}" height="{BOX}"'
+    look = f"stroke:{BRAND};fill:{BRAND};fill-opacity:.15" if below else STEP
+    texts = [_text(x, top - 4, str(number), 'class="position" opacity=".7"')]
+    texts += [_text(x, top + 17, value, 'class="value"')]
+    texts += [
+        _text(x, top + BOX + LINE * i - 4, text, 'class="index"') for i, text in enumerate(below, 1)
+    ]
+    pale = "" if below else ' opacity=".55"'
+    return f'<g text-anchor="middle"{pale}><rect {box} style="{look}"/>{"".join(texts)}</g>'
+
+
+def _text(x: float, y: float, text: str, more: str) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" {more} style="{FONT}">{escape(text)}</text>'

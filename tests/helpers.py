@@ -1,0 +1,142 @@
+"""Small claims and small books for tests to run."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+from claimbook.model import Claim
+from claimbook.parser import scan_page
+
+ROOT = Path(__file__).parents[1]
+
+
+def claim_text(name, session, options=""):
+    """A claim as a page writes it; the session may be indented."""
+    session = textwrap.dedent(session).strip("\n")
+    return f":::{{claim}} {name}\n{options}\nIt says so.\n\n```pycon\n{session}\n```\n:::\n"
+
+
+def claim(name, session, options="") -> Claim:
+    """A claim as the page scan reads it, alone on its page."""
+    page = scan_page(claim_text(name, session, options), "docs/page.md")
+    assert not page.problems, page.problems
+    return page.claims[0]
+
+
+def processes(*words):
+    """Ids of the running processes whose command line holds all the words."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if all(word in line for word in words) and int(path.parent.name) != os.getpid():
+            found.append(int(path.parent.name))
+    return found
+
+
+def python(*arguments, cwd=None, **environ):
+    """Runs Python in a process of its own."""
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=cwd,
+        env={**os.environ, **environ},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+REGISTER = """\
+- id: basics-01
+  question: What does a sum do?
+  entries:
+    - {id: basics-01.1, statement: A sum adds `all` elements., kind: numeric, needs: cpu}
+    - {id: basics-01.2, statement: A sum multiplies., kind: numeric, needs: cpu}
+    - {id: basics-01.3, statement: A sum is fast., kind: timing, needs: cpu}
+- id: basics-02
+  question: Who made it?
+  entries:
+    - {id: basics-02.1, statement: People made it., kind: concept, needs: world}
+"""
+
+PYPROJECT = """\
+[tool.claimbook]
+docs = "docs"
+
+[tool.pytest.ini_options]
+filterwarnings = ["error"]
+"""
+
+CONF = """\
+project = "tiny"
+extensions = ["claimbook.sphinx", "myst_nb"]
+exclude_patterns = ["_build", "register"]
+myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
+nb_execution_mode = "off"
+html_theme = "alabaster"
+html_copy_source = False
+html_last_updated_fmt = None
+claimbook_jobs = 1
+"""
+
+SUM = claim_text("sum-adds", ">>> torch.ones(2).sum()\ntensor(2.)", ":confirms: basics-01.1\n")
+PRODUCT = claim_text("prod-multiplies", ">>> torch.ones(2).prod()\ntensor(1.)")
+SCRIPT = claim_text(
+    "script-is-text", ">>> print('<script>alert(1)</script>')\n<script>alert(1)</script>"
+)
+SHAPE = claim_text(
+    "ones-have-a-shape",
+    ">>> torch.ones(2, 3).shape\ntorch.Size([2, 3])",
+    ":corrects: basics-01.2\n:lanes: cpu\n",
+)
+PAGES = {
+    "index": (
+        "# Tiny\n\n```{counts}\n```\n\n```{toctree}\nledger\na/sums\na/shapes\nc\nd\ne\nf\n```\n"
+    ),
+    "ledger": "# Ledger\n\n```{ledger}\n```\n",
+    "a/sums": f"# Sums\n\n{SUM}\n{PRODUCT}\n{SCRIPT}",
+    "a/shapes": f"# Shapes\n\n{SHAPE}\n:::{{remark}} basics-02.1\nHistory tells.\n:::\n",
+    "c": "# C\n\nSee {claim}`sum-adds` and {claim}`the sum <sum-adds>`.\n",
+    **{name: f"# {name.upper()}\n\nProse.\n" for name in "def"},
+}
+
+
+class TinyBook:
+    """A book of a few pages in a folder of its own."""
+
+    def __init__(self, root: Path, pages=PAGES, register=REGISTER, conf=CONF) -> None:
+        self.root, self.docs, self.site = root, root / "docs", root / "docs/_build/html"
+        self.write("pyproject.toml", PYPROJECT)
+        self.write("docs/conf.py", conf)
+        self.write("docs/register/basics.yaml", register)
+        for name, text in pages.items():
+            self.write(f"docs/{name}.md", text)
+
+    def write(self, path, text):
+        """Writes a file, named from the root of the project."""
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_text(text, "utf-8")
+
+    def replace(self, path, old, new):
+        """Changes one place in a file."""
+        text = (self.root / path).read_text("utf-8")
+        assert text.count(old) == 1
+        self.write(path, text.replace(old, new))
+
+    def sphinx(self, *options):
+        """Builds the site as `nox -s docs` does: warnings are errors."""
+        command = ["-m", "sphinx", "-W", "--keep-going", "--color", "-N", *options]
+        return python(*command, "docs", str(self.site), cwd=self.root)
+
+    def claimbook(self, *arguments):
+        """Runs the command `claimbook` at the root."""
+        return python("-m", "claimbook", *arguments, cwd=self.root)
+
+    def pytest(self, *arguments):
+        """Runs pytest on the docs."""
+        return python("-m", "pytest", "docs", "-p", "no:cacheprovider", *arguments, cwd=self.root)

@@ -1,0 +1,81 @@
+"""What `grids` draws, read back from its SVG, against the tensors themselves."""
+
+import xml.etree.ElementTree as ET
+from itertools import groupby
+
+import pytest
+import torch
+
+from claimbook.teach import grids
+
+
+def cells(figure):
+    """Each drawn value as (text, x, y, shade), in reading order of the drawing."""
+    svg = ET.fromstring(figure.svg)
+    texts = [t.text for t in svg.iter("text") if t.get("class") == "value"]
+    for text, rect in zip(texts, svg.iter("rect"), strict=True):
+        yield text, float(rect.get("x")), float(rect.get("y")), rect.get("style").split(":")[-1]
+
+
+def rows(figure):
+    """The drawn values line by line, as far as they stand at one height."""
+    ordered = sorted(cells(figure), key=lambda cell: (cell[2], cell[1]))
+    return [[int(cell[0]) for cell in line] for _, line in groupby(ordered, key=lambda c: c[2])]
+
+
+@pytest.mark.parametrize("shape", [(), (5,), (2, 3), (2, 2, 3), (0,), (2, 0)])
+def test_rows_and_planes_are_those_of_the_tensor(shape):
+    """Every row of the last dimension is a line, top to bottom; torch says what it holds."""
+    tensor = torch.arange(torch.Size(shape).numel()).reshape(shape)
+    flat = tensor.reshape(-1, shape[-1] if shape else 1).tolist() if tensor.numel() else []
+    assert rows(grids({"t": tensor}, alt="One.")) == flat
+
+
+def test_strides_do_not_matter():
+    """A transposed tensor is drawn as it is indexed, not as it is stored."""
+    tensor = torch.arange(6).view(2, 3).t()
+    assert rows(grids({"t": tensor}, alt="One.")) == tensor.tolist()
+
+
+def test_a_value_has_the_shade_of_its_source():
+    """In a cat, each part looks like the tensor it came from, and the two differ."""
+    a, b = torch.tensor([1, 2]), torch.tensor([3, 4])
+    drawn = list(cells(grids({"a": a, "b": b, "cat": torch.cat([b, a])}, alt="Three.")))
+    shade = {text: shade for text, _, _, shade in drawn[:4]}
+    assert [shade for _, _, _, shade in drawn[4:]] == [shade[text] for text in "3412"]
+    assert shade["1"] == shade["2"] != shade["3"] == shade["4"]
+
+
+def test_shades_by_group():
+    """With a function, values of equal result share a shade, and others do not."""
+    shades = [c[3] for c in cells(grids({"t": torch.arange(4)}, alt="x", group=lambda v: v % 2))]
+    assert shades[0] == shades[2] != shades[1] == shades[3]
+
+
+def test_nothing_overlaps_or_sticks_out():
+    """Cells, those of the next grid and of the next line included, are apart and inside."""
+    tensors = {str(n): torch.arange(24).view(2, 3, 4) + 1000 * n for n in range(6)}
+    figure = grids(tensors, alt="Six.")
+    svg = ET.fromstring(figure.svg)
+    places = [(x, y) for _, x, y, _ in cells(figure)]
+    assert len(set(places)) == len(places) == 6 * 24
+    for rect in svg.iter("rect"):
+        for start, length, whole in (("x", "width", "width"), ("y", "height", "height")):
+            assert float(rect.get(start)) >= 0
+            assert float(rect.get(start)) + float(rect.get(length)) <= float(svg.get(whole))
+    assert float(svg.get("width")) < 700
+
+
+def test_titles_and_words():
+    """Title, shape and values stand in the text alternative; titles are escaped in the picture."""
+    figure = grids({"<b>": torch.tensor([[[True]], [[False]]]), "n": torch.tensor(0.5)}, alt="Two.")
+    assert figure.alt == "Two.\n<b>, shape (2, 1, 1): True // False\nn, shape (): 0.5"
+    texts = [t.text for t in ET.fromstring(figure.svg).iter("text")]
+    assert texts == ["<b>", "True", "False", "n", "0.5"]
+
+
+@pytest.mark.parametrize("tensors", [{}, {"t": torch.zeros(1, 1, 1, 1)}])
+def test_what_cannot_be_drawn_is_refused(tensors):
+    """No tensor, or too many dimensions."""
+    with pytest.raises(ValueError, match="grids"):
+        grids(tensors, alt="Nothing.")

@@ -1,0 +1,582 @@
+"""Outputs taken over into pages: which bytes change, what is refused, what is asked."""
+
+import re
+import stat
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claimbook import cli
+from claimbook.accept import GRAVITIES, AcceptError, Change, Draft, Gravity, changes
+from claimbook.checker import Kind, mismatches
+from claimbook.model import Lane, Location, Outcome, Problem, ProblemKind, Run
+from claimbook.parser import scan_page
+from claimbook.report import explain
+
+CASES = Path(__file__).parent / "cases_accept"
+ERROR = "Traceback (most recent call last):\n"
+WARNING = "UserWarning: The use of `x.T` on tensors of dimension other than 2 is deprecated."
+
+PRINTED: dict[str, dict[str, tuple[str, ...]]] = {
+    "blank-line-inside": {"sum-adds": ("a\n\nb", "\nx")},
+    "crlf": {"sum-adds": ("tensor(2.)", "a\n\nb", "1")},
+    "cuda-added": {
+        "sum-adds": ("", "tensor([1., 1.], device='cuda:0')", "device(type='cuda', index=0)", "1")
+    },
+    "cuda-added-in-list": {"sum-adds": ("'cuda'",)},
+    "cuda-edited": {"sum-adds": ("'cuda'",)},
+    "cuda-only": {"sum-adds": ("'cuda'",)},
+    "directive": {"sum-adds": ("1",), "two": ("2",)},
+    "empty-to-text": {"sum-adds": ("0\n1", "", "1")},
+    "error": {
+        "sum-adds": (
+            f"{ERROR}IndexError: list index out of range",
+            f"{ERROR}ValueError: invalid literal for int() with base 10: 'a'",
+            f"{ERROR}RuntimeError: shape '[3]' is invalid for input of size 2",
+        )
+    },
+    "four-backticks": {"sum-adds": ("```\nx\n```",)},
+    "list": {"sum-adds": ("tensor(2.)", "  a  \n\n b"), "sum-adds-too": ("1",)},
+    "nested-fences": {"sum-adds": ("1",)},
+    "no-final-newline": {"sum-adds": ("1",)},
+    "non-ascii": {"summe": ("é", "∑")},
+    "several": {
+        "sum-adds": ("1", "", "4", "a\nb"),
+        "stays": ("5",),
+        "third": ("6", "7"),
+    },
+    "tabs": {"sum-adds": ("a\tb", "1")},
+    "tensor-lines": {
+        "sum-adds": (
+            "tensor([[1., 0., 0.],\n        [0., 1., 0.],\n        [0., 0., 1.]])",
+            "tensor([0, 1])",
+        )
+    },
+    "text-to-empty": {"sum-adds": ("", "")},
+    "tilde": {"sum-adds": ("```",)},
+    "warning": {"sum-adds": (f"{WARNING}\ntorch.Size([2, 2, 2])",)},
+}
+
+
+def draft_of(raw: bytes) -> Draft:
+    return Draft(Path("docs/p.md"), scan_page(raw.decode(), "docs/p.md"), raw)
+
+
+def changes_of(draft: Draft, printed: dict[str, tuple[str, ...]], lane=Lane.CPU) -> list[Change]:
+    """All that may be taken over, of runs made up without torch."""
+    found = []
+    for claim in draft.page.claims:
+        run = Run(claim.id, lane, Outcome.FAILED, printed[claim.id])
+        found += changes(claim, run, draft.page.problems)
+    return found
+
+
+def page_of(source: str, fence: str = "```", colons: str = ":::") -> bytes:
+    return f"{colons}{{claim}} one\n\nS.\n\n{fence}pycon\n{source}{fence}\n{colons}\n".encode()
+
+
+def revised(source: str, *printed: str, **options: str) -> str:
+    draft = draft_of(page_of(source, **options))
+    return draft.revise(changes_of(draft, {"one": printed}))
+
+
+@pytest.mark.parametrize("name", sorted(PRINTED))
+def test_case(name):
+    """A page comes out as its `.out.md`, byte for byte."""
+    draft = draft_of((CASES / f"{name}.in.md").read_bytes())
+    lane = Lane.CUDA if name.startswith("cuda") else Lane.CPU
+    text = draft.revise(changes_of(draft, PRINTED[name], lane))
+    assert text.encode() == (CASES / f"{name}.out.md").read_bytes()
+
+
+def test_every_case_has_its_pages():
+    """No page lies in the folder that no test reads."""
+    names = {f"{name}.{kind}.md" for name in PRINTED for kind in ("in", "out")}
+    assert {path.name for path in CASES.iterdir()} == names
+
+
+def test_crlf_is_kept_by_git():
+    """The CRLF page has no bare line feed: neither git nor an editor mended it."""
+    raw = (CASES / "crlf.in.md").read_bytes()
+    assert raw.count(b"\r\n") == raw.count(b"\n") > 0
+
+
+def test_only_what_is_agreed_to_changes():
+    """Of three outputs that differ, the one that was chosen is taken over."""
+    draft = draft_of(page_of(">>> 1\n7\n>>> 2\n8\n>>> 3\n9\n"))
+    text = draft.revise(changes_of(draft, {"one": ("1", "2", "3")})[1:2])
+    assert text.encode() == page_of(">>> 1\n7\n>>> 2\n2\n>>> 3\n9\n")
+
+
+def test_a_cuda_fence_repeats_what_was_not_agreed_to():
+    """In a fence that is added for CUDA, an output that is not taken over stays the CPU's."""
+    draft = draft_of(page_of(">>> 1\n7\n>>> 2\n8\n"))
+    text = draft.revise(changes_of(draft, {"one": ("1", "2")}, Lane.CUDA)[:1])
+    (fence,) = scan_page(text, "docs/p.md").claims[0].fences
+    assert [example.want for example in fence.examples] == ["7", "8"]
+    assert [example.want for example in fence.cuda_examples or ()] == ["1", "8"]
+
+
+@pytest.mark.parametrize(
+    ("printed", "advice"),
+    [
+        ("a\n>>> 2", "begins with `>>>`"),
+        ("... 2", "its first line, `...`,"),
+        ("...", "its first line, `...`,"),
+        ("a\n```", "ends the fence"),
+        ("a\n:::", "ends the fence"),
+        ("a\rb", "carriage return"),
+        ("a\0b", "NUL"),
+        ("a\n[cut here: 2,000,000 bytes were printed]", "print less"),
+    ],
+)
+def test_what_no_page_can_hold_is_refused(printed, advice):
+    """An output that would be read otherwise on the page is refused, with what to do."""
+    with pytest.raises(AcceptError, match=re.escape(advice)):
+        revised(">>> f()\nx\n", printed)
+
+
+def test_longer_fences_hold_fences():
+    """What looks like the end of a fence can be written where the fences are longer."""
+    text = revised(">>> f()\nx\n", "```\n:::", fence="````", colons="::::")
+    assert text.encode() == page_of(">>> f()\n```\n:::\n", fence="````", colons="::::")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "".join(f"> {line}\n" for line in page_of(">>> 1\n2\n").decode().splitlines()),
+        "- a\n\n  > b\n  >\n"
+        + "".join(f"  > {line}\n" for line in page_of(">>> 1\n2\n").decode().splitlines()),
+        page_of("  >>> 1\n 2\n", fence="  ```").decode(),
+    ],
+)
+def test_uncertain_places_are_refused(page):
+    """In a block quote, or where lines are indented unlike each other, nothing is written."""
+    draft = draft_of(page.encode())
+    assert draft.page.problems == ()
+    with pytest.raises(AcceptError, match="block quote or behind mixed indentation"):
+        draft.revise(changes_of(draft, {"one": ("1",)}))
+
+
+def test_unclosed_fence_is_refused():
+    """A page that ends within the example is left to its author."""
+    draft = draft_of(b":::{claim} one\n\nS.\n\n```pycon\n>>> 1\n2")
+    with pytest.raises(AcceptError, match="ends within the fence"):
+        draft.revise(changes_of(draft, {"one": ("1",)}))
+
+
+def test_fence_that_cannot_be_repeated_is_refused():
+    """A fence that opens behind a list's mark is not repeated for CUDA."""
+    draft = draft_of(b":::{claim} one\n\nS.\n\n- ```pycon\n  >>> 1\n  2\n  ```\n:::\n")
+    with pytest.raises(AcceptError, match="`pycon cuda` by hand"):
+        draft.revise(changes_of(draft, {"one": ("1",)}, Lane.CUDA))
+
+
+@pytest.mark.parametrize("outcome", [Outcome.CRASHED, Outcome.TIMED_OUT, Outcome.SKIPPED])
+def test_unfinished_runs_are_refused(outcome):
+    """A run that crashed, was ended or was skipped says nothing of outputs."""
+    (claim,) = draft_of(page_of(">>> 1\n2\n")).page.claims
+    run = Run("one", Lane.CPU, outcome, ("1",), message="why")
+    with pytest.raises(AcceptError, match=f"{outcome}: why"):
+        changes(claim, run, [])
+
+
+def test_broken_claims_are_refused():
+    """A claim with an author's problem is mended first; another claim's problem is no matter."""
+    (claim,) = draft_of(page_of(">>> 1\n2\n")).page.claims
+    run = Run("one", Lane.CPU, Outcome.FAILED, ("1",))
+    other = Problem(Location("docs/p.md", 1), ProblemKind.BAD_OPTION, "one-more: broken")
+    elsewhere = Problem(Location("docs/q.md", 1), ProblemKind.DOUBLE_ID, "one: taken")
+    assert len(changes(claim, run, [other, elsewhere])) == 1
+    with pytest.raises(AcceptError, match=r"mend this first: docs/p.md:1: one: broken"):
+        changes(claim, run, [replace(other, message="one: broken")])
+
+
+def test_passed_run_has_nothing_to_take_over():
+    """What compares equal stays as it is written, wildcards and all."""
+    draft = draft_of(page_of(">>> 1\na...c\n"))
+    (claim,) = draft.page.claims
+    problem = Problem(claim.location, ProblemKind.UNKNOWN_ENTRY, "one: no such entry")
+    assert changes(claim, Run("one", Lane.CPU, Outcome.PASSED, ("abc",)), [problem]) == []
+    assert changes(claim, Run("one", Lane.CPU, Outcome.FAILED, ("abc",)), []) == []
+
+
+def test_changed_page_is_left_alone(tmp_path):
+    """A page that was edited after it was scanned is not written, wherever the edit was."""
+    path = tmp_path / "p.md"
+    path.write_bytes(page_of(">>> 1\n2\n"))
+    draft = Draft.read(tmp_path, scan_page(path.read_text(), "p.md"))
+    path.write_bytes(edited := path.read_bytes() + b"\nMore.\n")
+    with pytest.raises(AcceptError, match="changed since it was scanned"):
+        draft.write(changes_of(draft, {"one": ("1",)}))
+    assert path.read_bytes() == edited
+
+
+def test_refused_page_is_left_alone(tmp_path):
+    """Where one output cannot be written, nothing is put in place and no file left behind."""
+    path = tmp_path / "p.md"
+    path.write_bytes(raw := page_of(">>> 1\n2\n>>> 3\n4\n"))
+    draft = Draft.read(tmp_path, scan_page(path.read_text(), "p.md"))
+    with pytest.raises(AcceptError):
+        draft.write(changes_of(draft, {"one": ("1", ">>> 3")}))
+    assert path.read_bytes() == raw
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_removed_page_is_refused(tmp_path):
+    """A page that went away is an error of one line."""
+    path = tmp_path / "p.md"
+    path.write_bytes(page_of(">>> 1\n2\n"))
+    draft = Draft.read(tmp_path, scan_page(path.read_text(), "p.md"))
+    path.unlink()
+    with pytest.raises(AcceptError, match="cannot be written"):
+        draft.write(changes_of(draft, {"one": ("1",)}))
+
+
+def test_file_mode_and_link_stay(tmp_path):
+    """A page that is a link stays one, and its file keeps its mode."""
+    path, link = tmp_path / "p.md", tmp_path / "link.md"
+    path.write_bytes(page_of(">>> 1\n2\n").replace(b"\n", b"\r\n"))
+    path.chmod(0o640)
+    link.symlink_to(path)
+    draft = Draft.read(tmp_path, scan_page(link.read_bytes().decode(), "link.md"))
+    draft.write(changes_of(draft, {"one": ("1",)}))
+    assert link.is_symlink()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert path.read_bytes() == page_of(">>> 1\n1\n").replace(b"\n", b"\r\n")
+
+
+def test_every_kind_has_its_gravity():
+    """No kind of difference is forgotten, and only a value is of gravity value."""
+    assert set(GRAVITIES) == set(Kind)
+    assert [kind for kind in Kind if GRAVITIES[kind] is Gravity.VALUE] == [Kind.VALUE]
+
+
+@pytest.mark.parametrize(
+    ("want", "got", "gravity"),
+    [
+        ("a  b", "a b", Gravity.COSMETIC),
+        ("tensor([0.3333])", "tensor([0.3334])", Gravity.ROUNDING),
+        ("torch.Size([2])", "torch.Size([3])", Gravity.SHAPE),
+        ("tensor([1.])", "tensor([1.], dtype=torch.float64)", Gravity.SHAPE),
+        ("tensor([1.])", "tensor([1.], device='meta')", Gravity.SHAPE),
+        ("tensor([1.])", "tensor([1.], requires_grad=True)", Gravity.SHAPE),
+        ("1", f"{ERROR}ValueError: no", Gravity.ERROR),
+        (f"{ERROR}ValueError: no", "1", Gravity.ERROR),
+        (f"{ERROR}ValueError: no", f"{ERROR}TypeError: no", Gravity.ERROR),
+        (f"{ERROR}ValueError: no", f"{ERROR}ValueError: yes", Gravity.ERROR),
+        ("1", "UserWarning: old\n1", Gravity.ERROR),
+        ("1", "2", Gravity.VALUE),
+        ("", "2", Gravity.VALUE),
+        ("2", "", Gravity.VALUE),
+        ("tensor(0.3333) tensor(1.)", "tensor(0.3334) tensor(5.)", Gravity.VALUE),
+        ("tensor([1.])", "tensor([5.], dtype=torch.float64)", Gravity.VALUE),
+        ("tensor([1.])", "tensor([5.], grad_fn=<AddBackward0>)", Gravity.VALUE),
+        ("1", "UserWarning: old\n2", Gravity.VALUE),
+        (f"1\n{ERROR}ValueError: no", f"2\n{ERROR}ValueError: yes", Gravity.VALUE),
+    ],
+)
+def test_gravity_is_that_of_the_gravest_difference(want, got, gravity):
+    """A changed value is not hidden by a lesser difference that stands before it."""
+    draft = draft_of(page_of(f">>> f()\n{want}\n"))
+    (change,) = changes_of(draft, {"one": (got,)})
+    assert change.gravity is gravity
+
+
+# Any claim, whatever it prints.
+
+LINES = st.text(
+    st.characters(codec="utf-8", exclude_characters="\r\n\0") | st.sampled_from(" .>`:-1\t"),
+    max_size=6,
+)
+OUTPUTS = st.lists(LINES, max_size=4).map("\n".join)
+SOURCES = st.sampled_from(["x", "for i in y:\n    print(i)\n", "f(\n\n  'é')"])
+WANTS = OUTPUTS.map(str.rstrip)
+EXAMPLES = st.lists(st.tuples(SOURCES, WANTS, st.integers(0, 2)), min_size=1, max_size=4)
+UNWRITABLE = re.compile(r"^>>>|\A\s*\.\.\.|^\s*(`````|:::::)", re.MULTILINE)
+HEAD = "# T\t\n\n1. é\n\n   x\n\n@:::::{claim} one\n\n@S.\n\n@`````pycon\n"
+TAIL = "@`````\n\n@After.\n@:::::\n\nno end"
+
+
+def session(examples: list[tuple[str, str, int]]) -> str:
+    """The text of a fence, each line behind an `@`."""
+    lines = []
+    for source, want, blank in examples:
+        first, *rest = source.split("\n")
+        lines += [f">>> {first}", *(f"... {line}" for line in rest)]
+        lines += (want.split("\n") if want else []) + [""] * blank
+    return "".join(f"@{line}\n" for line in lines)
+
+
+def without_wants(text: str, lane: Lane) -> list[str]:
+    """The lines of a page, with their ends, but for wants and a fence for CUDA."""
+    lines = re.findall(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+", text)
+    ((fence,),) = [claim.fences for claim in scan_page(text, "docs/p.md").claims]
+    if fence.cuda_examples:
+        start = fence.cuda_examples[0].line - 3
+        ends = [n for n in range(start + 3, len(lines)) if lines[n].strip() == "`````"]
+        del lines[start : ends[0] + 1]
+    for example in reversed(fence.examples if lane is Lane.CPU else ()):
+        start, count = example.want_line - 1, len(example.want.split("\n"))
+        del lines[start : start + (count if example.want else 0)]
+    return lines
+
+
+@given(
+    EXAMPLES.filter(lambda all_: not any(UNWRITABLE.search(want) for _, want, _ in all_)),
+    st.lists(OUTPUTS, min_size=4, max_size=4),
+    st.sampled_from(["\n", "\r\n"]),
+    st.sampled_from(["", "   "]),
+    st.sampled_from(list(Lane)),
+)
+def test_whatever_is_printed(examples, printed, end, indent, lane):
+    """Accepted, it compares equal on a fresh scan, and the rest of the page stands as it was."""
+    text = f"{HEAD.replace('@', indent)}{session(examples).replace('@', indent)}"
+    text = (text + TAIL.replace("@", indent)).replace("\n", end)
+    draft = draft_of(text.encode())
+    (claim,) = draft.page.claims
+    outputs = tuple(printed[: len(claim.examples(lane))])
+    agreed = changes_of(draft, {"one": outputs}, lane)
+    try:
+        new = draft.revise(agreed) if agreed else text
+    except AcceptError:
+        assert any(UNWRITABLE.search(change.want) for change in agreed)
+        return
+    (accepted,) = scan_page(new, "docs/p.md").claims
+    assert list(mismatches(accepted, lane, outputs)) == []
+    assert len(outputs) == len(accepted.examples(lane)) == len(examples)
+    assert without_wants(new, lane) == without_wants(text, lane)
+
+
+# The command, with runs made up; the last test has real ones.
+
+PAGE = """\
+# A page
+
+:::{claim} rounds
+
+Rounded.
+
+```pycon
+>>> x
+tensor([0.3333])
+>>> y
+1
+```
+:::
+
+:::{claim} counts
+
+Counted.
+
+```pycon
+>>> z
+tensor(2)
+```
+:::
+"""
+PRINTS = {"rounds": ("tensor([0.3334])", "2"), "counts": ("tensor(2.)",)}
+
+
+class MadeUp:
+    """Stands for a `Runner`: gives the outputs that it is told, or a run as a whole."""
+
+    def __init__(self, runs):
+        self.runs = runs
+        self.before = lambda: None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def run(self, claims, lane):
+        self.before()
+        for claim in claims:
+            told = self.runs.get((claim.id, lane), self.runs.get(claim.id))
+            run = told if isinstance(told, Run) else Run(claim.id, lane, Outcome.PASSED, told)
+            if not isinstance(told, Run) and [*mismatches(claim, lane, told)]:
+                run = replace(run, outcome=Outcome.FAILED)
+            yield run
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A project with PAGE, whose runs print PRINTS; nobody is there to be asked."""
+    (tmp_path / "pyproject.toml").write_text("[tool.claimbook]\n")
+    (tmp_path / "docs" / "register").mkdir(parents=True)
+    (tmp_path / "docs" / "page.md").write_text(PAGE)
+    monkeypatch.chdir(tmp_path)
+    runner = MadeUp({**PRINTS})
+    monkeypatch.setattr(cli, "_runner", lambda jobs, timeout: runner)
+    return runner
+
+
+def accept(*options: str, answers: str | None = None, monkeypatch=None):
+    if monkeypatch:
+        monkeypatch.setattr(cli, "_can_ask", lambda: True)
+    return CliRunner().invoke(cli.main, ["accept", *options], input=answers)
+
+
+def page_text() -> str:
+    return Path("docs/page.md").read_text()
+
+
+def test_nobody_to_ask(project):
+    """Without a terminal, the differences are shown and nothing is written."""
+    result = accept()
+    assert result.exit_code == 1
+    assert page_text() == PAGE
+    assert "docs/page.md:8: rounds [cpu] rounding\n" in result.output
+    assert "\n    >>> x\n  - tensor([0.3333])\n  + tensor([0.3334])\n" in result.output
+    assert "docs/page.md:10: rounds [cpu] value\n" in result.output
+    assert "docs/page.md:20: counts [cpu] shape/dtype/stride\n" in result.output
+    assert "0 accepted on 0 pages, 3 left" in result.output
+    assert "--yes" in result.output
+
+
+def test_yes_takes_no_value(project):
+    """`--yes` leaves a changed value as it is, and says what would take it."""
+    result = accept("--yes")
+    assert result.exit_code == 1
+    assert page_text() == PAGE.replace("0.3333", "0.3334").replace("tensor(2)", "tensor(2.)")
+    assert "only --values takes that over unasked" in result.output
+    assert "2 accepted on 1 page, 1 left" in result.output
+
+
+def test_yes_with_values_takes_all(project):
+    """`--yes --values` leaves nothing, and that is success."""
+    result = accept("--yes", "--values")
+    assert result.exit_code == 0
+    assert "\n>>> y\n2\n" in page_text()
+    assert "3 accepted on 1 page, 0 left" in result.output
+
+
+def test_values_alone_is_a_mistake(project):
+    """`--values` means nothing where each output is asked for."""
+    result = accept("--values")
+    assert result.exit_code == 2
+    assert "--values goes with --yes" in result.output
+
+
+@pytest.mark.parametrize(
+    ("answers", "old", "new"),
+    [("y\nn\ny\n", "tensor([0.3333])", "tensor([0.3334])"), ("n\ny\ny\n", "\n1\n", "\n2\n")],
+)
+def test_answers_are_followed(project, monkeypatch, answers, old, new):
+    """What is answered with y is written, a value too; what with n is left."""
+    result = accept(answers=answers, monkeypatch=monkeypatch)
+    assert page_text() == PAGE.replace(old, new).replace("tensor(2)", "tensor(2.)")
+    assert "2 accepted on 1 page, 1 left" in result.output
+    assert result.exit_code == 1
+
+
+def test_quitting_keeps_what_was_agreed_to(project, monkeypatch):
+    """`q` asks nothing more; the answers before it are followed."""
+    result = accept(answers="y\nq\n", monkeypatch=monkeypatch)
+    assert page_text() == PAGE.replace("0.3333", "0.3334")
+    assert "counts" not in result.output
+    assert "1 accepted on 1 page, 2 left" in result.output
+
+
+def test_breaking_off_writes_nothing(project, monkeypatch):
+    """Ctrl-D or Ctrl-C at a question leaves every page as it was."""
+    result = accept(answers="y\n", monkeypatch=monkeypatch)
+    assert result.exit_code == 1
+    assert page_text() == PAGE
+
+
+def test_names_choose_claims(project):
+    """Only the claims that are named run and change."""
+    assert accept("counts", "--yes").exit_code == 0
+    assert page_text() == PAGE.replace("tensor(2)", "tensor(2.)")
+
+
+def test_crash_stops_no_other_claim(project):
+    """A claim that crashed is told of and left; the others are taken over."""
+    project.runs["counts"] = Run("counts", Lane.CPU, Outcome.CRASHED, message="it died")
+    result = accept("--yes", "--values")
+    assert result.exit_code == 1
+    assert "docs/page.md:15: counts: crashed: it died" in result.output
+    assert "2 accepted on 1 page, 1 left" in result.output
+
+
+def test_lane_that_is_not_here(project):
+    """Where a lane cannot run, nothing was learnt: that is told once, and no success."""
+    for name in PRINTS:
+        project.runs[name] = Run(name, Lane.CUDA, Outcome.SKIPPED, message="no GPU")
+    result = accept("--lane", "cuda", "--yes")
+    assert result.exit_code == 1
+    assert result.output.count("no GPU") == 1
+    assert "0 accepted on 0 pages, 2 left" in result.output
+
+
+def test_edit_during_the_run_is_kept(project):
+    """A page that its author saved meanwhile is not written over."""
+    project.before = lambda: Path("docs/page.md").write_text(PAGE + "\nMore.\n")
+    result = accept("--yes")
+    assert result.exit_code == 1
+    assert page_text() == PAGE + "\nMore.\n"
+    assert "docs/page.md: nothing is taken over on this page" in result.output
+    assert "0 accepted on 0 pages, 3 left" in result.output
+
+
+def test_unwritable_output_stops_no_other(project):
+    """An output that the page cannot hold is told of and left; the others are taken over."""
+    project.runs["rounds"] = ("tensor([0.3334])", ">>> 1")
+    result = accept("--yes", "--values")
+    assert "Not to be taken over: a printed line begins with `>>>`" in result.output
+    assert "2 accepted on 1 page, 1 left" in result.output
+
+
+def test_cuda_waits_for_the_cpu(project):
+    """A fence for CUDA is added only where the page says what the CPU prints."""
+    cpu_right = ("tensor(2)",)
+    project.runs |= {("counts", Lane.CUDA): ("tensor(2.)",), ("counts", Lane.CPU): ("tensor(3)",)}
+    refused = accept("counts", "--lane", "cuda", "--yes")
+    assert "what the CPU prints comes first: claimbook accept counts" in refused.output
+    assert page_text() == PAGE
+    project.runs["counts", Lane.CPU] = cpu_right
+    assert accept("counts", "--lane", "cuda", "--yes").exit_code == 0
+    added = "```\n\n```pycon cuda\n>>> z\ntensor(2.)\n```\n:::\n"
+    assert page_text() == PAGE.removesuffix("```\n:::\n") + added
+
+
+def test_report_names_the_command(project):
+    """Whoever reads that an output differs is told how to take it over, on that lane."""
+    (claim, _) = scan_page(PAGE, "docs/page.md").claims
+    run = Run("rounds", Lane.CUDA, Outcome.FAILED, PRINTS["rounds"])
+    assert (
+        "To take over what was printed: claimbook accept rounds --lane cuda\n"
+        in f"{explain(claim, run)}\n"
+    )
+    on_cpu = explain(claim, replace(run, lane=Lane.CPU))
+    assert "To take over what was printed: claimbook accept rounds\n" in f"{on_cpu}\n"
+
+
+def test_real_runs(tmp_path, monkeypatch):
+    """A page of the wrong outputs is right after `accept`, and `run` finds no difference."""
+    (tmp_path / "pyproject.toml").write_text("[tool.claimbook]\n")
+    (tmp_path / "docs" / "register").mkdir(parents=True)
+    examples = (
+        ">>> x = torch.arange(3.)\n>>> x\n>>> x.view(2)\nno error\n"
+        '>>> import warnings\n>>> warnings.warn("old")\n>>> print("a\\n\\nb")\n'
+    )
+    (tmp_path / "docs" / "page.md").write_bytes(page_of(examples).replace(b"\n", b"\r\n"))
+    monkeypatch.chdir(tmp_path)
+    result = accept("--yes", "--values", "--jobs", "1")
+    assert "4 accepted on 1 page, 0 left" in result.output
+    expected = page_of(
+        ">>> x = torch.arange(3.)\n>>> x\ntensor([0., 1., 2.])\n>>> x.view(2)\n"
+        f"{ERROR}RuntimeError: shape '[2]' is invalid for input of size 3\n"
+        '>>> import warnings\n>>> warnings.warn("old")\nUserWarning: old\n'
+        '>>> print("a\\n\\nb")\na\n\nb\n'
+    )
+    assert (tmp_path / "docs" / "page.md").read_bytes() == expected.replace(b"\n", b"\r\n")
+    assert CliRunner().invoke(cli.main, ["run", "--jobs", "1"]).exit_code == 0

@@ -1,0 +1,267 @@
+"""The command `claimbook`, as authors and operators type it."""
+
+import json
+
+import pytest
+import torch
+from click.testing import CliRunner
+
+from claimbook import __version__
+from claimbook.cli import main
+from helpers import TinyBook, claim_text, python
+
+WRONG = claim_text("two-is-three", ">>> torch.ones(2).sum()\ntensor(3.)")
+REPORT = """\
+docs/wrong.md:8: two-is-three [cpu] failed
+
+  line 8: value: want 3., got 2.
+    >>> torch.ones(2).sum()
+  - tensor(3.)
+  + tensor(2.)
+
+  - is what the page says, + is what the run printed.
+  If torch is right, correct the output on the page and the sentence above it;
+  if the page is right, mend its code. Alone: claimbook run two-is-three
+  To take over what was printed: claimbook accept two-is-three
+"""
+
+
+@pytest.fixture
+def book(tmp_path, monkeypatch):
+    """The tiny book, as the current folder."""
+    monkeypatch.chdir(tmp_path)
+    return TinyBook(tmp_path)
+
+
+def run(*arguments):
+    """Exit status, standard output and standard error of the command."""
+    done = CliRunner().invoke(main, arguments)
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return done.exit_code, done.stdout, done.stderr
+
+
+def test_list(book):
+    """Claims come with their places and lanes, and are counted."""
+    assert run("list", "docs/a") == (
+        0,
+        (
+            "docs/a/shapes.md:3  ones-have-a-shape  cpu\n"
+            "docs/a/sums.md:3  sum-adds  cpu cuda\n"
+            "docs/a/sums.md:14  prod-multiplies  cpu cuda\n"
+            "docs/a/sums.md:24  script-is-text  cpu cuda\n"
+            "4 claims\n"
+        ),
+        "",
+    )
+
+
+def test_list_as_json(book):
+    """The same for a machine."""
+    status, said, _ = run("list", "--json", "sum-adds")
+    assert status == 0
+    assert json.loads(said) == [
+        {
+            "id": "sum-adds",
+            "statement": "It says so.",
+            "page": "a/sums",
+            "anchor": "claim-sum-adds",
+            "relations": {"confirms": ["basics-01.1"]},
+            "code": "torch.ones(2).sum()\n",
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "claims"),
+    [
+        ("sum-adds", ["sum-adds"]),
+        ("docs/a/shapes.md", ["ones-have-a-shape"]),
+        ("docs/a/shapes.md::ones-have-a-shape", ["ones-have-a-shape"]),
+        ("docs/a/sums.md::sum-adds[cpu]", ["sum-adds"]),
+        ("docs", ["ones-have-a-shape", "sum-adds", "prod-multiplies", "script-is-text"]),
+    ],
+)
+def test_names(book, name, claims):
+    """A claim is named by its id, its page, a folder, or as pytest names it."""
+    assert [each["id"] for each in json.loads(run("list", "--json", name)[1])] == claims
+
+
+@pytest.mark.parametrize("command", ["list", "run", "show", "record"])
+def test_unknown_name(book, command):
+    """A name that names nothing is answered with what is near to it."""
+    status, said, error = run(command, "sum-add")
+    assert (status, said) == (2, "")
+    assert error == (
+        "claimbook: sum-add: no claim and no page with claims is called so; did you mean "
+        "sum-adds?\n"
+    )
+    assert run(command, "zzz")[2] == (
+        "claimbook: zzz: no claim and no page with claims is called so; see claimbook list\n"
+    )
+
+
+@pytest.mark.parametrize("command", [["list"], ["run"], ["coverage"], ["show", "x"], ["record"]])
+def test_outside_a_project(tmp_path, monkeypatch, command):
+    """Where there is no book, a command says what it looked for."""
+    monkeypatch.chdir(tmp_path)
+    said = f"claimbook: {tmp_path}: no pyproject.toml with [tool.claimbook] here or above\n"
+    assert run(*command) == (2, "", said)
+
+
+def test_broken_register(book):
+    """A wrong line of the register is named, and nothing runs."""
+    book.write("docs/register/basics.yaml", "- id: basics-01\n")
+    path = book.docs / "register/basics.yaml"
+    said = f"claimbook: {path}:1: expected entries, id, question, found id\n"
+    assert run("list") == (2, "", said)
+
+
+def test_run(book):
+    """Claims that pass are counted, with the time."""
+    status, said, error = run("run", "docs/a", "-j", "1")
+    assert (status, said) == (0, "")
+    assert error.startswith("4 passed on cpu in ")
+
+
+def test_run_that_fails(book):
+    """A claim that fails is told whole, and the status is 1."""
+    book.write("docs/wrong.md", f"# Wrong\n\n{WRONG}")
+    status, said, error = run("run", "-j", "1", "docs/wrong.md", "prod-multiplies")
+    assert (status, said) == (1, "")
+    assert error.startswith(REPORT)
+    assert error.removeprefix(REPORT).strip().startswith("1 failed, 1 passed on cpu in ")
+
+
+def test_run_as_json(book):
+    """A machine is told of each claim what it printed and why it failed."""
+    book.write("docs/wrong.md", f"# Wrong\n\n{WRONG}")
+    status, said, _ = run("run", "--json", "-j", "1", "docs/wrong.md")
+    (found,) = json.loads(said)
+    assert status == 1
+    assert found.pop("seconds") > 0
+    assert found == {
+        "claim": "two-is-three",
+        "lane": "cpu",
+        "outcome": "failed",
+        "message": "docs/wrong.md:8: value: want 3., got 2.",
+        "outputs": ["tensor(2.)"],
+    }
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="a CUDA device is there")
+def test_lane_that_cannot_run(book):
+    """Without a GPU the cuda lane is skipped with its reason; where it is required, it fails."""
+    reason = f"cuda: no CUDA device (torch {torch.__version__})\n3 skipped on cuda in "
+    status, _, error = run("run", "--lane", "cuda", "docs/a/sums.md")
+    assert status == 0
+    assert error.startswith(reason)
+    status, _, error = run("run", "--lane", "cuda", "--require-lane", "docs/a/sums.md")
+    assert status == 1
+    assert error.startswith(reason)
+    assert error.endswith(
+        "claimbook: the cuda lane cannot run here, and --require-lane asks for it\n"
+    )
+
+
+def test_record(book):
+    """Records are written where the store keeps them, and not again if nothing changed."""
+    status, said, _ = run("record", "-j", "1", "docs/a")
+    assert (status, said) == (0, "4 records written under docs/_build/records/cpu\n")
+    path = book.docs / "_build/records/cpu/a/sums/sum-adds.json"
+    assert json.loads(path.read_text("utf-8"))["outputs"] == ["tensor(2.)"]
+    assert run("record", "-j", "1", "sum-adds")[1].startswith("0 records written ")
+
+
+def test_coverage(book):
+    """Entries are counted by question, by source and in all."""
+    status, said, _ = run("coverage")
+    rows = [line.split() for line in said.splitlines() if "/" in line]
+    assert status == 0
+    assert [(row[0], row[1]) for row in rows] == [
+        ("basics-01", "2/3"),
+        ("basics-02", "1/1"),
+        ("basics", "3/4"),
+        ("all", "3/4"),
+    ]
+
+
+def test_coverage_as_json(book):
+    """Each entry with what became of it."""
+    found = json.loads(run("coverage", "--json", "basics-01")[1])
+    assert [(entry["id"], entry["relation"]) for entry in found] == [
+        ("basics-01.1", "confirms"),
+        ("basics-01.2", "corrects"),
+        ("basics-01.3", None),
+    ]
+
+
+def test_coverage_required(book):
+    """Too little coverage is status 1, with both figures."""
+    assert run("coverage", "--require", "75")[0] == 0
+    status, _, error = run("coverage", "--require", "80")
+    assert status == 1
+    assert error == "claimbook: 75.0 % of the entries are answered, 80 % are required\n"
+
+
+def test_coverage_of_nothing(book):
+    """A question that the register has not is an error."""
+    said = "claimbook: basics-99: no source and no question is called so\n"
+    assert run("coverage", "basics-99") == (2, "", said)
+
+
+def test_show_claim(book):
+    """A claim is shown with place, statement, session and relations."""
+    assert run("show", "sum-adds") == (
+        0,
+        (
+            "sum-adds  docs/a/sums.md:3  cpu cuda\nIt says so.\n\n"
+            "  >>> torch.ones(2).sum()\n  tensor(2.)\n\nconfirms basics-01.1\n"
+        ),
+        "",
+    )
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        (
+            "basics-01.1",
+            (
+                "basics-01.1  A sum adds `all` elements.\nconfirms\n"
+                "  sum-adds  docs/a/sums.md:3: It says so.\n"
+            ),
+        ),
+        (
+            "basics-02.1",
+            "basics-02.1  People made it.\nremark\n  docs/a/shapes.md:15: History tells.\n",
+        ),
+        (
+            "basics-01.3",
+            "basics-01.3  A sum is fast.\nopen: nothing in the book speaks of it yet\n",
+        ),
+    ],
+)
+def test_show_entry(book, entry, said):
+    """An entry is shown with what the book says of it."""
+    assert run("show", entry) == (0, said, "")
+
+
+def test_show_as_json(book):
+    """Both for a machine."""
+    assert json.loads(run("show", "--json", "sum-adds")[1])["id"] == "sum-adds"
+    assert json.loads(run("show", "--json", "basics-01.3")[1])["relation"] is None
+
+
+def test_as_a_module(tmp_path):
+    """`python -m claimbook` is the same command."""
+    done = python("-m", "claimbook", "--version", cwd=tmp_path)
+    assert done.stdout == f"claimbook, version {__version__}\n"
+
+
+def test_a_book_without_claims(tmp_path, monkeypatch):
+    """A book of prose has nothing to run, which is no error."""
+    monkeypatch.chdir(tmp_path)
+    TinyBook(tmp_path, {"index": "# Prose\n"})
+    status, _, error = run("run")
+    assert status == 0
+    assert error.startswith("nothing to run on cpu in ")

@@ -1,0 +1,458 @@
+"""Mutants of claims: which there are, which count, and what is kept of them."""
+
+import json
+import re
+import textwrap
+from dataclasses import replace
+
+import pytest
+import torch
+from click.testing import CliRunner
+
+from claimbook import cli, mutants
+from claimbook.falsify import Falsified, Results, Survivor, falsified_data, falsify, load_all
+from claimbook.model import Example, Fence, Lane, Outcome
+from claimbook.records import RecordError
+from claimbook.runner import Runner
+from helpers import TinyBook, claim, claim_text
+
+CPU = Lane.CPU
+
+
+def sources(source, operator=None, want=""):
+    """The mutants of one example, as the texts that run."""
+    source = textwrap.dedent(source).strip("\n") + "\n"
+    example = Example(source, want, 10, 11)
+    one = replace(claim("one", ">>> 1\n1"), fences=(Fence(9, (example,)),))
+    return [
+        mutant.claim.examples(CPU)[0].source.rstrip("\n")
+        for mutant in mutants.mutants(one, CPU)
+        if operator in (None, mutant.operator)
+    ]
+
+
+@pytest.fixture(scope="module")
+def runner():
+    with Runner(jobs=2) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def falsified(runner):
+    """Falsifies one claim."""
+
+    def run(session, name="a-claim"):
+        ((_, result),) = falsify(runner, [claim(name, session)], CPU)
+        return result
+
+    return run
+
+
+MUTATIONS = {
+    "a statement goes": ("leave-out", "x.zero_()", ["pass"]),
+    "a statement in a body goes": (
+        "leave-out",
+        "for i in y:\n    f(i)\n    g(i)",
+        ["pass", "for i in y:\n    pass\n    g(i)", "for i in y:\n    f(i)\n    pass"],
+    ),
+    "a decorated function goes": (
+        "leave-out",
+        "@f\ndef g():\n    h()",
+        ["pass", "@f\ndef g():\n    pass"],
+    ),
+    "an import goes": ("leave-out", "import math", ["pass"]),
+    "a docstring stays": ("leave-out", 'def f():\n    """Hm."""', ["pass"]),
+    "a call is dropped from a chain": (
+        "drop-call",
+        "y = x.detach().sum()",
+        ["y = x.detach()", "y = x.sum()"],
+    ),
+    "a call after brackets is dropped": ("drop-call", "y = (x + 1).clone()", ["y = (x + 1)"]),
+    "a call over lines is dropped": (
+        "drop-call",
+        "y = (x\n     .detach()\n     .f())",
+        ["y = (x\n     \n     .f())"],
+    ),
+    "an attribute is dropped": ("drop-call", "y = x.T", ["y = x"]),
+    "a function of torch is no chain": ("drop-call", "y = torch.exp(x)", []),
+    "a whole call is left out, not dropped": ("drop-call", "x.backward()", []),
+    "a method is swapped": ("swap", "y = x.view(2)", ["y = x.reshape(2)"]),
+    "a class is swapped": ("swap", "o = torch.optim.SGD(w)", ["o = torch.optim.Adam(w)"]),
+    "a builtin is swapped": ("swap", "y = max(x)", ["y = min(x)"]),
+    "a reduction's name is swapped": ("swap", "f(reduction='sum')", ["f(reduction='mean')"]),
+    "a method becomes in-place": ("in-place", "y = x.add(z)", ["y = x.add_(z)"]),
+    "an in-place method becomes a plain one": ("in-place", "y = x.add_(z)", ["y = x.add(z)"]),
+    "nothing sees a temporary change": ("in-place", "y = (x + z).mul(z)", []),
+    "torch's functions have no in-place form": ("in-place", "y = torch.add(x, z)", []),
+    "a product": ("operator", "y = (a) * (b)", ["y = (a) @ (b)"]),
+    "a matrix product": ("operator", "y = a @ b", ["y = a * b"]),
+    "a sum and a difference": ("operator", "y = a + b - c", ["y = a + b + c", "y = a - b - c"]),
+    "a sum without spaces": ("operator", "y = x[a+b]", ["y = x[a-b]"]),
+    "a power is no product": ("operator", "y = a**b", []),
+    "an assignment that adds": ("operator", "y += a", ["y -= a"]),
+    "a chain of comparisons": ("operator", "y = a == b < c", ["y = a != b < c", "y = a == b <= c"]),
+    "identity": ("operator", "y = a is not b", ["y = a is b"]),
+    "and": ("operator", "y = a and b and c", ["y = a or b and c", "y = a and b or c"]),
+    "a flag": ("flag", "f(x=True)", ["f(x=False)"]),
+    "a number": ("number", "y = f(3)", ["y = f(4)"]),
+    "a fraction": ("number", "y = f(0.5)", ["y = f(1.5)"]),
+    "an index moves both ways": ("number", "y = x[1]", ["y = x[0]", "y = x[2]"]),
+    "a flag is no number": ("number", "y = True", []),
+    "a number in a text stays": ("number", "y = f'{x[1]:3}'", []),
+    "a dtype": ("dtype", "y = x.to(torch.float32)", ["y = x.to(torch.float64)"]),
+    "a dtype's method": ("dtype", "y = x.float()", ["y = x.double()"]),
+    "the only argument": ("drop-keyword", "f(a=1)", ["f()"]),
+    "the first argument": ("drop-keyword", "f(a=1, b=2)", ["f(b=2)", "f(a=1)"]),
+    "after a bracketed argument": ("drop-keyword", "f((x), a=(1))", ["f((x))"]),
+    "arguments from a dictionary": ("drop-keyword", "f(x, **y)", ["f(x)"]),
+    "a decorator": (
+        "drop-decorator",
+        "@f\n@g\ndef h():\n    i()",
+        ["@g\ndef h():\n    i()", "@f\ndef h():\n    i()"],
+    ),
+    "a with": ("drop-with", "with f(a), g() as b:\n    h()", ["if True:\n    h()"]),
+}
+
+
+@pytest.mark.parametrize(
+    ("operator", "source", "expected"), MUTATIONS.values(), ids=MUTATIONS.keys()
+)
+def test_operator(operator, source, expected):
+    """Each operator changes its own place and leaves every other character as it is."""
+    assert sorted(sources(source, operator)) == sorted(expected)
+
+
+def test_every_operator_is_tested():
+    """The table above names each operator."""
+    assert {operator for operator, _, _ in MUTATIONS.values()} == mutants.OPERATORS.keys()
+
+
+def test_named_methods_exist():
+    """Each in-place method of the table exists in torch, in both forms."""
+    for name in mutants.IN_PLACE:
+        assert hasattr(torch.Tensor, name), name
+        assert hasattr(torch.Tensor, f"{name}_"), name
+
+
+def test_what_prints_is_not_left_out():
+    """To leave out an example that prints would always be caught, and shows nothing."""
+    assert sources("x.zero_()", "leave-out", want="tensor(0.)") == []
+    assert sources("x.zero_()", "drop-call", want="tensor(0.)") == ["x"]
+
+
+def test_places_beside_other_alphabets():
+    """Columns are counted in UTF-8 bytes, so text before a change does not shift it."""
+    assert sources("y = 'größer 🙂', a + b", "operator") == ["y = 'größer 🙂', a - b"]
+    assert sources("größe = übel.detach().ä", "drop-call") == ["größe = übel.ä"]
+
+
+def test_lines_are_those_of_the_page():
+    """A change deep in an example of many lines names the page's line, before and after it."""
+    session = """
+        >>> def f(x):
+        ...     y = x  # größer
+        ...     return (y +
+        ...             2)
+        >>> f(1)
+        3
+        """
+    found = [m for m in mutants.mutants(claim("lines", session), CPU) if m.operator == "number"]
+    assert [(m.line, m.before, m.after) for m in found] == [
+        (9, "2)", "3)"),
+        (10, "f(1)", "f(2)"),
+    ]
+
+
+def test_mutants_differ():
+    """Two operators that write the same give one mutant; no mutant is the original."""
+    for source in ("y = x.float().t().T", "with f(1):\n    g(1)\n    pass", "y = x[0][-1]"):
+        found = sources(source)
+        assert len(found) == len(set(found))
+        assert source not in found
+
+
+def test_what_does_not_parse_is_no_mutant():
+    """A change that breaks the syntax is left out, and so is an example about a syntax error."""
+    assert sources("f(1 2)") == []
+    assert "if a:\n    pass\npass" not in sources("if a:\n    f()\nelif b:\n    g()")
+
+
+def test_wants_stay():
+    """A mutant has an id of its own, and the wants, locations and other examples of its claim."""
+    original = claim("two", ">>> x = 1\n>>> x\n1")
+    found = list(mutants.mutants(original, CPU))
+    assert [m.claim.id for m in found] == ["two~1", "two~2"]
+    for mutant in found:
+        own, other = mutant.claim.examples(CPU), original.examples(CPU)
+        assert [(e.want, e.line) for e in own] == [(e.want, e.line) for e in other]
+        assert own[1] == other[1]
+
+
+def test_wants_are_the_lanes():
+    """On CUDA a mutant must print what the CUDA fence says."""
+    both = "`\n>>> x = 1\n>>> x\n1\n```\n\n```pycon cuda\n>>> x = 1\n>>> x\n2".removeprefix("`\n")
+    (mutant, *_) = mutants.mutants(claim("lanes", both), Lane.CUDA)
+    assert [e.want for e in mutant.claim.examples(Lane.CUDA)] == ["", "2"]
+
+
+def test_weak_claim_has_a_survivor(falsified):
+    """A claim that detach() changes the gradient, shown with a value alone, lets its loss pass."""
+    weak = """
+        >>> w = torch.tensor(3.0, requires_grad=True)
+        >>> (w * w.detach()).item()
+        9.0
+        """
+    survivors = falsified(weak).survivors
+    assert Survivor(7, "drop-call", "(w * w.detach()).item()", "(w * w).item()") in survivors
+
+
+def test_strong_claim_has_none(falsified):
+    """The same claim shown with the gradient catches every mutant."""
+    strong = """
+        >>> w = torch.tensor(3.0, requires_grad=True)
+        >>> torch.autograd.grad(w * w.detach(), w)
+        (tensor(3.),)
+        """
+    result = falsified(strong)
+    assert result.survivors == ()
+    assert result.killed == result.mutants > 3
+
+
+def test_unneeded_import_survives(falsified):
+    """An import that the example could do without is a survivor, not an equivalent."""
+    result = falsified(">>> import torch\n>>> torch.ones(1)\ntensor([1.])")
+    assert [s.before for s in result.survivors] == ["import torch"]
+    assert result.equivalent == 0
+
+
+EQUIVALENT = {
+    "the bytecode is the same": ">>> if 0:\n...     f()\n>>> 3\n3",
+    "a default of a class of nn": ">>> nn.Linear(1, 1, bias=True).bias is None\nFalse",
+    "a default of an optimiser": (
+        ">>> w = [torch.ones(1)]\n>>> torch.optim.SGD(w, lr=0.001).defaults['lr']\n0.001"
+    ),
+    "a default of a function": ">>> F.dropout(torch.ones(1), p=0.5).shape\ntorch.Size([1])",
+    "a default of a method": (
+        ">>> x = torch.ones(1, requires_grad=True)\n>>> x.sum().backward(create_graph=False)\n"
+        ">>> x.grad\ntensor([1.])"
+    ),
+    "a default of the claim's own": ">>> def f(a, *, b=2):\n...     return a * b\n>>> f(3, b=2)\n6",
+}
+
+
+@pytest.mark.parametrize("session", EQUIVALENT.values(), ids=EQUIVALENT.keys())
+def test_equivalents_are_recognised(falsified, session):
+    """A change that changes nothing is neither caught nor a survivor."""
+    result = falsified(session)
+    assert result.equivalent >= 1
+    assert [s for s in result.survivors if s.operator in ("drop-keyword", "leave-out")] == []
+
+
+def test_other_values_are_not_defaults(falsified):
+    """A keyword that says something else than the default, and shows nothing, survives."""
+    result = falsified(">>> nn.Linear(1, 1, bias=False).weight.shape\ntorch.Size([1, 1])")
+    assert [s.operator for s in result.survivors if s.operator != "flag"] == ["drop-keyword"]
+
+
+def test_hanging_and_crashing_are_caught():
+    """A mutant that does not end, or takes its process along, is caught."""
+    session = """
+        >>> import os
+        >>> n = 0
+        >>> while n == 0:
+        ...     n = 1
+        >>> 7 == 8 and os._exit(1)
+        False
+        """
+    with Runner(jobs=1, timeout=1.0) as hasty:
+        ((_, result),) = falsify(hasty, [claim("hangs", session)], CPU)
+    survivors = {survivor.after for survivor in result.survivors}
+    ends = {f"{test} os._exit(1)" for test in ("7 != 8 and", "8 == 8 and", "7 == 8 or")}
+    assert survivors & ends == set()
+    assert "7 == 9 and os._exit(1)" in survivors
+    assert "n = 1" not in [s.before for s in result.survivors if s.after == "pass"]
+
+
+def test_failing_claim_is_not_mutated(runner):
+    """A claim that does not pass as it stands comes back with its own run."""
+    good, bad = claim("good", ">>> 1 + 1\n2"), claim("bad", ">>> 1 + 1\n3")
+    found = {c.id: result for c, result in falsify(runner, [good, bad], CPU)}
+    assert found["bad"].outcome is Outcome.FAILED
+    assert isinstance(found["good"], Falsified)
+
+
+def test_claim_without_mutants(falsified):
+    """Code in which nothing can be changed has a result all the same."""
+    assert falsified(">>> print('so')\nso").mutants == 0
+
+
+@pytest.fixture
+def kept(falsified):
+    return claim("kept", ">>> 1 + 1\n2"), falsified(">>> 1 + 1\n2", "kept")
+
+
+def test_results_come_back(tmp_path, kept):
+    """What is written is read, beside the page's other results, and written once."""
+    original, result = kept
+    results = Results(tmp_path)
+    assert results.load(original) is None
+    assert results.save(original, result)
+    assert results.path(original) == tmp_path / "records/falsified/page/kept.json"
+    assert results.load(original) == result
+    assert not results.save(original, replace(result, date="1999-01-01"))
+
+
+def test_result_goes_stale(kept):
+    """Other code, other wants or other operators make it stale; prose and place do not."""
+    original, result = kept
+    assert falsified_data(original, result)["status"] == "current"
+    assert result.is_of(replace(original, statement="Otherwise."))
+    assert not result.is_of(claim("kept", ">>> 1 + 1\n2\n>>> 3\n3"))
+    other = replace(result, operators="others")
+    assert falsified_data(original, other)["status"] == "stale"
+
+
+BROKEN = {
+    "no JSON": "{",
+    "no object": "[]",
+    "a field missing": '{"schema": 1}',
+    "deep": "[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN.keys())
+def test_broken_result_is_named(tmp_path, kept, text):
+    """A file that is no result is named and counts as missing."""
+    original, _ = kept
+    results, told = Results(tmp_path), []
+    results.path(original).parent.mkdir(parents=True)
+    results.path(original).write_text(text)
+    found = load_all(results, [original], lambda path, why: told.append((path, why)))
+    assert found == {"kept": None}
+    ((path, why),) = told
+    assert path == str(results.path(original))
+    assert "counts as missing" in why
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"schema": 2},
+        {"killed": 99},
+        {"claim": "other"},
+        {"lane": "tpu"},
+        {"survivors": [{"line": "1"}], "killed": 0, "mutants": 1},
+    ],
+)
+def test_wrong_fields_are_refused(tmp_path, kept, change):
+    """A result whose fields cannot be is none."""
+    original, result = kept
+    results = Results(tmp_path)
+    results.save(original, result)
+    data = json.loads(results.path(original).read_text())
+    results.path(original).write_text(json.dumps(data | change))
+    with pytest.raises(RecordError, match=r"kept\.json"):
+        results.load(original)
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A book of a weak and a strong claim, and the folder that commands run in."""
+    (tmp_path / "pyproject.toml").write_text("[tool.claimbook]\n")
+    (tmp_path / "docs/register").mkdir(parents=True)
+    page = claim_text("weak", ">>> x = torch.ones(2)\n>>> x.sum().shape\ntorch.Size([])")
+    page += "\n" + claim_text("strong", ">>> torch.ones(2).sum()\ntensor(2.)")
+    (tmp_path / "docs/page.md").write_text(f"# Page\n\n{page}")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def command(*arguments):
+    return CliRunner().invoke(cli.main, ["falsify", *arguments])
+
+
+def test_command_lists_survivors(project):
+    """The command counts by claim and page, and gives each survivor its line."""
+    done = command()
+    assert done.exit_code == 0, done.output
+    assert "docs/page.md:8: weak: swap: x = torch.ones(2) -> x = torch.zeros(2)\n" in done.stdout
+    assert [line.split()[:3] for line in done.stdout.splitlines() if " strong " in line] == [
+        ["strong", "4", "4"]
+    ]
+    assert sorted(p.name for p in project.rglob("*.json")) == ["strong.json", "weak.json"]
+
+
+def test_command_reuses_results(project, monkeypatch):
+    """What is known is not run again, unless the claim changes or --fresh says so."""
+    command()
+    ran = []
+    monkeypatch.setattr(
+        cli, "falsify", lambda _, claims, *__: ran.append([c.id for c in claims]) or ()
+    )
+    command()
+    assert ran == []
+    page = project / "docs/page.md"
+    page.write_text(page.read_text().replace(">>> torch.ones(2)", ">>> 1 * torch.ones(2)"))
+    command()
+    command("weak", "--fresh")
+    assert ran == [["strong"], ["weak"]]
+
+
+def test_command_runs_on_each_lane(project):
+    """What was found on one lane is not told of another."""
+    command()
+    done = command("--lane", "cuda")
+    assert "strong" not in done.stdout or torch.cuda.is_available()
+
+
+def test_command_requires(project):
+    """Below what is required the exit status is 1, and JSON is still whole."""
+    assert command("strong", "--require", "100").exit_code == 0
+    done = command("--require", "100", "--json")
+    assert done.exit_code == 1
+    data = {c["claim"]: c for c in json.loads(done.stdout)}
+    assert data["strong"]["survivors"] == []
+    assert data["weak"]["status"] == "current"
+
+
+def test_interrupted_run_keeps_what_is_done(project, monkeypatch):
+    """Ctrl-C after the first claim leaves that claim's result."""
+    whole = cli.falsify
+
+    def interrupted(*arguments):
+        for pair in whole(*arguments):
+            yield pair
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "falsify", interrupted)
+    assert command().exit_code == 130
+    assert len(list(project.rglob("*.json"))) == 1
+
+
+def badge(book):
+    """What the page says of the mutants of `sum-adds`."""
+    html = (book.site / "a/sums.html").read_text("utf-8")
+    return re.findall(r'claim-falsified">(.*?)</span>', html)
+
+
+def test_pages_show_results(tmp_path):
+    """A new result writes its page anew, runs no claim, and goes stale with the claim's code."""
+    book = TinyBook(tmp_path)
+    assert book.sphinx().returncode == 0
+    assert badge(book) == []
+    unchanged = (book.site / "a/shapes.html").stat().st_mtime_ns
+    assert book.claimbook("falsify", "sum-adds").returncode == 0
+    done = book.sphinx()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "claims on cpu: 0 run" in done.stdout
+    assert badge(book) == ["falsified: 4 of 4 mutants caught"]
+    assert "100 % of 4" in (book.site / "index.html").read_text("utf-8")
+    assert (book.site / "a/shapes.html").stat().st_mtime_ns == unchanged
+    data = {c["id"]: c for c in json.loads((book.site / "claims.json").read_text())["claims"]}
+    caught = {"mutants": 4, "killed": 4, "survivors": [], "status": "current"}
+    assert data["sum-adds"]["falsified"] == caught
+    assert data["prod-multiplies"]["falsified"] is None
+    book.replace("docs/a/sums.md", ">>> torch.ones(2).sum()", ">>> torch.ones(2).sum(0)")
+    assert book.sphinx().returncode == 0
+    assert badge(book) == ["falsified: 4 of 4 mutants caught (stale: changed since)"]
+    assert "mutants caught" not in (book.site / "index.html").read_text("utf-8")

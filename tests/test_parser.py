@@ -1,0 +1,467 @@
+"""Pages as small texts: what is read from them, with lines, and what is reported."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from claimbook.book import Book, Project
+from claimbook.model import Lane, Location, Relation, RelationKind
+from claimbook.parser import parse_session, scan_page, scan_script
+
+ROOT = Path(__file__).parents[1]
+FENCE = "```"
+CLAIM = """\
+:::{claim} sum-adds
+:confirms: basics-01.1 basics-01.2
+:corrects: autograd-01.1
+
+`sum()` adds
+all elements.
+
+Not in the statement.
+
+```pycon
+>>> x = torch.ones(2)
+>>> for _ in range(2):
+...     print("a")
+...
+a
+a
+>>> print("b\\n\\nc")
+b
+
+c
+
+>>> x.sum()
+tensor(2.)
+
+```
+:::
+"""
+
+
+def one_claim(text):
+    page = scan_page(text, "docs/p.md")
+    assert page.problems == ()
+    (claim,) = page.claims
+    return claim
+
+
+def wrapped(prefix, text, opening="", closing=""):
+    """A text with each line behind a prefix, between two other lines."""
+    lines = "".join(f"{prefix}{line}".rstrip() + "\n" for line in text.splitlines())
+    return opening + lines + closing
+
+
+def test_claim_is_read():
+    """Id, statement, relations, lanes and location are what the page says."""
+    claim = one_claim(f"# Title\n\n{CLAIM}")
+    assert claim.id == "sum-adds"
+    assert claim.statement == "`sum()` adds all elements."
+    assert claim.location == Location("docs/p.md", 3)
+    assert claim.relations == (
+        Relation(RelationKind.CONFIRMS, "basics-01.1"),
+        Relation(RelationKind.CONFIRMS, "basics-01.2"),
+        Relation(RelationKind.CORRECTS, "autograd-01.1"),
+    )
+    assert claim.lanes == (Lane.CPU, Lane.CUDA)
+    assert claim.timeout is None
+
+
+def test_examples_are_read():
+    """Continuation lines belong to the source, blank lines within an output to the want."""
+    (fence,) = one_claim(CLAIM).fences
+    assert fence.line == 10
+    assert [(e.source, e.want, e.line, e.want_line) for e in fence.examples] == [
+        ("x = torch.ones(2)\n", "", 11, 12),
+        ('for _ in range(2):\n    print("a")\n\n', "a\na", 12, 15),
+        ('print("b\\n\\nc")\n', "b\n\nc", 17, 18),
+        ("x.sum()\n", "tensor(2.)", 22, 23),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("option", "lanes"),
+    [
+        ("cpu", (Lane.CPU,)),
+        ("cuda", (Lane.CUDA,)),
+        ("cuda cpu", (Lane.CPU, Lane.CUDA)),
+        ("cpu, cuda", (Lane.CPU, Lane.CUDA)),
+    ],
+)
+def test_lanes(option, lanes):
+    """`:lanes:` names the lanes, in any order."""
+    assert one_claim(CLAIM.replace(":confirms:", f":lanes: {option}\n:confirms:")).lanes == lanes
+
+
+def test_timeout():
+    """`:timeout:` is in seconds."""
+    assert one_claim(CLAIM.replace(":confirms:", ":timeout: 2.5\n:confirms:")).timeout == 2.5
+
+
+def test_cuda_fence():
+    """A `pycon cuda` fence says what the fence before it prints on CUDA."""
+    cuda = f"\n{FENCE}pycon cuda\n>>> 1\n2\n{FENCE}\n"
+    claim = one_claim(f":::{{claim}} a\n\nS.\n\n{FENCE}pycon\n>>> 1\n1\n{FENCE}\n{cuda}:::\n")
+    (on_cpu,), (on_cuda,) = claim.examples(Lane.CPU), claim.examples(Lane.CUDA)
+    assert (on_cpu.want, on_cpu.line) == ("1", 6)
+    assert (on_cuda.want, on_cuda.line) == ("2", 11)
+    assert claim.digest(Lane.CPU) != claim.digest(Lane.CUDA)
+
+
+def test_digest_leaves_prose_out():
+    """Another statement or place is the same run; another want is not."""
+    claim = one_claim(CLAIM)
+    moved = one_claim(f"\n\n{CLAIM}".replace("adds", "sums"))
+    changed = one_claim(CLAIM.replace("tensor(2.)", "tensor(3.)"))
+    assert moved.digest(Lane.CPU) == claim.digest(Lane.CPU) != changed.digest(Lane.CPU)
+
+
+@pytest.mark.parametrize(
+    ("text", "shift"),
+    [
+        (CLAIM, 0),
+        (CLAIM.replace("\n", "\r\n"), 0),
+        (f"---\nfile_format: mystnb\n---\n{CLAIM}", 3),
+        (wrapped("", CLAIM, "::::{note}\n:class: tip\n\n", "::::\n"), 3),
+        (wrapped("", CLAIM, "`````{tab-set}\n````{tab-item} A\n\n", "````\n`````\n"), 3),
+        (wrapped("  ", CLAIM, "- item\n\n"), 2),
+        (wrapped("> ", CLAIM, "> quoted\n>\n"), 2),
+        (f"a\x0cb\u2028c\x1dd\n\n{CLAIM}", 2),
+    ],
+    ids=["plain", "crlf", "front matter", "admonition", "tabs", "list", "quote", "separators"],
+)
+def test_lines_wherever_a_claim_stands(text, shift):
+    """Claims are found inside other blocks, and their lines are lines of the page."""
+    claim = one_claim(text)
+    assert claim.location.line == 1 + shift
+    assert [e.line for e in claim.examples(Lane.CPU)] == [n + shift for n in (11, 12, 17, 22)]
+    assert claim.digest(Lane.CPU) == one_claim(CLAIM).digest(Lane.CPU)
+
+
+def test_sample():
+    """A claim in a `markdown` fence is no claim of the book, but is run all the same."""
+    page = scan_page(f"# How to\n\n````markdown\n{CLAIM}````\n", "docs/p.md")
+    assert (page.claims, page.problems) == ((), ())
+    (sample,) = page.samples
+    assert (sample.id, sample.location.line, sample.fences[0].examples[0].line) == (
+        "sum-adds",
+        4,
+        14,
+    )
+
+
+def test_remark():
+    """A remark gives one reason for several entries."""
+    page = scan_page("a\n\n:::{remark} basics-01.1 basics-01.2\nHistory,\nsays X.\n:::\n", "p.md")
+    (remark,) = page.remarks
+    assert remark.entries == ("basics-01.1", "basics-01.2")
+    assert (remark.text, remark.location) == ("History, says X.", Location("p.md", 3))
+    assert page.problems == ()
+
+
+UNOWNED = "write it as a claim, or as a code cell that draws [claim.unowned-code]"
+NOT_RUN = "code that nothing runs and compares: write it as a claim [claim.unowned-code]"
+ALLOWED = "['confirms', 'corrects', 'lanes', 'qualifies', 'timeout', 'updates']"
+
+
+def claim_with(options="", statement="S.\n", code=">>> 1\n1", language="pycon", name="a-claim"):
+    return f":::{{claim}} {name}\n{options}\n{statement}\n{FENCE}{language}\n{code}\n{FENCE}\n:::\n"
+
+
+PROBLEMS = {
+    "no id": (
+        claim_with(name=""),
+        ["p.md:1: claim: 1 argument(s) required, 0 supplied [claim.malformed-claim]"],
+    ),
+    "two ids": (
+        claim_with(name="a b"),
+        ["p.md:1: claim: maximum 1 argument(s) allowed, 2 supplied [claim.malformed-claim]"],
+    ),
+    "an id in capitals": (
+        claim_with(name="A-claim"),
+        [
+            (
+                "p.md:1: A-claim: an id is words in small letters and digits, joined by hyphens "
+                "[claim.malformed-claim]"
+            )
+        ],
+    ),
+    "no statement": (
+        claim_with(statement=""),
+        ["p.md:1: a-claim: a claim begins with its statement, in prose [claim.malformed-claim]"],
+    ),
+    "an unknown option": (
+        claim_with(":confirms: a-1.1\n:lane: cpu\n"),
+        [
+            f"p.md:3: a-claim: Unknown option key: 'lane' (allowed: {ALLOWED}) [claim.bad-option]",
+        ],
+    ),
+    "an option twice": (
+        claim_with(":confirms: a-1.1\n:confirms: a-1.2\n"),
+        ["p.md:3: a-claim: confirms is given twice [claim.bad-option]"],
+    ),
+    "an option over two lines": (
+        claim_with(":confirms: a-1.1\n  a-1.2\n"),
+        [
+            (
+                "p.md:3: a-claim: an option stands on one line, and an empty line ends them all "
+                "[claim.bad-option]"
+            )
+        ],
+    ),
+    "unknown lanes": (
+        claim_with(":lanes: cpu gpu tpu\n"),
+        ["p.md:1: a-claim: lanes are cpu and cuda, not gpu tpu [claim.bad-option]"],
+    ),
+    "no lanes": (
+        claim_with(":lanes:\n"),
+        ["p.md:1: a-claim: lanes are cpu and cuda, not none [claim.bad-option]"],
+    ),
+    "a timeout in words": (
+        claim_with(":timeout: soon\n"),
+        ["p.md:1: a-claim: timeout is in seconds, not 'soon' [claim.bad-option]"],
+    ),
+    "an endless timeout": (
+        claim_with(":timeout: inf\n"),
+        ["p.md:1: a-claim: timeout is in seconds, not 'inf' [claim.bad-option]"],
+    ),
+    "no fence": (
+        ":::{claim} a-claim\n\nS.\n:::\n",
+        [
+            (
+                "p.md:1: a-claim: a claim shows its statement in a `pycon` fence; this one has "
+                "none [claim.bad-fence]"
+            )
+        ],
+    ),
+    "another fence": (
+        claim_with().replace(":::\n", f"{FENCE}python\nx\n{FENCE}\n:::\n").lstrip(),
+        [
+            (
+                "p.md:9: a-claim: a claim holds `pycon` and `pycon cuda` fences, not `python` "
+                "[claim.bad-fence]"
+            )
+        ],
+    ),
+    "a fence without prompt": (
+        claim_with(code="x = 1"),
+        [
+            "p.md:5: a-claim: a `pycon` fence without any `>>>` [claim.bad-fence]",
+            "p.md:6: a-claim: text before the first `>>>` [claim.bad-fence]",
+        ],
+    ),
+    "text before the prompt": (
+        claim_with(code="x\n>>> 1\n1"),
+        ["p.md:6: a-claim: text before the first `>>>` [claim.bad-fence]"],
+    ),
+    "no space after the prompt": (
+        claim_with(code=">>> 1\n1\n>>>2\n2"),
+        [
+            "p.md:8: a-claim: a prompt is followed by a space: `>>> ` [claim.bad-fence]",
+            "p.md:8: a-claim: this is no Python statement: invalid syntax [claim.bad-fence]",
+        ],
+    ),
+    "a syntax error": (
+        claim_with(code=">>> 1\n1\n>>> for x in y:\n...     a b"),
+        ["p.md:9: a-claim: this is no Python statement: invalid syntax [claim.bad-fence]"],
+    ),
+    "half a statement": (
+        claim_with(code=">>> x = (1,"),
+        ["p.md:6: a-claim: this is no Python statement: '(' was never closed [claim.bad-fence]"],
+    ),
+    "two statements at one prompt": (
+        claim_with(code=">>> x = 1\n... y = 2"),
+        [
+            (
+                "p.md:6: a-claim: this is no Python statement: multiple statements found while "
+                "compiling a single statement [claim.bad-fence]"
+            )
+        ],
+    ),
+    "other code for CUDA": (
+        claim_with().replace(":::\n", f"{FENCE}pycon cuda\n>>> 2\n{FENCE}\n:::\n").lstrip(),
+        [
+            (
+                "p.md:9: a-claim: a `pycon cuda` fence repeats the code of the `pycon` fence "
+                "before it [claim.bad-fence]"
+            )
+        ],
+    ),
+    "a remark of nothing": (
+        "\n:::{remark}\nWhy.\n:::\n",
+        ["p.md:2: remark: 1 argument(s) required, 0 supplied [claim.malformed-claim]"],
+    ),
+    "a remark without reason": (
+        "\n:::{remark} a-1.1\n:::\n",
+        ["p.md:2: a remark must give its reason [claim.malformed-claim]"],
+    ),
+    "a python fence": (
+        f"\n{FENCE}python\nx = 1\n{FENCE}\n",
+        [f"p.md:2: a plain `python` fence is never run: {UNOWNED}"],
+    ),
+    "a py fence with tildes": (
+        "\n~~~Py title=x\nx = 1\n~~~\n",
+        [f"p.md:2: a plain `py` fence is never run: {UNOWNED}"],
+    ),
+    "a pycon fence": (
+        f"\n{FENCE}pycon\n>>> x\n1\n{FENCE}\n",
+        [f"p.md:2: a plain `pycon` fence is never run: {UNOWNED}"],
+    ),
+    "a python fence in a quote": (
+        f"> {FENCE}python\n> x = 1\n> {FENCE}\n",
+        [f"p.md:1: a plain `python` fence is never run: {UNOWNED}"],
+    ),
+    "a python fence in an admonition": (
+        f"::::{{note}}\n{FENCE}python\nx = 1\n{FENCE}\n::::\n",
+        [f"p.md:2: a plain `python` fence is never run: {UNOWNED}"],
+    ),
+    "a python fence in a remark": (
+        f":::{{remark}} a-1.1\nWhy.\n\n{FENCE}python\nx = 1\n{FENCE}\n:::\n",
+        [f"p.md:4: a plain `python` fence is never run: {UNOWNED}"],
+    ),
+    "a code-block": (
+        f"{FENCE}{{code-block}} Python\nx = 1\n{FENCE}\n",
+        [f"p.md:1: the code of a `{{code-block}}` is never run: {UNOWNED}"],
+    ),
+    "a code-block in no language": (
+        f"{FENCE}{{code-block}}\nx = 1\n{FENCE}\n",
+        [f"p.md:1: the code of a `{{code-block}}` is never run: {UNOWNED}"],
+    ),
+    "a doctest": (
+        f"{FENCE}{{doctest}}\n>>> x\n{FENCE}\n",
+        [f"p.md:1: the code of a `{{doctest}}` is never run: {UNOWNED}"],
+    ),
+    "a testcode of a group": (
+        f"{FENCE}{{testcode}} group\nx = 1\n{FENCE}\n",
+        [f"p.md:1: the code of a `{{testcode}}` is never run: {UNOWNED}"],
+    ),
+    "indented code": ("a\n\n    >>> x\n    1\n", [f"p.md:3: {NOT_RUN}"]),
+    "a prompt in prose": ("a\n>>> x\n1\n", [f"p.md:2: {NOT_RUN}"]),
+    "a prompt below separators that end no line": (
+        "a\x0cb\u2028c\x85d\n\n>>> x\n",
+        [f"p.md:3: {NOT_RUN}"],
+    ),
+    "a prompt in a list": ("- >>> x\n\n1. >>> y\n", [f"p.md:1: {NOT_RUN}", f"p.md:3: {NOT_RUN}"]),
+    "a prompt in a text fence": (f"{FENCE}text\n>>> x\n{FENCE}\n", [f"p.md:2: {NOT_RUN}"]),
+    "a code-block in reStructuredText": (
+        f"{FENCE}{{eval-rst}}\n\n.. code-block:: python\n\n   x = 1\n{FENCE}\n",
+        [f"p.md:3: {NOT_RUN}"],
+    ),
+    "a doctest in reStructuredText": (
+        f"{FENCE}{{eval-rst}}\n>>> x\n1\n{FENCE}\n",
+        [f"p.md:2: {NOT_RUN}"],
+    ),
+    "a wrong sample": (
+        f"````markdown\n{claim_with(name='A')}````\n",
+        [
+            (
+                "p.md:2: A: an id is words in small letters and digits, joined by hyphens "
+                "[claim.malformed-claim]"
+            )
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "said"), PROBLEMS.values(), ids=PROBLEMS.keys())
+def test_problem(text, said):
+    """What an author did wrong is said, with its line and kind."""
+    assert [str(problem) for problem in scan_page(text, "p.md").problems] == said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{FENCE}{{code-cell}} python\nx = '''\n>>> x\n'''\n{FENCE}\n",
+        f"{FENCE}shell\npython -m x\n{FENCE}\n",
+        f"{FENCE}{{code-block}} shell\npython -m x\n{FENCE}\n",
+        f"{FENCE}\nplain\n{FENCE}\n",
+        "The prompt `>>> ` is three characters, and 3 >>> 1 is no Python.\n",
+        f"{FENCE}{{eval-rst}}\n.. code-block:: shell\n\n   ls\n{FENCE}\n",
+    ],
+)
+def test_what_is_no_problem(text):
+    """Cells, which run, and what is not Python are left alone."""
+    assert scan_page(text, "p.md").problems == ()
+
+
+def test_problems_leave_the_other_claims():
+    """A broken claim does not hide the ones around it."""
+    text = CLAIM + claim_with(name="") + CLAIM.replace("sum-adds", "other")
+    assert [claim.id for claim in scan_page(text, "p.md").claims] == ["sum-adds", "other"]
+
+
+def test_escapes_are_no_problem():
+    """What Python merely warns of is shown by the run, not by the scan."""
+    assert scan_page(claim_with(code=r">>> '\d'"), "p.md").problems == ()
+
+
+def test_script():
+    """The text of a lab is looked at for code that nothing runs."""
+    text = 'x = 1\n# text\n# >>> y\n"""\n.. code-block:: python\n"""\n'
+    assert [str(problem) for problem in scan_script(text, "g.py")] == [
+        f"g.py:3: {NOT_RUN}",
+        f"g.py:5: {NOT_RUN}",
+    ]
+
+
+def test_session_in_parts():
+    """A session is split at its prompts; what cannot stand there comes with its line."""
+    found = [*parse_session("x\n>>> 1\n... 2\n... \n...3\n", first_line=10)]
+    assert found[0] == (10, "text before the first `>>>`")
+    assert (found[1].source, found[1].want, found[1].line, found[1].want_line) == (
+        "1\n2\n\n",
+        "...3",
+        11,
+        14,
+    )
+
+
+PIECES = [
+    *(CLAIM, claim_with(), claim_with(code=">>> 1\n... \n\n2\n\n>>> 3"), ":::{claim} b\n\nS.\n\n"),
+    *(":::{claim} a\n", ":::{claim}\n", ":::\n", "::::{note}\n", "::::\n", ":::{remark} x-1.1\n"),
+    *("```pycon\n", "```pycon cuda\n", "```\n", "````markdown\n", "````\n", "```python\n"),
+    *("```{code-cell} python\n", "```{eval-rst}\n", ".. code-block:: python\n", "```{x} y\n"),
+    *(">>> 1\n", ">>> for x in y:\n", "...     x\n", "...\n", ">>>\n", ">>>1\n", "1\n", "\n"),
+    *(":confirms: a-1.1\n", ":lanes: cpu\n", ":lanes: x\n", ":timeout: 0\n", ":x\n", ":x: [\n"),
+    *("---\n", "S.\n", "- ", "> ", "    ", "\t", "\r", "\x0c", '>>> """\n', ">>> (\n", "\x00"),
+    *("| a |\n|--|\n", "(x)=\n", "[x]: y\n", "% z\n", "+++\n", "$$\n", "{#i .c}\n", "a\n: b\n"),
+]
+
+
+@settings(max_examples=600)
+@given(st.text() | st.lists(st.sampled_from(PIECES), max_size=25).map("".join))
+@example(":::{claim} a\n\nS.\n\n```pycon\n>>> (" + "-" * 20_000 + "1)\n```\n:::")
+def test_any_page(text):
+    """No text makes the scan raise; claims, problems and examples have lines of the page."""
+    page = scan_page(text, "p.md")
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    for found in (*page.claims, *page.samples, *page.remarks, *page.problems):
+        assert 1 <= found.location.line <= len(lines)
+    for claim in (*page.claims, *page.samples):
+        for fence in claim.fences:
+            for each in (*fence.examples, *(fence.cuda_examples or ())):
+                assert ">>>" in lines[each.line - 1]
+                assert each.want.split("\n")[0] in lines[each.want_line - 1 : each.want_line] or (
+                    not each.want
+                )
+
+
+def test_the_books_own_pages_have_examples_on_their_lines():
+    """Each example of the book stands on the page line that it names."""
+    project = Project.find(ROOT)
+    for path in project.pages():
+        lines = path.read_text("utf-8").split("\n")
+        page = scan_page("\n".join(lines), project.name(path))
+        for claim in (*page.claims, *page.samples):
+            for each in claim.examples(Lane.CPU):
+                wanted = f">>> {each.source.splitlines()[0]}"
+                assert lines[each.line - 1].strip() == wanted.strip()
+
+
+def test_nothing_is_wrong_with_the_book():
+    """No page, README or lab of the book holds code that nothing runs, or another mistake."""
+    assert [str(problem) for problem in Book.load(ROOT).problems] == []

@@ -1,0 +1,153 @@
+"""Claims as pytest items: their names, choice, reports and lanes."""
+
+import pytest
+import torch
+
+from helpers import PAGES, TinyBook, claim_text
+
+pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="a CUDA device is there")
+NO_CUDA = f"no CUDA device (torch {torch.__version__})"
+WRONG = claim_text("two-is-three", ">>> 1\n1\n>>> torch.ones(2).sum()\ntensor(3.)")
+SAMPLE = "# How to\n\n````markdown\n" + claim_text("sum-adds", ">>> 1\n1") + "````\n"
+
+
+@pytest.fixture
+def book(pytester):
+    """A book of few claims in pytester's folder."""
+    pages = {"a/sums": PAGES["a/sums"], "a/shapes": PAGES["a/shapes"], "how": SAMPLE}
+    return TinyBook(pytester.path, pages)
+
+
+def test_names(book, pytester):
+    """Items are named by page, claim and lane."""
+    done = pytester.runpytest_inprocess("--collect-only", "-q", "docs")
+    assert done.outlines[:5] == [
+        "docs/a/shapes.md::ones-have-a-shape[cpu]",
+        "docs/a/sums.md::sum-adds[cpu]",
+        "docs/a/sums.md::prod-multiplies[cpu]",
+        "docs/a/sums.md::script-is-text[cpu]",
+        "docs/how.md::sum-adds[cpu]",
+    ]
+
+
+def test_names_on_both_lanes(book, pytester):
+    """A claim is an item on each lane asked for that it runs on."""
+    lanes = ["--lane", "cpu", "--lane", "cuda"]
+    done = pytester.runpytest_inprocess("--collect-only", "-q", *lanes, "docs/a")
+    assert done.outlines[:3] == [
+        "docs/a/shapes.md::ones-have-a-shape[cpu]",
+        "docs/a/sums.md::sum-adds[cpu]",
+        "docs/a/sums.md::sum-adds[cuda]",
+    ]
+
+
+@pytest.mark.parametrize("choice", [["-k", "prod-m"], ["docs/a/sums.md::prod-multiplies[cpu]"]])
+def test_one_claim_alone(book, pytester, choice):
+    """A claim runs alone, by a part of its id or by its whole name."""
+    arguments = choice if "::" in choice[0] else [*choice, "docs"]
+    done = pytester.runpytest_inprocess("-v", *arguments)
+    assert done.parseoutcomes().get("passed") == 1
+    done.stdout.fnmatch_lines(["docs/a/sums.md::prod-multiplies?cpu? PASSED*"])
+
+
+def test_failing_claim(book, pytester):
+    """A failure is told in the words of the report, with no traceback of the package."""
+    book.write("docs/wrong.md", f"# Wrong\n\n{WRONG}")
+    done = pytester.runpytest_inprocess("docs/wrong.md", "--junit-xml", "junit.xml")
+    assert done.parseoutcomes() == {"failed": 1}
+    start = done.outlines.index(
+        "______________________________ two-is-three[cpu] _______________________________"
+    )
+    assert done.outlines[start + 1 : start + 12] == [
+        "docs/wrong.md:10: two-is-three [cpu] failed",
+        "",
+        "  line 10: value: want 3., got 2.",
+        "    >>> torch.ones(2).sum()",
+        "  - tensor(3.)",
+        "  + tensor(2.)",
+        "",
+        "  - is what the page says, + is what the run printed.",
+        "  If torch is right, correct the output on the page and the sentence above it;",
+        "  if the page is right, mend its code. Alone: claimbook run two-is-three",
+        "  To take over what was printed: claimbook accept two-is-three",
+    ]
+    assert 'name="two-is-three[cpu]"' in (pytester.path / "junit.xml").read_text("utf-8")
+
+
+def test_crashing_claim(book, pytester):
+    """A claim that ends its process fails alone."""
+    crash = claim_text("exits", ">>> import os\n>>> os._exit(3)")
+    book.write("docs/wrong.md", f"# Wrong\n\n{crash}\n{claim_text('stays', '>>> 1')}")
+    book.replace("docs/wrong.md", ">>> 1\n", ">>> 1\n1\n")
+    done = pytester.runpytest_inprocess("docs/wrong.md")
+    assert done.parseoutcomes() == {"failed": 1, "passed": 1}
+    done.stdout.fnmatch_lines(
+        [
+            "docs/wrong.md:3: exits ?cpu? crashed",
+            "  docs/wrong.md:9: the process exited with status 3 in example 2 of 2",
+            "  The other claims are not touched by this.",
+        ]
+    )
+
+
+def test_cuda_is_skipped_with_its_reason(book, pytester):
+    """A lane that cannot run here skips its claims and says why; the other lane runs."""
+    done = pytester.runpytest_inprocess("-rs", "--lane", "cpu", "--lane", "cuda", "docs/a")
+    assert done.parseoutcomes() == {"passed": 4, "skipped": 3}
+    assert [line for line in done.outlines if NO_CUDA in line]
+
+
+def test_required_lane(book, pytester):
+    """With --require-lane, a lane that cannot run here is a failure."""
+    done = pytester.runpytest_inprocess("--lane", "cuda", "--require-lane", "docs/a/sums.md")
+    assert done.parseoutcomes() == {"failed": 3}
+    assert f"docs/a/sums.md:3: sum-adds [cuda] skipped: {NO_CUDA}" in done.outlines
+
+
+def test_problems_are_an_item(book, pytester):
+    """What is wrong with a page is an item that fails, beside the page's claims."""
+    book.write("docs/wrong.md", f"# W\n\n```python\nx\n```\n\n{claim_text('fine', '>>> 1')}")
+    book.replace("docs/wrong.md", ">>> 1\n", ">>> 1\n1\n")
+    done = pytester.runpytest_inprocess("-v", "docs/wrong.md")
+    assert done.parseoutcomes() == {"failed": 1, "passed": 1}
+    done.stdout.fnmatch_lines(["docs/wrong.md::problems FAILED*", "docs/wrong.md::fine?cpu? *"])
+    assert (
+        "docs/wrong.md:3: a plain `python` fence is never run: write it as a claim, or as a code "
+        "cell that draws [claim.unowned-code]"
+    ) in done.outlines
+
+
+def test_pages_outside_are_ignored(book, pytester):
+    """A Markdown file that is no page of the book, or stands outside any book, is left alone."""
+    book.write("notes/sums.md", PAGES["a/sums"])
+    assert pytester.runpytest_inprocess("notes").ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    (pytester.path / "pyproject.toml").write_text("")
+    assert pytester.runpytest_inprocess("docs").ret == pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+def test_a_broken_register_is_an_error(book, pytester):
+    """A wrong line of the register is named in one line, and nothing runs."""
+    book.write("docs/register/basics.yaml", "- id: basics-01\n")
+    done = pytester.runpytest_inprocess("docs")
+    assert done.ret == pytest.ExitCode.INTERRUPTED
+    start = done.outlines.index(
+        "____________________________ ERROR collecting docs _____________________________"
+    )
+    assert done.outlines[start + 1 : start + 3] == [
+        f"{book.docs}/register/basics.yaml:1: expected entries, id, question, found id",
+        "=========================== short test summary info ============================",
+    ]
+
+
+def test_stopping_at_the_first_failure(book, pytester):
+    """With -x no later claim is reported, and nothing is left to wait for."""
+    book.write("docs/a/first.md", f"# First\n\n{WRONG}")
+    done = pytester.runpytest_inprocess("-x", "docs/a/first.md", "docs/a/sums.md")
+    assert done.parseoutcomes() == {"failed": 1}
+
+
+def test_xdist(book, pytester):
+    """Under pytest-xdist each claim runs once, in whichever process."""
+    pytest.importorskip("xdist")
+    done = pytester.runpytest_subprocess("-n", "2", "docs")
+    assert done.parseoutcomes() == {"passed": 5}

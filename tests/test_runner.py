@@ -1,0 +1,434 @@
+"""Claims that misbehave: each costs one outcome, and the next finds everything as new."""
+
+import os
+import sys
+import tempfile
+import time
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+
+from claimbook.model import Lane, Outcome, Run
+from claimbook.runner import Runner, RunnerError
+from helpers import claim, processes, python
+
+SUM = claim("sum", ">>> torch.ones(2).sum()\ntensor(2.)")
+
+
+@pytest.fixture(scope="module")
+def runner():
+    """A runner with one worker, so that each claim follows on the one before it."""
+    with Runner(jobs=1, timeout=30) as runner:
+        yield runner
+
+
+def run(runner, *claims, lane=Lane.CPU) -> dict[str, Run]:
+    return {each.claim: each for each in runner.run(claims, lane)}
+
+
+def eventually(condition):
+    """Waits until something holds that takes other processes a moment."""
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def between(runner, session, options="") -> Run:
+    """The run of a claim between two others, which it must not touch."""
+    before, after = (claim(name, ">>> print(3)\n3") for name in ("before", "after"))
+    runs = run(runner, before, claim("bad", session, options), after)
+    assert [runs[name].outcome for name in ("before", "after")] == [Outcome.PASSED] * 2
+    return runs["bad"]
+
+
+def printed(runner, session) -> str:
+    """What the last example printed, whatever was wanted."""
+    return between(runner, session).outputs[-1]
+
+
+def test_passes(runner):
+    """A claim that prints what its page says has passed, with outputs and time."""
+    done = run(runner, SUM)["sum"]
+    assert (done.outcome, done.outputs, done.message) == (Outcome.PASSED, ("tensor(2.)",), "")
+    assert 0 < done.seconds < 5
+    assert runner.environments[Lane.CPU].python == sys.version.split()[0]
+
+
+def test_fails(runner):
+    """A claim that prints something else has failed, and says on which line."""
+    done = between(runner, ">>> 1\n1\n>>> torch.ones(2).sum()\ntensor(3.)")
+    assert (done.outcome, done.outputs) == (Outcome.FAILED, ("1", "tensor(2.)"))
+    assert done.message == "docs/page.md:8: value: want 3., got 2."
+
+
+ENDS = {
+    "hang": (
+        "import time\n>>> time.sleep(60)",
+        Outcome.TIMED_OUT,
+        "docs/page.md:8: it was ended after 0.5 seconds in example 2 of 2",
+    ),
+    "endless loop that catches everything": (
+        (
+            "def f():\n...     while True:\n...         try:\n...             while True: pass\n"
+            "...         except BaseException: pass\n>>> f()"
+        ),
+        Outcome.TIMED_OUT,
+        "docs/page.md:12: it was ended after 0.5 seconds in example 2 of 2",
+    ),
+    "segmentation fault": (
+        "import ctypes\n>>> ctypes.string_at(0)",
+        Outcome.CRASHED,
+        "docs/page.md:8: the process died of SIGSEGV in example 2 of 2",
+    ),
+    "kill": (
+        "import os\n>>> os.kill(os.getpid(), 9)",
+        Outcome.CRASHED,
+        "docs/page.md:8: the process died of SIGKILL in example 2 of 2",
+    ),
+    "exit with 0": (
+        "import os\n>>> os._exit(0)",
+        Outcome.CRASHED,
+        "docs/page.md:8: the process exited with status 0 in example 2 of 2",
+    ),
+    "exit with 3": (
+        "import os\n>>> os._exit(3)",
+        Outcome.CRASHED,
+        "docs/page.md:8: the process exited with status 3 in example 2 of 2",
+    ),
+}
+
+
+@pytest.mark.parametrize(("session", "outcome", "said"), ENDS.values(), ids=ENDS.keys())
+def test_the_end_of_a_worker(runner, session, outcome, said):
+    """A claim that hangs or ends its process loses its own run, with the cause and the line."""
+    limit = ":timeout: 0.5\n" if outcome is Outcome.TIMED_OUT else ":timeout: 20\n"
+    done = between(runner, f">>> {session}", limit)
+    assert (done.outcome, done.message) == (outcome, said)
+
+
+@pytest.mark.parametrize(
+    ("session", "said"),
+    [
+        (">>> raise SystemExit(3)", "SystemExit: 3"),
+        (">>> import sys\n>>> sys.exit()", "SystemExit"),
+        (">>> raise KeyboardInterrupt", "KeyboardInterrupt"),
+        (">>> raise ValueError('a\\nb')", "ValueError: a\nb"),
+        (">>> def f(): f()\n>>> f()", "RecursionError: maximum recursion depth exceeded"),
+        (">>> print('x')\n... \n>>> 1/0", "ZeroDivisionError: division by zero"),
+    ],
+)
+def test_exceptions(runner, session, said):
+    """Whatever is raised is output, type and message, and ends nothing."""
+    assert printed(runner, session) == f"Traceback (most recent call last):\n{said}"
+
+
+@pytest.mark.parametrize(
+    ("session", "said"),
+    [
+        (">>> print('out')", "out"),
+        (">>> import sys\n>>> print('err', file=sys.stderr)", "err"),
+        (">>> import sys\n>>> _ = sys.__stdout__.write('a'), sys.__stdout__.flush()", "a"),
+        (">>> import os\n>>> _ = os.write(1, b'a'), os.write(2, b'b')", "ab"),
+        (">>> import os\n>>> _ = os.system('echo shell; echo err >&2')", "shell\nerr"),
+        (
+            ">>> import subprocess\n>>> print(subprocess.run(['echo', 'child']).returncode)",
+            "child\n0",
+        ),
+        (
+            ">>> import ctypes\n>>> _ = ctypes.CDLL(None).puts(b'C'), ctypes.CDLL(None).fflush(0)",
+            "C",
+        ),
+        (">>> print('\\ud800 \\x1b[31m é')", "\\ud800 \x1b[31m é"),
+        (">>> import os\n>>> _ = os.write(1, b'\\xff')", "\ufffd"),
+        (">>> import warnings\n>>> warnings.warn('mind')", "UserWarning: mind"),
+        (
+            ">>> import warnings\n>>> warnings.warn('old', DeprecationWarning)",
+            "DeprecationWarning: old",
+        ),
+    ],
+)
+def test_everything_printed_is_output(runner, session, said):
+    """Both streams, child processes, C code and warnings are compared alike."""
+    assert printed(runner, session) == said
+
+
+def test_a_warning_shows_in_each_claim(runner):
+    """What a worker has warned of once is shown again in the next claim."""
+    session = ">>> torch.ones(2).T.shape\ntorch.Size([2])"
+    runs = run(runner, claim("first", session), claim("second", session))
+    assert runs["first"].outputs == runs["second"].outputs
+    assert runs["first"].outputs[0].startswith("UserWarning: The use of `x.T` on tensors of dim")
+
+
+def test_a_flood_is_cut(runner):
+    """Output beyond the limit is cut, and says so."""
+    done = between(runner, ">>> print('x' * 3_000_000)")
+    assert done.outcome is Outcome.FAILED
+    assert done.outputs[0][99_990:] == "x" * 10 + "\n[cut here: 3,000,001 bytes were printed]"
+
+
+@pytest.mark.parametrize(
+    "session",
+    [
+        ">>> import sys\n>>> sys.stdout.close()",
+        ">>> import sys\n>>> sys.stdout = None",
+        ">>> import os\n>>> os.close(1)",
+        ">>> import os\n>>> os.close(2)",
+        ">>> import sys\n>>> sys.displayhook = None",
+        ">>> import os\n>>> os.rmdir(os.getcwd())",
+        ">>> import os\n>>> os.symlink('/', 'root')",
+        ">>> import sys\n>>> sys.modules.clear()",
+        ">>> import builtins\n>>> del builtins.print",
+    ],
+)
+def test_what_a_claim_takes_away(runner, session):
+    """Streams, folders and names that a claim closes or removes are there for the next."""
+    assert between(runner, session).outcome in (Outcome.PASSED, Outcome.CRASHED)
+
+
+def test_a_thread_left_behind(runner):
+    """A thread that goes on does not print into the claims after it."""
+    session = """
+        >>> import threading, time
+        >>> def chatter():
+        ...     while True:
+        ...         print("chatter")
+        ...         time.sleep(0.001)
+        >>> threading.Thread(target=chatter, daemon=True).start()
+        >>> time.sleep(0.05)
+    """
+    assert "chatter" in printed(runner, session)
+
+
+def test_a_child_left_behind(runner):
+    """A child process that goes on is ended with its claim."""
+    marker = "3141.592"
+    between(runner, f">>> import subprocess\n>>> _ = subprocess.Popen(['sleep', '{marker}'])")
+    eventually(lambda: not processes("sleep", marker))
+
+
+def test_a_daemon_left_behind(runner):
+    """A process that left its group and its parent is ended too."""
+    marker = "2718.281"
+    session = f"""
+        >>> import subprocess
+        >>> shell = "setsid sleep {marker} > /dev/null 2>&1 &"
+        >>> _ = subprocess.run(shell, shell=True, start_new_session=True)
+    """
+    between(runner, session)
+    eventually(lambda: not processes("sleep", marker))
+
+
+def test_memory_has_a_limit(runner):
+    """A claim that asks for more memory than a worker may hold gets an error, not the machine's."""
+    assert printed(runner, ">>> x = bytearray(9 << 30)") == (
+        "Traceback (most recent call last):\nMemoryError"
+    )
+
+
+STATE = """
+>>> import os, random, sys, warnings, numpy
+>>> torch.get_default_dtype(), torch.get_default_device()
+>>> torch.tensor([1 / 3, 1e-8])
+>>> torch.is_grad_enabled(), torch.is_inference_mode_enabled()
+>>> torch.ones(1, requires_grad=True).mul(2).requires_grad
+>>> torch.are_deterministic_algorithms_enabled(), torch.get_num_threads()
+>>> torch.is_autocast_enabled("cpu"), torch.is_anomaly_enabled()
+>>> torch.get_float32_matmul_precision(), torch.backends.cudnn.benchmark
+>>> os.environ.get("CLAIM"), os.environ.get("HOME"), os.listdir()
+>>> "nowhere" in sys.path, sys.getrecursionlimit(), sys.stdout.encoding
+>>> torch.rand(1), torch.initial_seed(), random.random(), numpy.random.rand()
+>>> len(warnings.filters), warnings.showwarning.__name__
+>>> sorted(globals())
+"""
+CHANGES = {
+    "default dtype": "torch.set_default_dtype(torch.float64)",
+    "default device": 'torch.set_default_device("meta")',
+    "device context": '_ = torch.device("meta").__enter__()',
+    "print options": "torch.set_printoptions(precision=1, sci_mode=True)",
+    "grad mode": "_ = torch.set_grad_enabled(False)",
+    "no_grad entered": "torch.no_grad().__enter__()",
+    "inference mode entered": "mode = torch.inference_mode(); mode.__enter__()",
+    "inference mode kept": "torch.kept = torch.inference_mode(); torch.kept.__enter__()",
+    "autocast entered": 'cast = torch.autocast("cpu"); _ = cast.__enter__()',
+    "deterministic algorithms": "torch.use_deterministic_algorithms(True)",
+    "anomaly mode": "_ = torch.autograd.set_detect_anomaly(True)",
+    "matmul precision": 'torch.set_float32_matmul_precision("medium")',
+    "cudnn": "torch.backends.cudnn.benchmark = True",
+    "threads": "torch.set_num_threads(2)",
+    "warn always": "torch.set_warn_always(False)",
+    "environ": 'import os; os.environ["CLAIM"] = "1"; del os.environ["HOME"]',
+    "working folder": 'import os; os.chdir("/")',
+    "files": '_ = open("file", "w").write("x"); import os; os.mkdir("folder")',
+    "sys.path": 'import sys; sys.path.insert(0, "nowhere")',
+    "recursion limit": "import sys; sys.setrecursionlimit(2000)",
+    "torch's seed": "_ = torch.manual_seed(7)",
+    "Python's seed": "import random; random.seed(7)",
+    "NumPy's seed": "import numpy; numpy.random.seed(7)",
+    "warning filters": 'import warnings; warnings.simplefilter("ignore")',
+    "showwarning": "import warnings; warnings.showwarning = print",
+    "a tensor mode": (
+        "from torch.utils._python_dispatch import TorchDispatchMode as M; _ = M().__enter__()"
+    ),
+    "names": "other, torch.__name__ = 1, torch.__name__",
+}
+
+
+@pytest.fixture(scope="module")
+def as_new(runner):
+    """What the state is in a claim that follows on nothing."""
+    return run(runner, claim("state", STATE))["state"].outputs
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+def test_the_next_claim_finds_the_state_as_new(runner, as_new, change):
+    """Whatever global state a claim changes, the next one finds it as the first one did."""
+    runs = run(runner, claim("change", f">>> {change}"), claim("state", STATE))
+    assert runs["change"].outputs == ("",)
+    assert runs["state"].outputs == as_new
+
+
+def test_order_does_not_matter(runner):
+    """A claim prints the same after any other."""
+    claims = [
+        claim("draws", ">>> torch.rand(2)"),
+        claim("initialises", ">>> nn.Linear(1, 1).weight.item()"),
+        claim("changes", ">>> torch.set_default_dtype(torch.float64)\n>>> torch.tensor(1 / 3)"),
+    ]
+    first, *others = (
+        {name: each.outputs for name, each in run(runner, *order).items()}
+        for order in permutations(claims)
+    )
+    assert all(other == first for other in others)
+
+
+def test_namespace(runner):
+    """A claim finds torch, nn, F and device, and nothing of the claims before it."""
+    runs = run(runner, claim("first", ">>> x = 1"), claim("second", ">>> device, F, nn, x"))
+    (said,) = runs["second"].outputs
+    assert said == "Traceback (most recent call last):\nNameError: name 'x' is not defined"
+    assert printed(runner, ">>> device") == "device(type='cpu')"
+
+
+def test_what_an_example_defines_can_be_pickled(runner):
+    """Functions and classes of an example have a module that pickle finds."""
+    session = """
+        >>> import pickle
+        >>> def double(x):
+        ...     return 2 * x
+        >>> class Net(nn.Linear):
+        ...     pass
+        >>> pickle.loads(pickle.dumps(double))(3), type(pickle.loads(pickle.dumps(Net(1, 1))))
+        (6, <class '__main__.Net'>)
+    """
+    assert between(runner, session).outcome is Outcome.PASSED
+
+
+def test_source_of_an_example_can_be_had(runner):
+    """Module inspect finds the source of what an example defines."""
+    session = ">>> import inspect\n>>> def f():\n...     return 1\n>>> inspect.getsource(f)"
+    assert printed(runner, session) == r"'def f():\n    return 1\n'"
+
+
+def test_input_is_at_its_end(runner):
+    """An example that asks for input gets none, at once."""
+    said = "Traceback (most recent call last):\nEOFError: EOF when reading a line"
+    assert printed(runner, ">>> input()") == said
+
+
+def test_measurements_are_kept(runner):
+    """What a claim measured comes with its own run alone."""
+    session = """
+        >>> from claimbook.teach import compare
+        >>> _ = compare(lambda: sum(range(10)), lambda: sum(range(10)))
+    """
+    runs = run(runner, claim("measures", session), SUM)
+    assert runs["sum"].measurements == ()
+    assert all(m.value > 0 for m in runs["measures"].measurements)
+
+
+def test_cuda_lane_is_skipped_where_it_cannot_run(runner):
+    """Without a GPU every claim of the lane is skipped, and says why."""
+    torch = pytest.importorskip("torch")
+    if torch.cuda.is_available():
+        pytest.skip("this machine has a CUDA device")
+    runs = run(runner, SUM, claim("other", ">>> 1\n1"), lane=Lane.CUDA)
+    reason = f"no CUDA device (torch {torch.__version__})"
+    assert runs == {
+        name: Run(name, Lane.CUDA, Outcome.SKIPPED, message=reason) for name in ("sum", "other")
+    }
+    assert run(runner, SUM)["sum"].outcome is Outcome.PASSED
+
+
+def test_each_claim_has_one_outcome():
+    """With several workers, crashes and hangs among them, no claim is lost or run twice."""
+    sessions = {
+        "crash": ">>> import os\n>>> os._exit(1)",
+        "hang": ">>> import time\n>>> time.sleep(60)",
+        "child": ">>> import subprocess\n>>> _ = subprocess.Popen(['sleep', '60'])",
+        "good": ">>> 1\n1",
+        "bad": ">>> 1\n2",
+    }
+    claims = [
+        claim(f"{name}-{n}", session, ":timeout: 0.3\n" if name == "hang" else "")
+        for n in range(4)
+        for name, session in sessions.items()
+    ]
+    with Runner(jobs=2) as runner:
+        runs = [*runner.run(claims, Lane.CPU)]
+    wanted = {
+        "crash": Outcome.CRASHED,
+        "hang": Outcome.TIMED_OUT,
+        "child": Outcome.PASSED,
+        "good": Outcome.PASSED,
+        "bad": Outcome.FAILED,
+    }
+    assert sorted(each.claim for each in runs) == sorted(each.id for each in claims)
+    assert all(each.outcome is wanted[each.claim[:-2]] for each in runs)
+
+
+@pytest.mark.parametrize("taken", [0, 1, 5])
+def test_nothing_is_left(taken, monkeypatch, tmp_path):
+    """After the runner, no process and no file of it is there, even if its runs were dropped."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    claims = [claim(f"c-{n}", ">>> open('file', 'w').close()") for n in range(20)]
+    with Runner(jobs=2) as runner:
+        stream = runner.run(claims, Lane.CPU)
+        for _ in range(taken):
+            next(stream)
+        eventually(lambda: processes("claimbook.worker", str(tmp_path)))
+    assert processes("claimbook.worker", str(tmp_path)) == []
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_runner_goes_on_after_runs_were_dropped(runner):
+    """Dropping a stream of runs takes nothing from the next one."""
+    stream = runner.run([claim(f"c-{n}", ">>> 1\n1") for n in range(20)], Lane.CPU)
+    next(stream)
+    stream.close()
+    assert run(runner, SUM)["sum"].outcome is Outcome.PASSED
+
+
+def test_python_settings_of_the_caller_do_not_matter(monkeypatch):
+    """Variables that change what Python shows or where it hashes do not reach the claims."""
+    monkeypatch.setenv("PYTHONWARNINGS", "error")
+    monkeypatch.setenv("PYTHONHASHSEED", "7")
+    session = ">>> import warnings\n>>> warnings.warn('mind')\nUserWarning: mind\n>>> hash('a')"
+    with Runner(jobs=1) as runner:
+        (done,) = runner.run([claim("c", session)], Lane.CPU)
+    hashed = python("-c", "print(hash('a'))", PYTHONHASHSEED="0").stdout.strip()
+    assert done.outputs == ("", "UserWarning: mind", hashed)
+
+
+def test_torch_cannot_be_imported(monkeypatch, tmp_path):
+    """Without a torch that imports, no claim is skipped or passed: the runner says what to do."""
+    Path(tmp_path, "torch.py").write_text("raise ImportError('no torch here')\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    with Runner(jobs=1) as runner, pytest.raises(RunnerError) as caught:
+        next(runner.run([SUM], Lane.CPU))
+    assert str(caught.value) == (
+        f"{sys.executable} could not import torch; what it said stands above. "
+        "Install the project with its dependencies, or run this through nox."
+    )

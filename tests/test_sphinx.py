@@ -1,0 +1,357 @@
+"""Small books, built as the real one is: what is written, when, and what is warned of."""
+
+import json
+import re
+import shutil
+import warnings
+from pathlib import Path
+
+import jsonschema
+import pytest
+from sphinx.testing.util import SphinxTestApp
+from sphinx.util.console import strip_escape_sequences
+from sphinx.util.inventory import InventoryFile
+
+from claimbook.book import Book
+from claimbook.sphinx.domain import claim_domain
+from helpers import CONF, PAGES, ROOT, SHAPE, SUM, TinyBook, claim_text
+
+SCHEMA = json.loads(Path(__file__).with_name("claims.schema.json").read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A book that was built once, without any warning."""
+    book = TinyBook(tmp_path_factory.mktemp("built"))
+    done = book.sphinx()
+    assert (done.returncode, done.stderr) == (0, "")
+    return book
+
+
+def warned(done) -> list[str]:
+    """The warnings of a build, each without the lines beneath it."""
+    text = strip_escape_sequences(done.stderr)
+    return [line for line in text.splitlines() if "WARNING: " in line or "ERROR: " in line]
+
+
+def html(book, page) -> str:
+    return (book.site / f"{page}.html").read_text("utf-8")
+
+
+def claims_json(book):
+    return json.loads((book.site / "claims.json").read_text("utf-8"))
+
+
+def test_claims_json_fits_its_schema(built):
+    """What leaves the build has the form that others rely on."""
+    jsonschema.validate(claims_json(built), SCHEMA)
+
+
+def test_claims_json_has_every_entry(built):
+    """Each entry says what became of it; one that is still open has no relation."""
+    entries = claims_json(built)["entries"]
+    assert [(e["id"], e["relation"], e["claims"], e["remark"]) for e in entries] == [
+        ("basics-01.1", "confirms", ["sum-adds"], None),
+        ("basics-01.2", "corrects", ["ones-have-a-shape"], None),
+        ("basics-01.3", None, [], None),
+        ("basics-02.1", "remark", [], "History tells."),
+    ]
+
+
+def test_claims_json_has_every_claim(built):
+    """A claim stands there with code, place, relations, and what each lane printed."""
+    claim = {c["id"]: c for c in claims_json(built)["claims"]}["sum-adds"]
+    cpu, cuda = claim.pop("lanes").values()
+    assert claim == {
+        "id": "sum-adds",
+        "statement": "It says so.",
+        "page": "a/sums",
+        "anchor": "claim-sum-adds",
+        "relations": {"confirms": ["basics-01.1"]},
+        "code": "torch.ones(2).sum()\n",
+        "falsified": None,
+    }
+    assert (cpu["status"], cpu["outcome"], cpu["outputs"]) == ("current", "passed", ["tensor(2.)"])
+    assert cuda == {
+        "status": "missing",
+        **dict.fromkeys(("outcome", "torch", "device", "recorded", "seconds")),
+        "outputs": [],
+        "measurements": [],
+    }
+
+
+def test_a_lane_that_did_not_run_is_said_so(built):
+    """A badge never shows a device, a version or a date for a lane without a record."""
+    badges = re.findall(r'claim-badge status-\w+">(.*?)</span>', html(built, "a/sums"))
+    assert badges[1] == "<strong>CUDA</strong> not run yet"
+    assert re.fullmatch(
+        r"<strong>CPU</strong> runs as printed · torch .* · .* · \d{4}-\d\d-\d\d", badges[0]
+    )
+
+
+def test_what_is_printed_is_text(built):
+    """Markup in an output is shown, not obeyed."""
+    page = html(built, "a/sums")
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+
+
+def test_code_is_shown_without_prompts(built):
+    """A reader sees code in one box and its output in another."""
+    assert "&gt;&gt;&gt;" not in html(built, "a/sums")
+
+
+def test_ledger_and_counts(built):
+    """The ledger has a row for each entry, the start page counts them."""
+    ledger, index = html(built, "ledger"), html(built, "index")
+    assert re.findall(r'id="entry-([\w.-]+)"', ledger) == [
+        e["id"] for e in claims_json(built)["entries"]
+    ]
+    cells = re.findall(r"<td><p>(.*?)</p></td>", index)
+    assert dict(zip(cells[::2], cells[1::2], strict=True)) == {
+        "claims": "4",
+        "of these current on CPU": "4 of 4",
+        "of these current on CUDA": "0 of 3",
+        "entries of the register": "4",
+        "confirmed: right as said": "1",
+        "qualified: right under a condition": "0",
+        "corrected: wrong": "1",
+        "updated: was right in an older PyTorch": "0",
+        "remarked on: no program can decide it": "1",
+        "still open": "1",
+    }
+
+
+def test_role_resolves(built):
+    """`{claim}` links to the claim, by its id or by a title of one's own."""
+    links = re.findall(r'href="(a/sums.html#claim-sum-adds)".*?>(<.*?)</a>', html(built, "c"))
+    assert [(link, re.sub("<[^>]+>", "", title)) for link, title in links] == [
+        ("a/sums.html#claim-sum-adds", "sum-adds"),
+        ("a/sums.html#claim-sum-adds", "the sum"),
+    ]
+    assert 'id="claim-sum-adds"' in html(built, "a/sums")
+
+
+def test_claim_index(built):
+    """The index lists each claim with a link to it."""
+    links = re.findall(r'href="(a/\w+.html#claim-[\w-]+)"', html(built, "claim-index"))
+    assert links == [
+        "a/shapes.html#claim-ones-have-a-shape",
+        *(f"a/sums.html#claim-{n}" for n in ("prod-multiplies", "script-is-text", "sum-adds")),
+    ]
+
+
+def test_inventory_holds_the_claims(built):
+    """Other books can refer to claims through intersphinx."""
+    inventory = InventoryFile.loads((built.site / "objects.inv").read_bytes(), uri="")
+    assert {name: item.uri for name, item in inventory.data["claim:claim"].items()} == {
+        "sum-adds": "a/sums.html#claim-sum-adds",
+        "prod-multiplies": "a/sums.html#claim-prod-multiplies",
+        "script-is-text": "a/sums.html#claim-script-is-text",
+        "ones-have-a-shape": "a/shapes.html#claim-ones-have-a-shape",
+    }
+
+
+def comparable(site):
+    """Every file of a site, without what a clock decides."""
+    found = {}
+    for path in sorted(site.rglob("*")):
+        if path.is_file() and path.suffix not in (".pickle", ".doctree"):
+            data = path.read_bytes()
+            data = re.sub(rb'"seconds": [\d.e-]+', b"", data)
+            found[path.relative_to(site).as_posix()] = data
+    return found
+
+
+def test_parallel_build_is_the_same(built, tmp_path):
+    """Four processes write what one writes, byte for byte."""
+    book = TinyBook(tmp_path)
+    done = book.sphinx("-j", "4")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert comparable(book.site) == comparable(built.site)
+
+
+def written(book, build):
+    """The pages of a book that a build writes, and what it says of the claims' runs."""
+    times = {path: path.stat().st_mtime_ns for path in book.site.rglob("*.html")}
+    done = build()
+    assert (done.returncode, done.stderr) == (0, "")
+    pages = {
+        path.relative_to(book.site).with_suffix("").as_posix()
+        for path in book.site.rglob("*.html")
+        if times.get(path) != path.stat().st_mtime_ns
+    }
+    said = [line for line in done.stdout.splitlines() if line.startswith("claims on ")]
+    return pages - {"genindex", "claim-index", "search"}, said
+
+
+def test_rebuilds(tmp_path):
+    """A build runs and writes what changed: nothing, or the edited claim and what shows it."""
+    book = TinyBook(tmp_path)
+    assert book.sphinx().returncode == 0
+    assert written(book, book.sphinx) == (
+        set(),
+        [
+            "claims on cpu: 0 run, 4 from records, 0 never run",
+            "claims on cuda: 0 run, 0 from records, 3 never run",
+        ],
+    )
+    book.replace("docs/a/sums.md", ">>> torch.ones(2).prod()", ">>> torch.ones(3).prod()")
+    assert written(book, book.sphinx) == (
+        {"a/sums", "ledger", "index"},
+        [
+            "claims on cpu: 1 run, 3 from records, 0 never run",
+            "claims on cuda: 0 run, 0 from records, 3 never run",
+        ],
+    )
+
+
+CELL = "# Cells\n\nText.\n\n```{{code-cell}} python\n{code}\n```\n"
+FRONT = "---\nfile_format: mystnb\nkernelspec: {name: python3}\n---\n"
+PICTURE = "from IPython.display import HTML\nHTML('<b>drawn</b>')"
+CELLS = "\n".join(CELL.format(code=code) for code in ("print('mind')", "1 + 1", PICTURE))
+BAD_PAGES = {
+    "options": claim_text("bad-option", ">>> 1\n1", ":lane: cpu\n"),
+    "double": SUM.replace(":confirms: basics-01.1\n", ""),
+    "entry": claim_text("bad-entry", ">>> 1\n1", ":confirms: basics-99.1\n"),
+    "conflict": claim_text("bad-conflict", ">>> 1\n1", ":confirms: basics-01.2\n"),
+    "fence": claim_text("bad-fence", "1 + 1"),
+    "nothing": ":::{claim} bad-nothing\n:::\n",
+    "unowned": "```python\nx = 1\n```\n",
+    "remark": ":::{remark} basics-01.1\nNobody knows.\n:::\n",
+}
+BAD_MESSAGES = [
+    (
+        "docs/conflict.md:3: bad-conflict: confirms basics-01.2, which ones-have-a-shape "
+        "(docs/a/shapes.md:3) corrects; one entry has one relation [claim.conflicting-relations]"
+    ),
+    (
+        "docs/double.md:3: sum-adds: this id is taken by the claim at docs/a/sums.md:3 "
+        "[claim.double-id]"
+    ),
+    (
+        "docs/entry.md:3: bad-entry: the register has no entry 'basics-99.1'; see docs/register/ "
+        "[claim.unknown-entry]"
+    ),
+    "docs/fence.md:7: bad-fence: a `pycon` fence without any `>>>` [claim.bad-fence]",
+    "docs/fence.md:8: bad-fence: text before the first `>>>` [claim.bad-fence]",
+    (
+        "docs/nothing.md:3: bad-nothing: a claim shows its statement in a `pycon` fence; this one "
+        "has none [claim.bad-fence]"
+    ),
+    (
+        "docs/nothing.md:3: bad-nothing: a claim begins with its statement, in prose "
+        "[claim.malformed-claim]"
+    ),
+    (
+        "docs/options.md:4: bad-option: Unknown option key: 'lane' (allowed: ['confirms', "
+        "'corrects', 'lanes', 'qualifies', 'timeout', 'updates']) [claim.bad-option]"
+    ),
+    (
+        "docs/remark.md:3: remark: basics-01.1 is decided by sum-adds (docs/a/sums.md:3), confirms "
+        "[claim.conflicting-relations]"
+    ),
+    (
+        "docs/unowned.md:3: a plain `python` fence is never run: write it as a claim, or as a code "
+        "cell that draws [claim.unowned-code]"
+    ),
+]
+
+
+BROKEN_RECORD = "docs/_build/records/cpu/a/shapes/ones-have-a-shape.json"
+
+
+@pytest.fixture(scope="module")
+def bad(tmp_path_factory):
+    """A book with a page for each mistake that an author can make."""
+    pages = {name: f"# {name}\n\n{text}" for name, text in BAD_PAGES.items()}
+    pages["cells"] = FRONT + CELLS
+    pages["lanes"] = f"# L\n\n{claim_text('only-cuda', '>>> 1', ':lanes: cuda' + chr(10))}"
+    pages["lanes"] += "\n{claim}`no-such-claim`\n"
+    index = PAGES["index"].replace("ledger\n", "ledger\n" + "\n".join(pages) + "\n")
+    conf = CONF.replace('"off"', '"force"')
+    book = TinyBook(tmp_path_factory.mktemp("bad"), {**PAGES, **pages, "index": index}, conf=conf)
+    book.write(BROKEN_RECORD, "{}")
+    return book
+
+
+@pytest.fixture(scope="module")
+def bad_build(bad):
+    """What its build warns of, a line each."""
+    done = bad.sphinx()
+    assert done.returncode == 1
+    return warned(done)
+
+
+def test_problems_are_warnings(bad_build):
+    """The build names every mistake by file and line, with a subtype, and fails."""
+    found = [line.replace("WARNING: ", "") for line in bad_build if line.startswith("docs/")]
+    assert found == BAD_MESSAGES
+
+
+def test_problems_are_the_same_in_pytest_and_cli(bad):
+    """Sphinx, pytest and the command say the same of a mistake."""
+    by_pytest = bad.pytest("-k", "problems").stdout.splitlines()
+    assert [line for line in by_pytest if "[claim." in line] == BAD_MESSAGES
+    by_cli = bad.claimbook("run", "prod-multiplies")
+    assert by_cli.returncode == 1
+    assert by_cli.stderr.splitlines()[: len(BAD_MESSAGES)] == BAD_MESSAGES
+
+
+def test_a_broken_record_is_a_warning(bad_build, bad):
+    """A file that is no record is named, and its claim runs again."""
+    path = bad.root / BROKEN_RECORD
+    (found,) = [line for line in bad_build if "[claim.broken-record]" in line]
+    said = "not a record: record has the fields claim, device_bytes, digest, "
+    assert found.startswith(f"{path}:1: WARNING: {path}: {said}")
+    assert json.loads(path.read_text("utf-8"))["outcome"] == "passed"
+
+
+def test_a_dangling_reference_is_a_warning(bad_build, bad):
+    """A role that names no claim is reported."""
+    page = bad.docs / "lanes.md"
+    line = page.read_text("utf-8").splitlines().index("{claim}`no-such-claim`") + 1
+    said = "claim:claim reference target not found: no-such-claim [ref.claim]"
+    assert f"{page}:{line}: WARNING: {said}" in bad_build
+
+
+def test_a_page_whose_claims_did_not_run_is_a_warning(bad_build, bad):
+    """A page that states claims of which none ran fails the build."""
+    said = "none of this page's claims ran on any lane [claim.nothing-ran]"
+    assert f"{bad.docs}/lanes.md: WARNING: {said}" in bad_build
+
+
+def test_a_cell_that_prints_is_a_warning(bad_build, bad):
+    """What a code cell prints is reported, whether printed or shown; a picture is not."""
+    assert [line for line in bad_build if "uncompared" in line] == [
+        f"{bad.docs}/cells.md:{line}: WARNING: a code cell printed {text!r}, which nobody "
+        "compares; state it as a claim [claim.uncompared-output]"
+        for line, text in ((9, "mind"), (17, "2"))
+    ]
+
+
+def test_scan_and_build_see_equal_claims(tmp_path):
+    """On every page of the real book, Sphinx keeps just what the page scan reads."""
+    away = shutil.ignore_patterns("_build", "labs", "conf.py", "records")
+    shutil.copytree(ROOT / "docs", tmp_path / "docs", ignore=away)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    (tmp_path / "docs/conf.py").write_text(CONF)
+    with warnings.catch_warnings(action="ignore"):
+        app = SphinxTestApp("dummy", srcdir=tmp_path / "docs", freshenv=True)
+        try:
+            app.events.listeners["env-updated"].clear()  # which would run the claims
+            app.builder.read()
+            pages = claim_domain(app.env).pages
+        finally:
+            app.cleanup()
+    scanned = {page.path: page for page in Book.load(ROOT).pages if page.path.startswith("docs/")}
+    del scanned["docs/register/README.md"]
+    assert {page.path: page for page in pages.values()} == scanned
+    assert sum(len(page.claims) for page in pages.values()) > 30
+
+
+def test_the_card_shows_what_the_scan_read(built):
+    """Each claim of a page has its card, code and output on the built page."""
+    page = html(built, "a/shapes")
+    assert SHAPE.count(">>>") == len(re.findall(r'class="claim-code', page)) == 1
+    assert "torch.Size([2, 3])" in re.sub(r"<[^>]+>", "", page)
