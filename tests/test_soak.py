@@ -6,7 +6,10 @@ from collections import Counter
 from claimbook.model import Claim, Example, Fence, Lane, Location, Outcome
 from claimbook.runner import Runner
 
-GOOD = (("x = torch.ones(3, requires_grad=True)\n", ""), ("x.sum()\n", "tensor(3., grad_fn=<SumBackward0>)"))
+GOOD = (
+    ("x = torch.ones(3, requires_grad=True)\n", ""),
+    ("x.sum()\n", "tensor(3., grad_fn=<SumBackward0>)"),
+)
 FAULTS = {
     "import os; os.kill(os.getpid(), 11)\n": Outcome.CRASHED,
     "import os; os._exit(0)\n": Outcome.CRASHED,

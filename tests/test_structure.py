@@ -19,7 +19,7 @@ FILES = {
 }
 EVERYTHING = {
     *("__init__", "model", "parser", "register", "checker", "environment", "worker", "runner"),
-    *("records", "mutants", "falsify", "report", "accept", "book", "export"),
+    *("line", "records", "mutants", "falsify", "report", "accept", "book", "export"),
 }
 MAY_IMPORT = {
     "__init__": set(),
@@ -28,8 +28,9 @@ MAY_IMPORT = {
     "register": {"model"},
     "checker": {"model"},
     "environment": {"model"},
-    "worker": {"model", "environment"},
-    "runner": {"model", "checker", "worker"},
+    "line": set(),
+    "worker": {"model", "environment", "line"},
+    "runner": {"model", "checker", "line"},
     "records": {"model", "environment"},
     "mutants": {"model"},
     "falsify": {"model", "mutants", "runner", "records"},

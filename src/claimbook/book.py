@@ -87,13 +87,8 @@ class Book:
         """
         project = Project.find(start)
         pages = tuple(read_page(project, path) for path in project.pages())
-        scripts = sorted((project.root / project.scripts).rglob("*.py"))
-        problems = tuple(
-            problem
-            for path in scripts
-            for problem in scan_script(path.read_text("utf-8"), project.name(path))
-        )
-        return cls(project, pages, load_register(project.docs / "register"), problems)
+        register = load_register(project.docs / "register")
+        return cls(project, pages, register, tuple(script_problems(project)))
 
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
@@ -150,6 +145,12 @@ class Book:
         near = get_close_matches(name, known, n=3)
         hint = f"; did you mean {' or '.join(near)}?" if near else "; see claimbook list"
         return f"{name}: no claim and no page with claims is called so{hint}"
+
+
+def script_problems(project: Project) -> Iterator[Problem]:
+    """What nothing runs in the text of labs."""
+    for path in sorted((project.root / project.scripts).rglob("*.py")):
+        yield from scan_script(path.read_text("utf-8"), project.name(path))
 
 
 def read_page(project: Project, path: Path) -> Page:

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from claimbook import checker
+from claimbook.line import Line
 from claimbook.model import Claim, Environment, Lane, Measurement, Outcome, Run
-from claimbook.worker import Line
 
 TIMEOUT = 10.0
 """Seconds that a claim may take if it does not say otherwise."""
@@ -30,7 +30,7 @@ AHEAD = 4
 
 
 class RunnerError(RuntimeError):
-    """The process that imports torch did not come up."""
+    """The process that imports torch did not come up, or no worker did."""
 
 
 @dataclass
@@ -137,11 +137,13 @@ class Runner:
             answer = self._ask(f"fork {lane}", [theirs.fileno()])
             unless_it_came_up.pop_all()
         line = Line(ours)
-        hello = line.receive() or {"unavailable": "the worker did not start"}
-        if "environment" not in hello:
-            self._refusal = hello["unavailable"]
+        hello = line.receive()
+        if hello is None or "unavailable" in hello:
             ours.close()
-            self._ask(f"wait {answer['pid']}")
+            status = self._ask(f"wait {answer['pid']}")["status"]
+            if hello is None:
+                raise RunnerError(f"no worker came up on {lane}: {_cause(status)}")
+            self._refusal = hello["unavailable"]
             return None
         self.environments[lane] = Environment(**hello["environment"])
         return _Worker(answer["pid"], line, lane)

@@ -11,7 +11,6 @@ import ctypes
 import gc
 import importlib
 import io
-import json
 import linecache
 import os
 import random
@@ -32,57 +31,17 @@ from pathlib import Path
 from typing import Any
 
 from claimbook import environment
+from claimbook.line import Line
 from claimbook.model import Lane
 
 MEMORY_LIMIT = 8 << 30
 """Bytes of its own that a worker may hold; beyond that its allocations fail."""
 
+FILE_LIMIT = 1 << 30
+"""Bytes of a file that an example may write, what it prints included."""
+
 OUTPUT_LIMIT = 100_000
 """Characters of one example's output that are kept."""
-
-
-class Line:
-    """A socket on which each side writes one JSON value a line."""
-
-    def __init__(self, sock: socket.socket) -> None:
-        self.socket = sock
-        self._buffer = b""
-
-    def fileno(self) -> int:
-        """So that a selector can wait for it."""
-        return self.socket.fileno()
-
-    def send(self, message: object) -> None:
-        """Writes one message.
-
-        Raises:
-            OSError: the other side is gone.
-        """
-        self.socket.sendall(json.dumps(message).encode() + b"\n")
-
-    def receive(self) -> Any:
-        """Waits for one message; None when the other side is gone."""
-        while b"\n" not in self._buffer:
-            if not self._fill():
-                return None
-        line, _, self._buffer = self._buffer.partition(b"\n")
-        return json.loads(line)
-
-    def receive_ready(self) -> Iterator[Any]:
-        """The messages that are there now; None comes last when the other side is gone."""
-        open_ = self._fill()
-        while b"\n" in self._buffer:
-            yield self.receive()
-        if not open_:
-            yield None
-
-    def _fill(self) -> bool:
-        try:
-            data = self.socket.recv(1 << 16)
-        except OSError:
-            data = b""
-        self._buffer += data
-        return bool(data)
 
 
 def main(descriptor: int, scratch: Path) -> None:
@@ -165,6 +124,7 @@ def _serve(line: Line, lane: Lane, scratch: Path) -> None:
         return
     if lane is Lane.CPU:  # CUDA maps far more than it uses
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_LIMIT, MEMORY_LIMIT))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_LIMIT, FILE_LIMIT))
     line.send({"environment": asdict(environment.describe(lane))})
     stage = _Stage(lane, scratch)
     while (job := line.receive()) is not None:
@@ -191,9 +151,11 @@ class _Stage:
 
         for restore in self.restore:
             restore()
+        self.folder.mkdir(exist_ok=True)
         os.chdir(self.folder)
         for path in self.folder.iterdir():
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+            is_folder = path.is_dir() and not path.is_symlink()
+            shutil.rmtree(path) if is_folder else path.unlink()
         self._redirect()
         # torch.manual_seed would also note a stack trace for each kind of device it has not got.
         torch.default_generator.manual_seed(0)

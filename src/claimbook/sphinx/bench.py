@@ -29,8 +29,8 @@ class BenchDirective(SphinxDirective):
 def _machine(data: dict[str, Any]) -> nodes.paragraph:
     environment, recorded = data["environment"], data["recorded"]
     text = (
-        f"Measured on {data['cores']} cores of {environment['device']}, {environment['os']}, Python "
-        f"{environment['python']}, torch {environment['torch']}, on {recorded['date']}."
+        f"Measured on {data['cores']} cores of {environment['device']}, {environment['os']}, "
+        f"Python {environment['python']}, torch {environment['torch']}, on {recorded['date']}."
     )
     return nodes.paragraph("", text)
 

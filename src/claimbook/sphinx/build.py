@@ -15,7 +15,7 @@ from sphinx.util.display import status_iterator
 from sphinx.util.nodes import make_refnode
 
 from claimbook import environment
-from claimbook.book import Project, read_page
+from claimbook.book import Project, read_page, script_problems
 from claimbook.export import SCHEMA, answer_data, claim_data, lane_data
 from claimbook.falsify import Results, falsified_data, load_all
 from claimbook.model import Claim, Lane, Outcome, Problem, Record, Run
@@ -166,6 +166,9 @@ def report_problems(app: Sphinx, env: BuildEnvironment) -> None:
     register = load_register(project.docs / "register")
     problems: list[Problem] = [p for page in domain.pages.values() for p in page.problems]
     problems += check_relations(register, domain.claims(), domain.remarks())
+    problems += script_problems(project)
+    for text in project.texts:
+        problems += read_page(project, project.root / text).problems
     for problem in sorted(problems):
         warn(str(problem.location), problem.message, str(problem.kind))
     for docname, page in domain.pages.items():
