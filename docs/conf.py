@@ -4,12 +4,21 @@ import importlib.metadata
 import zlib
 from pathlib import Path
 
+import claimbook
 from claimbook import environment
-from claimbook.model import Lane
+from claimbook.model import Lane, digest
 from claimbook.parser import MYST_EXTENSIONS
 
 HERE = Path(__file__).parent
 TORCH = environment.release(importlib.metadata.version("torch"))
+
+
+def _cells_made_with() -> str:
+    """Names the environment and the helpers with which cells draw."""
+    helpers = sorted(Path(claimbook.__file__).with_name("teach").glob("*.py"))
+    sources = [path.read_text("utf-8") for path in helpers]
+    return digest([environment.describe(Lane.CPU).digest(), *sources])[:12]
+
 
 project = "PyTorch Under Test"
 author = "the authors of PyTorch Under Test"
@@ -28,10 +37,10 @@ exclude_patterns = ["_build", "register/README.md", "labs/**/*.ipynb", "labs/**/
 myst_enable_extensions = list(MYST_EXTENSIONS)
 myst_heading_anchors = 3
 
-# A kernel's output depends on the environment as much as a claim's, and jupyter-cache's own key
-# leaves that out: each environment has a folder.
+# What a cell draws depends on the environment and the drawing helpers as much as on its code,
+# and jupyter-cache's own key leaves these out: each combination has a folder.
 nb_execution_mode = "cache"
-nb_execution_cache_path = str(HERE / "_build" / "cells" / environment.describe(Lane.CPU).digest())
+nb_execution_cache_path = str(HERE / "_build" / "cells" / _cells_made_with())
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120
 nb_merge_streams = True
