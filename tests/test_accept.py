@@ -10,9 +10,10 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claimbook import cli
 from claimbook.accept import GRAVITIES, AcceptError, Change, Draft, Gravity, changes
 from claimbook.checker import Kind, mismatches
+from claimbook.cli import accept as accepting
+from claimbook.cli import main
 from claimbook.model import Lane, Location, Outcome, Problem, ProblemKind, Run
 from claimbook.parser import scan_page
 from claimbook.report import explain
@@ -414,14 +415,14 @@ def project(tmp_path, monkeypatch):
     (tmp_path / "docs" / "page.md").write_text(PAGE)
     monkeypatch.chdir(tmp_path)
     runner = MadeUp({**PRINTS})
-    monkeypatch.setattr(cli, "_runner", lambda jobs, timeout: runner)
+    monkeypatch.setattr(accepting, "open_runner", lambda jobs, timeout: runner)
     return runner
 
 
 def accept(*options: str, answers: str | None = None, monkeypatch=None):
     if monkeypatch:
-        monkeypatch.setattr(cli, "_can_ask", lambda: True)
-    return CliRunner().invoke(cli.main, ["accept", *options], input=answers)
+        monkeypatch.setattr(accepting, "_can_ask", lambda: True)
+    return CliRunner().invoke(main, ["accept", *options], input=answers)
 
 
 def page_text() -> str:
@@ -579,4 +580,4 @@ def test_real_runs(tmp_path, monkeypatch):
         '>>> print("a\\n\\nb")\na\n\nb\n'
     )
     assert (tmp_path / "docs" / "page.md").read_bytes() == expected.replace(b"\n", b"\r\n")
-    assert CliRunner().invoke(cli.main, ["run", "--jobs", "1"]).exit_code == 0
+    assert CliRunner().invoke(main, ["run", "--jobs", "1"]).exit_code == 0

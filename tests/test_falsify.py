@@ -9,7 +9,9 @@ import pytest
 import torch
 from click.testing import CliRunner
 
-from claimbook import cli, mutants
+from claimbook import mutants
+from claimbook.cli import falsify as falsifying
+from claimbook.cli import main
 from claimbook.falsify import Falsified, Results, Survivor, falsified_data, falsify, load_all
 from claimbook.model import Example, Fence, Lane, Outcome
 from claimbook.records import RecordError
@@ -368,7 +370,7 @@ def project(tmp_path, monkeypatch):
 
 
 def command(*arguments):
-    return CliRunner().invoke(cli.main, ["falsify", *arguments])
+    return CliRunner().invoke(main, ["falsify", *arguments])
 
 
 def test_command_lists_survivors(project):
@@ -387,7 +389,7 @@ def test_command_reuses_results(project, monkeypatch):
     command()
     ran = []
     monkeypatch.setattr(
-        cli, "falsify", lambda _, claims, *__: ran.append([c.id for c in claims]) or ()
+        falsifying, "falsify", lambda _, claims, *__: ran.append([c.id for c in claims]) or ()
     )
     command()
     assert ran == []
@@ -417,14 +419,14 @@ def test_command_requires(project):
 
 def test_interrupted_run_keeps_what_is_done(project, monkeypatch):
     """Ctrl-C after the first claim leaves that claim's result."""
-    whole = cli.falsify
+    whole = falsifying.falsify
 
     def interrupted(*arguments):
         for pair in whole(*arguments):
             yield pair
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "falsify", interrupted)
+    monkeypatch.setattr(falsifying, "falsify", interrupted)
     assert command().exit_code == 130
     assert len(list(project.rglob("*.json"))) == 1
 

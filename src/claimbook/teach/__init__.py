@@ -2,6 +2,7 @@
 
 from claimbook.teach.bars import bars
 from claimbook.teach.bits import bits
+from claimbook.teach.broadcast import broadcast
 from claimbook.teach.graph import graph
 from claimbook.teach.grids import grids
 from claimbook.teach.lines import lines
@@ -9,4 +10,14 @@ from claimbook.teach.memory import peak_memory
 from claimbook.teach.speed import compare
 from claimbook.teach.strides import strides
 
-__all__ = ["bars", "bits", "compare", "graph", "grids", "lines", "peak_memory", "strides"]
+__all__ = [
+    "bars",
+    "bits",
+    "broadcast",
+    "compare",
+    "graph",
+    "grids",
+    "lines",
+    "peak_memory",
+    "strides",
+]

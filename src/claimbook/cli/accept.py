@@ -1,0 +1,128 @@
+"""The command `accept`."""
+
+import sys
+from collections.abc import Iterable
+
+import click
+
+from claimbook.accept import AcceptError, Change, Draft, Gravity, changes
+from claimbook.book import Book
+from claimbook.cli.common import (
+    err,
+    jobs_option,
+    lane_option,
+    load,
+    names,
+    open_runner,
+    out,
+    progress,
+    timeout_option,
+    told_plainly,
+    warn,
+)
+from claimbook.model import Claim, Lane, Outcome
+from claimbook.report import differing
+from claimbook.runner import Runner
+
+
+@click.command("accept")
+@names
+@lane_option
+@jobs_option
+@timeout_option
+@click.option("--yes", is_flag=True, help="Take over all but changed values, unasked.")
+@click.option("--values", is_flag=True, help="With --yes: changed values too.")
+@told_plainly
+def accept_outputs(
+    names: tuple[str, ...],
+    lane: Lane,
+    jobs: int | None,
+    timeout: float | None,
+    yes: bool,
+    values: bool,
+) -> None:
+    """Takes over into the pages what claims print; asks for each output that differs."""
+    if values and not yes:
+        raise click.UsageError("--values goes with --yes; without it each output is asked for.")
+    with open_runner(jobs, timeout) as runner:
+        book = load()
+        drafts = {p.path: Draft.read(book.project.root, p) for p in book.pages if p.claims}
+        offered, refused = _offered(book, runner, book.select(names), lane)
+    taken: dict[str, list[Change]] = {}
+    for change in _agreed(drafts, offered, yes, values):
+        taken.setdefault(change.location.path, []).append(change)
+    written = [page for page, agreed in taken.items() if _written(drafts[page], agreed)]
+    count = sum(len(taken[page]) for page in written)
+    left = len(offered) - count + refused
+    out.print(f"{count} accepted on {len(written)} page{'s' * (len(written) != 1)}, {left} left")
+    if left and not yes and not _can_ask():
+        warn("nobody is here to be asked; --yes takes over what may be taken over")
+    sys.exit(1 if left else 0)
+
+
+def _offered(
+    book: Book, runner: Runner, claims: list[Claim], lane: Lane
+) -> tuple[list[Change], int]:
+    """The outputs that differ, in the order of pages, and how many claims were refused."""
+    by_id = {claim.id: claim for claim in claims}
+    offered, refused = [], 0
+    for run in [*progress(runner, claims, lane, explained=False)]:
+        claim = by_id[run.claim]
+        try:
+            found = changes(claim, run, book.problems)
+            if any(change.adds_fence for change in found):
+                _check_on_cpu(runner, claim)
+            offered += found
+        except AcceptError as error:
+            refused += 1
+            if run.outcome is not Outcome.SKIPPED:  # of which _progress told once
+                err.print(f"{claim.location}: {claim.id}: {error}", markup=False)
+    return sorted(offered, key=lambda change: change.location), refused
+
+
+def _check_on_cpu(runner: Runner, claim: Claim) -> None:
+    # A fence for CUDA says how it differs from the CPU; so the CPU's must be right by then.
+    if [run for run in runner.run([claim], Lane.CPU) if run.outcome is not Outcome.PASSED]:
+        raise AcceptError(f"what the CPU prints comes first: claimbook accept {claim.id}")
+
+
+def _agreed(
+    drafts: dict[str, Draft], offered: list[Change], yes: bool, values: bool
+) -> Iterable[Change]:
+    """Shows each change; gives those that may be made and that the author wants."""
+    for change in offered:
+        where = f"{change.location}: {change.claim.id} [{change.run.lane}] {change.gravity}"
+        click.echo("\n".join([where, *differing(change.mismatch)]))
+        try:
+            drafts[change.location.path].revise([change])
+        except AcceptError as error:
+            click.echo(f"  Not to be taken over: {error}.\n")
+            continue
+        answer = _answer(change, yes, values)
+        if answer == "q":
+            return
+        if answer == "y":
+            yield change
+
+
+def _answer(change: Change, yes: bool, values: bool) -> str:
+    if yes and change.gravity is Gravity.VALUE and not values:
+        click.echo("  Left as it is: a value changed, and only --values takes that over unasked.\n")
+        return "n"
+    if yes or not _can_ask():
+        click.echo()
+        return "y" if yes else "n"
+    return str(click.prompt("  Take it over?", type=click.Choice(["y", "n", "q"])))
+
+
+def _can_ask() -> bool:
+    return sys.stdin.isatty()
+
+
+def _written(draft: Draft, agreed: list[Change]) -> bool:
+    try:
+        draft.write(agreed)
+    except AcceptError as error:
+        err.print(f"{draft.page.path}: nothing is taken over on this page: {error}", markup=False)
+        return False
+    return True

@@ -1,0 +1,131 @@
+"""The commands that ask what the book says: `list`, `show`, `coverage`."""
+
+import sys
+from collections import Counter
+
+import click
+from rich.table import Table
+
+from claimbook.book import Book, BookError
+from claimbook.cli.common import (
+    as_json,
+    load,
+    names,
+    out,
+    plain_table,
+    print_json,
+    told_plainly,
+    warn,
+)
+from claimbook.export import answer_data, claim_data
+from claimbook.model import Claim, RelationKind
+from claimbook.register import Answer
+
+WORDS = [*map(str, RelationKind), "remark"]
+
+
+@click.command("list")
+@names
+@as_json
+@told_plainly
+def list_claims(names: tuple[str, ...], as_json: bool) -> None:
+    """Lists claims with the place where they stand."""
+    book = load()
+    claims = book.select(names)
+    if as_json:
+        print_json([claim_data(claim) for claim in claims])
+        return
+    for claim in claims:
+        out.print(f"{claim.location}  [bold]{claim.id}[/]  [dim]{' '.join(claim.lanes)}[/]")
+    out.print(f"{len(claims)} claims")
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[SOURCE|QUESTION]...")
+@click.option("--require", type=click.FloatRange(0, 100), help="Fail below this percentage.")
+@as_json
+@told_plainly
+def coverage(names: tuple[str, ...], require: float | None, as_json: bool) -> None:
+    """Prints which entries of the register the book has answered, by source and question."""
+    book = load()
+    groups = _by_question(book, names)
+    answers = [answer for group in groups.values() for answer in group]
+    if as_json:
+        print_json([answer_data(answer) for answer in answers])
+    else:
+        out.print(_coverage_table(groups))
+    share = 100 * sum(answer.word is not None for answer in answers) / max(1, len(answers))
+    if require is not None and share < require:
+        warn(f"{share:.1f} % of the entries are answered, {require:g} % are required")
+        sys.exit(1)
+
+
+@click.command()
+@click.argument("name", metavar="CLAIM|ENTRY")
+@as_json
+@told_plainly
+def show(name: str, as_json: bool) -> None:
+    """Shows a claim, or what the book says of an entry."""
+    book = load()
+    found = book.answers.get(name) or book.select([name])[0]
+    if isinstance(found, Answer):
+        print_json(answer_data(found)) if as_json else _show_answer(found)
+    else:
+        print_json(claim_data(found)) if as_json else _show_claim(found)
+
+
+def _by_question(book: Book, names: tuple[str, ...]) -> dict[str, list[Answer]]:
+    groups = {
+        question.id: [book.answers[entry.id] for entry in question.entries]
+        for question in book.register.questions
+        if not names or {question.id, question.source} & set(names)
+    }
+    known = {q.id for q in book.register.questions} | {q.source for q in book.register.questions}
+    if unknown := set(names) - known:
+        raise BookError(f"{', '.join(sorted(unknown))}: no source and no question is called so")
+    return groups
+
+
+def _coverage_table(groups: dict[str, list[Answer]]) -> Table:
+    table = plain_table("question", "answered", *WORDS, "open")
+    sources: dict[str, list[Answer]] = {}
+    for name, answers in groups.items():
+        sources.setdefault(name.rsplit("-", 1)[0], []).extend(answers)
+        table.add_row(name, *_counts(answers))
+    table.add_section()
+    for source, answers in sources.items():
+        table.add_row(f"[bold]{source}[/]", *_counts(answers))
+    table.add_section()
+    table.add_row("[bold]all[/]", *_counts([a for group in groups.values() for a in group]))
+    return table
+
+
+def _counts(answers: list[Answer]) -> list[str]:
+    words = Counter(answer.word for answer in answers)
+    answered = len(answers) - words[None]
+    share = f"{answered}/{len(answers)} {100 * answered // max(1, len(answers)):3d} %"
+    return [share, *(str(words[word] or "") for word in WORDS), str(words[None] or "")]
+
+
+def _show_claim(claim: Claim) -> None:
+    out.print(f"[bold]{claim.id}[/]  {claim.location}  [dim]{' '.join(claim.lanes)}[/]")
+    out.print(claim.statement + "\n", markup=False)
+    for example in claim.examples(claim.lanes[0]):
+        lines = example.source.rstrip("\n").split("\n")
+        out.print(
+            "\n".join(["  >>> " + lines[0], *("  ... " + line for line in lines[1:])]), markup=False
+        )
+        if example.want:
+            out.print("\n".join("  " + line for line in example.want.split("\n")), markup=False)
+    for relation in claim.relations:
+        out.print(f"\n{relation.kind} {relation.entry}", end="")
+    out.print()
+
+
+def _show_answer(answer: Answer) -> None:
+    out.print(f"[bold]{answer.entry.id}[/]  {answer.entry.statement}")
+    out.print(f"{answer.word or 'open: nothing in the book speaks of it yet'}")
+    for claim in answer.claims:
+        out.print(f"  {claim.id}  {claim.location}: {claim.statement}", markup=False)
+    if answer.remark:
+        out.print(f"  {answer.remark.location}: {answer.remark.text}", markup=False)

@@ -1,0 +1,133 @@
+"""What the commands share: consoles, options, progress, and how errors are told."""
+
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import wraps
+from itertools import islice
+from pathlib import Path
+from typing import ParamSpec
+
+import click
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from claimbook.book import Book, BookError
+from claimbook.model import Claim, Lane, Outcome, Run
+from claimbook.register import RegisterError
+from claimbook.report import explain
+from claimbook.runner import Runner, RunnerError
+
+P = ParamSpec("P")
+
+# A file or a pipe has no width of its own, and a table should not be cut there.
+out = Console(
+    soft_wrap=True, highlight=False, emoji=False, width=None if sys.stdout.isatty() else 120
+)
+err = Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
+
+names = click.argument("names", nargs=-1, metavar="[CLAIM|PAGE]...")
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for a machine.")
+lane_option = click.option(
+    "--lane",
+    type=click.Choice([str(lane) for lane in Lane]),  # of an Enum, click takes the names
+    default=str(Lane.CPU),
+    callback=lambda context, parameter, value: Lane(value),
+    show_default=True,
+    help="Where to run.",
+)
+jobs_option = click.option(
+    "--jobs",
+    "-j",
+    type=click.IntRange(min=1),
+    help="Worker processes; as many as cores if not given.",
+)
+timeout_option = click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Seconds for a claim that names none.",
+)
+
+
+def told_plainly(command: Callable[P, None]) -> Callable[P, None]:
+    """Turns the errors of a user into one line and exit status 2."""
+
+    @wraps(command)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except (BookError, RegisterError, RunnerError) as error:
+            err.print(f"claimbook: {error}", markup=False)
+            sys.exit(2)
+        except KeyboardInterrupt:
+            err.print("\nclaimbook: stopped")
+            sys.exit(130)
+
+    return wrapped
+
+
+def load() -> Book:
+    """The book around the current folder."""
+    return Book.load(Path.cwd())
+
+
+def open_runner(jobs: int | None, timeout: float | None) -> Runner:
+    """Workers; their own limit of time if none is given."""
+    return Runner(jobs, **({"timeout": timeout} if timeout else {}))
+
+
+def progress_bar() -> Progress:
+    """A bar with counts and the time taken, where somebody can see it."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    hidden = not err.is_terminal
+    return Progress(*columns, TimeElapsedColumn(), console=err, transient=True, disable=hidden)
+
+
+def progress(
+    runner: Runner, claims: list[Claim], lane: Lane, explained: bool = True
+) -> Iterable[Run]:
+    """Runs claims under a progress bar; tells what failed as it comes, and counts at the end."""
+    by_id = {claim.id: claim for claim in claims if lane in claim.lanes}
+    left = dict.fromkeys(by_id)
+    started, outcomes = time.perf_counter(), Counter[Outcome]()
+    with progress_bar() as bar:
+        task = bar.add_task(f"running on {lane}", total=len(by_id))
+        try:
+            for run in runner.run(by_id.values(), lane):
+                outcomes[run.outcome] += 1
+                left.pop(run.claim)
+                bar.advance(task)
+                if explained and run.outcome not in (Outcome.PASSED, Outcome.SKIPPED):
+                    bar.console.print(explain(by_id[run.claim], run) + "\n", markup=False)
+                elif run.outcome is Outcome.SKIPPED and outcomes[run.outcome] == 1:
+                    bar.console.print(f"{lane}: {run.message}", markup=False)
+                yield run
+        except KeyboardInterrupt:
+            some = ", ".join(islice(left, 5))
+            err.print(f"not run: {len(left)} of {len(by_id)} claims, {some} …", markup=False)
+            raise
+    counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
+    err.print(f"{counts or 'nothing to run'} on {lane} in {time.perf_counter() - started:.1f} s")
+
+
+def warn(message: str) -> None:
+    """One line to stderr."""
+    err.print(f"claimbook: {message}", markup=False)
+
+
+def plain_table(*titles: str) -> Table:
+    """A table without frame; all columns but the first hold numbers."""
+    table = Table(*titles, box=SIMPLE, padding=(0, 1))
+    table.columns[0].no_wrap = True
+    for column in table.columns[1:]:
+        column.justify, column.no_wrap = "right", True
+    return table
+
+
+def print_json(data: object) -> None:
+    """Data for a machine."""
+    print(json.dumps(data, indent=1, ensure_ascii=False))

@@ -1,0 +1,118 @@
+"""The command `falsify`."""
+
+import sys
+from collections.abc import Iterable
+from dataclasses import replace
+
+import click
+
+from claimbook.cli.common import (
+    as_json,
+    jobs_option,
+    lane_option,
+    load,
+    names,
+    open_runner,
+    out,
+    plain_table,
+    print_json,
+    progress_bar,
+    told_plainly,
+    warn,
+)
+from claimbook.falsify import Falsified, Results, falsified_data, falsify, load_all
+from claimbook.model import Claim, Lane, Outcome, Run
+from claimbook.report import explain
+from claimbook.runner import Runner
+
+
+@click.command("falsify")
+@names
+@lane_option
+@jobs_option
+@click.option("--require", type=click.FloatRange(0, 100), help="Fail below this percentage.")
+@click.option("--fresh", is_flag=True, help="Run also what has a current result.")
+@as_json
+@told_plainly
+def falsify_claims(
+    names: tuple[str, ...],
+    lane: Lane,
+    jobs: int | None,
+    require: float | None,
+    fresh: bool,
+    as_json: bool,
+) -> None:
+    """Runs claims with their code changed, and prints which changes no output shows."""
+    book = load()
+    claims = [claim for claim in book.select(names) if lane in claim.lanes]
+    store = Results(book.project.docs)
+    kept = {} if fresh else load_all(store, claims, lambda _, error: warn(error))
+    found = {c.id: r for c in claims if (r := kept.get(c.id)) and r.lane == lane and r.is_of(c)}
+    if due := [claim for claim in claims if claim.id not in found]:
+        with open_runner(jobs, None) as runner:
+            for result in _falsify(runner, due, lane):
+                claim = next(claim for claim in due if claim.id == result.claim)
+                store.save(claim, result)
+                found[claim.id] = result
+    results = {claim: found[claim.id] for claim in claims if claim.id in found}
+    if as_json:
+        pairs = results.items()
+        print_json(
+            [{"claim": c.id, "page": c.location.path, **falsified_data(c, r)} for c, r in pairs]
+        )
+    else:
+        _print_falsified(results)
+    share = _caught(results.values())
+    if require is not None and share < require:
+        warn(f"{share:.1f} % of the mutants are caught, {require:g} % are required")
+        sys.exit(1)
+
+
+def _falsify(runner: Runner, claims: list[Claim], lane: Lane) -> Iterable[Falsified]:
+    """Runs mutants under a progress bar; tells which claims do not pass to begin with."""
+    with progress_bar() as bar:
+        steps, seen = iter(("running the claims", "running their mutants")), set[str]()
+
+        def track(runs: Iterable[Run], count: int) -> Iterable[Run]:
+            return bar.track(runs, count, description=next(steps))
+
+        for claim, result in falsify(runner, claims, lane, track):
+            if isinstance(result, Falsified):
+                yield result
+                continue
+            skipped = result.outcome is Outcome.SKIPPED
+            told = f"{lane}: {result.message}" if skipped else explain(claim, result) + "\n"
+            if told not in seen:
+                seen.add(told)
+                bar.console.print(told, markup=False)
+
+
+def _print_falsified(results: dict[Claim, Falsified]) -> None:
+    table = plain_table("claim", "mutants", "caught", "", "equivalent")
+    pages: dict[str, list[Falsified]] = {}
+    for claim, result in results.items():
+        pages.setdefault(claim.location.path, []).append(result)
+    for page, of_page in pages.items():
+        for result in of_page:
+            table.add_row(result.claim, *_caught_row([result]))
+        table.add_row(f"[bold]{page}[/]", *_caught_row(of_page), end_section=True)
+    table.add_row("[bold]all[/]", *_caught_row(list(results.values())))
+    out.print(table)
+    for claim, result in results.items():
+        for survivor in result.survivors:
+            where = replace(claim.location, line=survivor.line)
+            out.print(f"{where}: {claim.id}: {survivor}", markup=False)
+
+
+def _caught_row(results: list[Falsified]) -> list[str]:
+    mutants, killed, equivalent = (
+        sum(getattr(result, name) for result in results)
+        for name in ("mutants", "killed", "equivalent")
+    )
+    share = f"{_caught(results):.0f} %" if mutants else ""
+    return [str(mutants), str(killed), share, str(equivalent or "")]
+
+
+def _caught(results: Iterable[Falsified]) -> float:
+    results = list(results)
+    return 100 * sum(r.killed for r in results) / max(1, sum(r.mutants for r in results))

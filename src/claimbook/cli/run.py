@@ -1,0 +1,103 @@
+"""The commands that run claims: `run`, `record`."""
+
+import random
+import sys
+from collections import Counter
+from typing import Any
+
+import click
+
+from claimbook import environment
+from claimbook.book import Book
+from claimbook.cli.common import (
+    as_json,
+    err,
+    jobs_option,
+    lane_option,
+    load,
+    names,
+    open_runner,
+    out,
+    print_json,
+    progress,
+    timeout_option,
+    told_plainly,
+    warn,
+)
+from claimbook.model import Lane, Outcome, Record, Run
+
+
+@click.command()
+@names
+@lane_option
+@jobs_option
+@timeout_option
+@click.option("--require-lane", is_flag=True, help="A lane that cannot run here is an error.")
+@click.option("--shuffle", type=int, metavar="SEED", help="Run in an order drawn from this seed.")
+@as_json
+@told_plainly
+def run(
+    names: tuple[str, ...],
+    lane: Lane,
+    jobs: int | None,
+    timeout: float | None,
+    require_lane: bool,
+    shuffle: int | None,
+    as_json: bool,
+) -> None:
+    """Runs claims and compares what they print; exit status 1 if any differs."""
+    with open_runner(jobs, timeout) as runner:
+        book = load()
+        failed = _report_problems(book)
+        claims = book.select(names)
+        if shuffle is not None:
+            random.Random(shuffle).shuffle(claims)
+        runs = {run.claim: run for run in progress(runner, claims, lane)}
+    if as_json:
+        print_json([_run_data(run) for run in runs.values()])
+    failed |= any(run.outcome not in (Outcome.PASSED, Outcome.SKIPPED) for run in runs.values())
+    if require_lane and any(run.outcome is Outcome.SKIPPED for run in runs.values()):
+        warn(f"the {lane} lane cannot run here, and --require-lane asks for it")
+        failed = True
+    sys.exit(1 if failed else 0)
+
+
+@click.command()
+@names
+@lane_option
+@jobs_option
+@timeout_option
+@told_plainly
+def record(names: tuple[str, ...], lane: Lane, jobs: int | None, timeout: float | None) -> None:
+    """Runs claims on a lane and writes their records; needs the lane's device."""
+    written = 0
+    with open_runner(jobs, timeout) as runner:
+        book = load()
+        claims = {claim.id: claim for claim in book.select(names)}
+        records, provenance = book.project.records(lane), environment.provenance(book.project.root)
+        outcomes: Counter[Outcome] = Counter()
+        for run in progress(runner, list(claims.values()), lane):
+            outcomes[run.outcome] += 1
+            if run.outcome is not Outcome.SKIPPED:
+                digest = claims[run.claim].digest(lane)
+                kept = Record(run, digest, runner.environments[lane], provenance)
+                written += records.save(claims[run.claim], kept)
+    out.print(f"{written} records written under {book.project.name(records.folder / lane)}")
+    sys.exit(0 if outcomes.keys() <= {Outcome.PASSED} else 1)
+
+
+def _report_problems(book: Book) -> bool:
+    for problem in book.problems:
+        err.print(str(problem), markup=False)
+    return bool(book.problems)
+
+
+def _run_data(run: Run) -> dict[str, Any]:
+    return {
+        "claim": run.claim,
+        "lane": run.lane,
+        "outcome": run.outcome,
+        "message": run.message,
+        "seconds": run.seconds,
+        "outputs": list(run.outputs),
+    }

@@ -1,0 +1,100 @@
+"""Draw how two tensors broadcast: their shapes aligned from the right, and each stretched."""
+
+from html import escape
+
+import torch
+from torch import Tensor
+
+from claimbook.teach.boxes import BRAND, CHAR, FONT
+from claimbook.teach.figure import Figure
+
+CELL, COLUMN, LINE, PAD = 26, 44, 18, 10
+OWN = f"stroke:{BRAND};fill:{BRAND};fill-opacity:.15"
+COPY = "stroke:currentColor;fill:none;stroke-dasharray:3 3"
+FAINT = ' opacity=".6"'
+
+
+def broadcast(a: Tensor, b: Tensor) -> Figure:
+    """Draw both shapes with their last dimensions below each other, then both tensors stretched.
+
+    A cell that the tensor holds is filled; one that only repeats another is dashed. In the shapes
+    a size in brackets is one that broadcasting adds.
+
+    Raises ValueError if the result has more than two dimensions or no element, and torch's own
+    RuntimeError if the shapes do not broadcast.
+
+    >>> print(broadcast(torch.tensor([[0], [10]]), torch.tensor([1, 2, 3])).alt)
+    Shapes (2, 1) and (3,) broadcast to (2, 3).
+    Aligned from the right: dim -2: 2 and (1) give 2; dim -1: 1 and 3 give 3.
+    a, stretched: 0 0 0 / 10 10 10, of which it holds 2 of 6.
+    b, stretched: 1 2 3 / 1 2 3, of which it holds 3 of 6.
+    """
+    shape = torch.broadcast_shapes(a.shape, b.shape)
+    if len(shape) > 2 or not shape.numel():
+        raise ValueError(f"broadcast() draws results of up to two dimensions, not {tuple(shape)}")
+    sizes = [_aligned(a, len(shape)), _aligned(b, len(shape)), [str(size) for size in shape]]
+    head = f"Shapes {tuple(a.shape)} and {tuple(b.shape)} broadcast to {tuple(shape)}."
+    words = [head, _rule(sizes), *(_words(n, t, shape) for n, t in zip("ab", (a, b), strict=True))]
+    return Figure(_draw((a, b), shape, sizes), "\n".join(words))
+
+
+def _aligned(tensor: Tensor, ndim: int) -> list[str]:
+    return ["(1)"] * (ndim - tensor.ndim) + [str(size) for size in tensor.shape]
+
+
+def _rule(sizes: list[list[str]]) -> str:
+    a, b, result = sizes
+    dims = zip(range(-len(result), 0), a, b, result, strict=True)
+    steps = "; ".join(f"dim {dim}: {x} and {y} give {z}" for dim, x, y, z in dims)
+    return f"Aligned from the right: {steps}." if steps else "There is no dimension to align."
+
+
+def _stretched(tensor: Tensor, shape: torch.Size) -> list[list[tuple[str, bool]]]:
+    """Rows of cells: the text of the value, and whether the tensor holds the cell itself."""
+    own = torch.zeros(shape, dtype=torch.bool, device="cpu")
+    own[tuple(slice(size) for size in (1,) * (len(shape) - tensor.ndim) + tensor.shape)] = True
+    planes = [t[(None,) * (2 - len(shape))].tolist() for t in (tensor.expand(shape), own)]
+    return [
+        [(f"{v:.4g}" if isinstance(v, float) else str(v), held) for v, held in zip(*r, strict=True)]
+        for r in zip(*planes, strict=True)
+    ]
+
+
+def _words(name: str, tensor: Tensor, shape: torch.Size) -> str:
+    rows = " / ".join(" ".join(text for text, _ in row) for row in _stretched(tensor, shape))
+    return f"{name}, stretched: {rows}, of which it holds {tensor.numel()} of {shape.numel()}."
+
+
+def _draw(tensors: tuple[Tensor, Tensor], shape: torch.Size, sizes: list[list[str]]) -> str:
+    parts, left, top = [], float(PAD), PAD + 4 * LINE
+    for number, line in enumerate(sizes):
+        y = PAD + LINE * number + 12
+        parts.append(_text(PAD, y, ("a", "b", "result")[number], "name"))
+        columns = enumerate(line, start=2)
+        parts += [_text(PAD + COLUMN * i, y, size, "size", "end") for i, size in columns]
+    width = PAD + COLUMN * (len(shape) + 1.0)
+    for name, tensor in zip("ab", tensors, strict=True):
+        rows = _stretched(tensor, shape)
+        cell = max(CELL, PAD + CHAR * max(len(text) for row in rows for text, _ in row))
+        parts.append(_text(left, top + 12, f"{name}, stretched", "title"))
+        parts += _cells(rows, left, top + LINE, cell)
+        left += max(cell * len(rows[0]), CHAR * 12) + 3 * PAD
+        width = max(width, left - 3 * PAD)
+    height = top + LINE + CELL * (shape[-2] if len(shape) > 1 else 1) + PAD
+    size = f'width="{width + PAD:.0f}" height="{height}" viewBox="0 0 {width + PAD:.0f} {height}"'
+    return f'<svg {size} fill="currentColor">{"".join(parts)}</svg>'
+
+
+def _cells(rows: list[list[tuple[str, bool]]], left: float, top: float, cell: float) -> list[str]:
+    return [
+        f'<g{"" if held else FAINT}><rect x="{left + cell * j:.1f}" y="{top + CELL * i}" '
+        f'width="{cell:.1f}" height="{CELL}" style="{OWN if held else COPY}"/>'
+        f"{_text(left + cell * (j + 0.5), top + CELL * i + 17, text, 'value', 'middle')}</g>"
+        for i, row in enumerate(rows)
+        for j, (text, held) in enumerate(row)
+    ]
+
+
+def _text(x: float, y: float, text: str, kind: str, anchor: str = "start") -> str:
+    place = f'x="{x:.1f}" y="{y}" text-anchor="{anchor}"'
+    return f'<text class="{kind}" {place} style="{FONT}">{escape(text)}</text>'
