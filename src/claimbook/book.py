@@ -60,7 +60,12 @@ class Project:
             inside = path.relative_to(self.docs).as_posix()
             if not any(inside.startswith(f"{folder}/") for folder in self.ignored):
                 yield path
-        yield from (self.root / text for text in self.texts)
+        for text in self.texts:
+            if not (self.root / text).is_file():
+                raise BookError(
+                    f"pyproject.toml: [tool.claimbook] names {text}, which is not there"
+                )
+            yield self.root / text
 
     def records(self, lane: Lane) -> Records:
         """The lane's records: kept beside the build for `cpu`, committed for the others."""

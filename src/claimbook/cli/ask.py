@@ -61,17 +61,22 @@ def coverage(names: tuple[str, ...], require: float | None, as_json: bool) -> No
 
 
 @click.command()
-@click.argument("name", metavar="CLAIM|ENTRY")
+@click.argument("name", metavar="CLAIM|ENTRY|QUESTION")
 @as_json
 @told_plainly
 def show(name: str, as_json: bool) -> None:
-    """Shows a claim, or what the book says of an entry."""
+    """Shows a claim, or what the book says of an entry, or of all entries of a question."""
     book = load()
-    found = book.answers.get(name) or book.select([name])[0]
-    if isinstance(found, Answer):
-        print_json(answer_data(found)) if as_json else _show_answer(found)
-    else:
-        print_json(claim_data(found)) if as_json else _show_claim(found)
+    answers = [a for a in book.answers.values() if name in (a.entry.id, a.entry.id.split(".")[0])]
+    claims = [] if answers else book.select([name])[:1]
+    if as_json:
+        data = [*map(answer_data, answers), *map(claim_data, claims)]
+        print_json(data[0] if len(data) == 1 else data)
+        return
+    for answer in answers:
+        _show_answer(answer)
+    for claim in claims:
+        _show_claim(claim)
 
 
 def _by_question(book: Book, names: tuple[str, ...]) -> dict[str, list[Answer]]:

@@ -34,6 +34,11 @@ class Comparison:
         return median(self.a) / median(self.b)
 
     @property
+    def best(self) -> float:
+        """The same for the fastest round of each, which a busy machine disturbs least."""
+        return min(self.a) / min(self.b)
+
+    @property
     def spread(self) -> float:
         """Greatest ratio of a single round / least ratio: 1 if all rounds agree.
 
