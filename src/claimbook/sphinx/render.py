@@ -87,7 +87,11 @@ def _outputs(example: Example, on_cuda: Example | None) -> Iterator[nodes.Node]:
 
 def _output(want: str) -> nodes.container:
     is_error = want.startswith(HEADER) or f"\n{HEADER}" in want
-    classes = ["claim-output", *(["claim-error"] if is_error else [])]
+    classes = ["claim-output"]
+    if is_error:
+        classes.append("claim-error")
+    if is_error or "Warning: " in want:
+        classes.append("claim-message")
     return nodes.container("", _block(want or "(nothing)", "text"), classes=classes)
 
 

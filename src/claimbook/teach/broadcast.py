@@ -29,7 +29,7 @@ def broadcast(a: Tensor, b: Tensor) -> Figure:
     a, stretched: 0 0 0 / 10 10 10, of which it holds 2 of 6.
     b, stretched: 1 2 3 / 1 2 3, of which it holds 3 of 6.
     """
-    shape = torch.broadcast_shapes(a.shape, b.shape)
+    shape: torch.Size = torch.broadcast_shapes(a.shape, b.shape)  # type: ignore[no-untyped-call]
     if len(shape) > 2 or not shape.numel():
         raise ValueError(f"broadcast() draws results of up to two dimensions, not {tuple(shape)}")
     sizes = [_aligned(a, len(shape)), _aligned(b, len(shape)), [str(size) for size in shape]]
@@ -43,8 +43,7 @@ def _aligned(tensor: Tensor, ndim: int) -> list[str]:
 
 
 def _rule(sizes: list[list[str]]) -> str:
-    a, b, result = sizes
-    dims = zip(range(-len(result), 0), a, b, result, strict=True)
+    dims = zip(range(-len(sizes[2]), 0), *sizes, strict=True)
     steps = "; ".join(f"dim {dim}: {x} and {y} give {z}" for dim, x, y, z in dims)
     return f"Aligned from the right: {steps}." if steps else "There is no dimension to align."
 
