@@ -4,6 +4,9 @@ import importlib.metadata
 import zlib
 from pathlib import Path
 
+from jupyter_cache import get_cache
+from sphinx.application import Sphinx
+
 import claimbook
 from claimbook import environment
 from claimbook.model import Lane, digest
@@ -87,3 +90,14 @@ def _inventory() -> str:
 DOCUMENTATION = f"https://docs.pytorch.org/docs/{TORCH.rpartition('.')[0]}/"
 intersphinx_mapping = {"torch": (DOCUMENTATION, (None, _inventory()))}
 intersphinx_timeout = 5
+
+
+def _make_cell_cache(app: Sphinx) -> None:
+    """Makes the cache's database before pages are read in parallel; two makers would collide."""
+    if not Path(nb_execution_cache_path, "global.db").exists():
+        get_cache(nb_execution_cache_path).list_cache_records()
+
+
+def setup(app: Sphinx) -> None:
+    """What only this book needs of Sphinx."""
+    app.connect("builder-inited", _make_cell_cache)
