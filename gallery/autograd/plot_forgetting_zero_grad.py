@@ -188,5 +188,5 @@ plt.show()
 # * On a parabola the weight then swings for ever: no error and no explosion gives the bug away.
 # * When a loss keeps coming back to where it began, look for the missing ``zero_grad()`` first.
 #
-# The chapter :doc:`/autograd/gradients-add-up` answers the questions around this one; see the claims
-# :claim:`forgotten-step-is-lr-times-the-sum` and :claim:`forgetting-circles-the-minimum`.
+# The chapter :doc:`/autograd/gradients-add-up` answers the questions around this one; see the
+# claims :claim:`forgotten-step-is-lr-times-the-sum` and :claim:`forgetting-circles-the-minimum`.
