@@ -1,5 +1,6 @@
 """The whole site, built as `nox -s docs` builds it."""
 
+import ast
 import json
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pydoc import locate
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from bs4 import BeautifulSoup
 
 ROOT = Path(__file__).parents[1]
 LOADING = {"img": "src", "script": "src", "iframe": "src", "link": "href", "source": "src"}
@@ -122,3 +124,35 @@ def test_ci_runs_what_the_readme_says():
         ".venv/bin/nox -s tests",
     ]
     assert "README.md" in (ROOT / ".ci/run").read_text("utf-8")
+
+
+def copied(page):
+    """What the copy button of each claim gives, and whether the claim shows an error."""
+    soup = BeautifulSoup(page.read_text("utf-8"), "html.parser")
+    for cells in soup.select("div.claim-cells"):
+        fails = bool(cells.select(".claim-error"))
+        for output in cells.select(".claim-output"):
+            output.decompose()
+        yield cells.get_text(), fails
+
+
+def test_copied_code_is_python(pages):
+    """Whatever a copy button gives is a Python program with its imports."""
+    codes = [code for path in pages for code, _ in copied(path)]
+    assert len(codes) > 100
+    for code in codes:
+        ast.parse(code)
+        assert "import torch" in code
+
+
+def test_copied_code_runs(site):
+    """It runs as pasted into a new program, up to the error that the claim shows."""
+    codes = [*copied(site / "autograd/gradients-add-up.html")]
+    program = "import sys\n"
+    for number, (code, fails) in enumerate(codes):
+        program += f"try:\n    exec({code!r}, {{}})\nexcept Exception as error:\n"
+        program += f"    {fails} or sys.exit(f'claim {number}: {{error}}')\n"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, replace
 from itertools import cycle, islice
 from pathlib import Path
@@ -104,10 +105,16 @@ def _figures(times: list[float]) -> dict[str, float]:
 class _Run:
     def __init__(self, command: list[str], folder: Path) -> None:
         started = time.perf_counter()
-        self.done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        # Its own parent process, so that its memory is not mixed with that of other runs.
+        with ProcessPoolExecutor(1) as apart:
+            self.done, self.memory = apart.submit(_apart, command, folder).result()
         self.seconds = time.perf_counter() - started
-        # Kilobytes on Linux: the largest of all children so far.
-        self.memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+
+
+def _apart(command: list[str], folder: Path) -> tuple[subprocess.CompletedProcess[str], int]:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    # In kilobytes on Linux, of the largest process.
+    return done, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
 
 
 def _run(command: list[str], folder: Path, *, may_fail: bool = False) -> _Run:
