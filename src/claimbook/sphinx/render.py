@@ -226,7 +226,7 @@ def ledger(
             _ledger_row(answers[entry.id], places_of, shown, link) for entry in question.entries
         ]
         grid = table(
-            ["Entry", "What the source says", "The book", "Status"], rows, [12, 48, 28, 12]
+            ["Entry", "What the source says", "The book", "Status"], rows, [18, 41, 27, 14]
         )
         grid["classes"].append("ledger")
         sections[source] += grid
