@@ -100,21 +100,20 @@ def _lane(
     claims = [claim for claim in domain.claims() if lane in claim.lanes]
     found = {claim.id: _load(records, claim) for claim in claims}
     due = [c for c in claims if app.config.claimbook_fresh or not _reusable(found[c.id], c, lane)]
-    if lane is Lane.CPU or _may_have_cuda():
-        found.update(_run(app, project, records, due))
-    else:
-        due = []
-    kept = sum(found[claim.id] is not None for claim in claims) - len(due)
-    missing = len(claims) - kept - len(due)
+    ran = dict(_run(app, project, records, due)) if _may_run(lane) else {}
+    found.update(ran)
+    missing = sum(found[claim.id] is None for claim in claims)
+    kept = len(claims) - missing - len(ran)
     message = "claims on %s: %d run, %d from records, %d never run"
-    logger.info(message, lane, len(due), kept, missing)
+    logger.info(message, lane, len(ran), kept, missing)
     for claim in claims:
         record = found[claim.id]
         yield claim, lane_data(status(claim, lane, record, environment.torch_version()), record)
 
 
-def _may_have_cuda() -> bool:
-    return not environment.torch_version().endswith(("+cpu", "none"))
+def _may_run(lane: Lane) -> bool:
+    # A torch that was built with CUDA may still find no GPU; the runner then skips the claims.
+    return lane is Lane.CPU or not environment.torch_version().endswith(("+cpu", "none"))
 
 
 def _load(records: Records, claim: Claim) -> Record | None:
@@ -142,11 +141,10 @@ def _run(
     claims = {claim.id: claim for claim in due}
     provenance = environment.provenance(project.root)
     with Runner(app.config.claimbook_jobs) as runner:
-        runs = runner.run(claims.values(), records.lane)
+        every = runner.run(claims.values(), records.lane)
+        runs = (run for run in every if run.outcome is not Outcome.SKIPPED)
         title = f"running claims on {records.lane}... "
         for run in status_iterator(runs, title, "green", len(claims), stringify_func=_name):
-            if run.outcome is Outcome.SKIPPED:
-                continue
             claim = claims[run.claim]
             digest = claim.digest(records.lane)
             record = Record(run, digest, runner.environments[records.lane], provenance)
