@@ -34,6 +34,7 @@ extensions = [
     "sphinx.ext.intersphinx",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
+    "sphinxcontrib.bibtex",
 ]
 nitpicky = True
 exclude_patterns = ["_build", "register/README.md", "labs/**/*.ipynb", "labs/**/*.py"]
@@ -62,6 +63,10 @@ sphinx_gallery_conf = {
     "image_scrapers": ("claimbook.sphinx.labs.scrape",),
     "reset_modules": ("claimbook.sphinx.labs.reset",),
 }
+
+bibtex_bibfiles = ["references.bib"]
+bibtex_reference_style = "author_year"
+bibtex_default_style = "plain"
 
 html_theme = "furo"
 html_title = "PyTorch Under Test"

@@ -81,7 +81,6 @@ nb_execution_mode = "off"
 html_theme = "alabaster"
 html_copy_source = False
 html_last_updated_fmt = None
-claimbook_jobs = 1
 """
 
 SUM = claim_text("sum-adds", ">>> torch.ones(2).sum()\ntensor(2.)", ":confirms: basics-01.1\n")

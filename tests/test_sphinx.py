@@ -198,9 +198,17 @@ def test_rebuilds(tmp_path):
     )
     book.replace("docs/a/sums.md", ">>> torch.ones(2).prod()", ">>> torch.ones(3).prod()")
     assert written(book, book.sphinx) == (
-        {"a/sums", "ledger", "index"},
+        {"a/sums", "index"},
         [
             "claims on cpu: 1 run, 3 from records, 0 never run",
+            "claims on cuda: 0 run, 0 from records, 3 never run",
+        ],
+    )
+    book.replace("docs/a/sums.md", ":confirms: basics-01.1\n", "")
+    assert written(book, book.sphinx) == (
+        {"a/sums", "ledger", "index"},
+        [
+            "claims on cpu: 0 run, 4 from records, 0 never run",
             "claims on cuda: 0 run, 0 from records, 3 never run",
         ],
     )

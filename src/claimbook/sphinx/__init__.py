@@ -6,7 +6,7 @@ from sphinx.application import Sphinx
 from sphinx.util.typing import ExtensionMetadata
 
 from claimbook import __version__
-from claimbook.sphinx import build, guards, nodes
+from claimbook.sphinx import build, guards, labs, nodes
 from claimbook.sphinx.bench import BenchDirective
 from claimbook.sphinx.directives import CountsDirective, LedgerDirective, RemarkDirective
 from claimbook.sphinx.domain import ClaimDirective, ClaimDomain, ClaimRole
@@ -17,7 +17,6 @@ STATIC = Path(__file__).with_name("static")
 def setup(app: Sphinx) -> ExtensionMetadata:
     """Registers everything; the work is in the modules beside this one."""
     app.add_config_value("claimbook_fresh", default=False, rebuild="")
-    app.add_config_value("claimbook_jobs", default=None, rebuild="", types=(int, type(None)))
     app.add_domain(ClaimDomain)
     app.add_directive("claim", ClaimDirective)
     app.add_directive("remark", RemarkDirective)
@@ -31,6 +30,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_css_file("claimbook.css")
     app.add_js_file("claimbook.js", defer="defer")
     build.connect(app)
+    labs.import_matplotlib_late()
     guards.connect(app)
     return {
         "version": __version__,

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
+from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -17,6 +19,7 @@ from sphinx.util.nodes import make_refnode
 
 from claimbook.export import anchor
 from claimbook.model import Claim, Page, Remark
+from claimbook.register import Register, load_register
 from claimbook.sphinx import render
 
 
@@ -100,8 +103,10 @@ class ClaimDomain(Domain):
         "totals": {},  # docname → "ledger" or "counts": pages that show the whole book
         "shown": {},  # claim id → what its badges said in the last build
         "falsified": {},  # claim id → what became of its mutants, as they said it
+        "whole": {},  # kind of page that shows the whole book → what it was made of
+        "environments": {},  # lane → where its claims ran last
     }
-    data_version = 2
+    data_version = 3
 
     @property
     def pages(self) -> dict[str, Page]:
@@ -112,6 +117,11 @@ class ClaimDomain(Domain):
     def totals(self) -> dict[str, str]:
         """The pages that show counts of the whole book, and the one that is the ledger."""
         return self.data["totals"]  # type: ignore[no-any-return]
+
+    @cached_property
+    def register(self) -> Register:
+        """Every entry of the sources."""
+        return load_register(Path(self.env.srcdir) / "register")
 
     @property
     def ledger(self) -> str | None:

@@ -1,0 +1,153 @@
+"""Which claims a build runs, and what each lane says of every claim."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
+from sphinx.util.display import status_iterator
+
+from claimbook import environment
+from claimbook.book import Project, read_page
+from claimbook.export import lane_data
+from claimbook.model import Claim, Environment, Lane, Outcome, Record, Run
+from claimbook.records import RecordError, Records, status
+from claimbook.report import explain, first_place
+from claimbook.runner import Runner
+from claimbook.sphinx.domain import claim_domain
+
+logger = logging.getLogger(__name__)
+
+LaneData = dict[str, Any]
+
+
+def project_of(env: BuildEnvironment) -> Project:
+    """The project whose docs are being built."""
+    return Project.find(Path(env.srcdir))
+
+
+def warn(path_and_line: str, message: str, subtype: str) -> None:
+    """A warning at a place, of type `claim`."""
+    logger.warning(message, location=path_and_line, type="claim", subtype=subtype)
+
+
+class Lanes:
+    """The lanes of one build; its workers import torch while Sphinx starts and reads pages."""
+
+    def __init__(self, app: Sphinx) -> None:
+        self._app = app
+        self._runner: Runner | None = None
+        if _page_changed_since_last(app):  # its claims are likely due: be early
+            self._start()
+        app.connect("env-before-read-docs", self._prepare)
+        app.connect("build-finished", self._close, priority=100)
+
+    def read(self) -> Iterator[tuple[Claim, Lane, LaneData]]:
+        """Runs what has no valid record, and says of each claim what its lanes say."""
+        domain = claim_domain(self._app.env)
+        for lane in Lane:
+            claims = [claim for claim in domain.claims() if lane in claim.lanes]
+            records = project_of(self._app.env).records(lane)
+            found = {claim.id: _load(records, claim) for claim in claims}
+            due = [claim for claim in claims if self._is_due(claim, lane, found[claim.id])]
+            ran = dict(self._run(records, due)) if _may_run(lane) else {}
+            found.update(ran)
+            missing = sum(found[claim.id] is None for claim in claims)
+            kept = len(claims) - missing - len(ran)
+            message = "claims on %s: %d run, %d from records, %d never run"
+            logger.info(message, lane, len(ran), kept, missing)
+            for claim in claims:
+                record = found[claim.id]
+                said = status(claim, lane, record, environment.torch_version())
+                yield claim, lane, lane_data(said, record)
+
+    def _prepare(self, app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
+        if any(self._has_due(Path(env.doc2path(name))) for name in docnames):
+            self._start()
+
+    def _has_due(self, page: Path) -> bool:
+        if page.suffix != ".md":
+            return False
+        project = project_of(self._app.env)
+        records = project.records(Lane.CPU)
+        return any(
+            self._is_due(claim, Lane.CPU, _load(records, claim, tell=False))
+            for claim in read_page(project, page).claims
+            if Lane.CPU in claim.lanes
+        )
+
+    def _is_due(self, claim: Claim, lane: Lane, record: Record | None) -> bool:
+        return self._app.config.claimbook_fresh or not (
+            record is not None
+            and record.run.outcome is Outcome.PASSED
+            and record.digest == claim.digest(lane)
+            and record.environment == self._environment(lane)
+        )
+
+    def _environment(self, lane: Lane) -> Environment | None:
+        """Where claims of the lane run here, as far as this or the last build knows."""
+        if lane is Lane.CPU:
+            return environment.describe(lane)
+        known: dict[Lane, Environment] = claim_domain(self._app.env).data["environments"]
+        return known.get(lane)
+
+    def _start(self) -> Runner:
+        if self._runner is None:
+            self._runner = Runner().__enter__()
+        return self._runner
+
+    def _close(self, app: Sphinx, exception: Exception | None) -> None:
+        if self._runner is not None:
+            self._runner.__exit__()
+            self._runner = None
+
+    def _run(self, records: Records, due: list[Claim]) -> Iterator[tuple[str, Record]]:
+        if not due:
+            return
+        runner = self._start()
+        env = self._app.env
+        provenance = environment.provenance(project_of(env).root)
+        for claim, run in _told(runner, due, records.lane):
+            made_in = runner.environments[records.lane]
+            claim_domain(env).data["environments"][records.lane] = made_in
+            record = Record(run, claim.digest(records.lane), made_in, provenance)
+            records.save(claim, record)
+            yield claim.id, record
+            if run.outcome is not Outcome.PASSED:
+                warn(first_place(claim, run), explain(claim, run), str(run.outcome))
+
+
+def _page_changed_since_last(app: Sphinx) -> bool:
+    last = Path(app.doctreedir, ENV_PICKLE_FILENAME)
+    if not last.exists():
+        return True
+    pages = Project.find(Path(app.srcdir)).pages()
+    return any(page.stat().st_mtime > last.stat().st_mtime for page in pages)
+
+
+def _told(runner: Runner, due: Iterable[Claim], lane: Lane) -> Iterator[tuple[Claim, Run]]:
+    claims = {claim.id: claim for claim in due}
+    runs = (r for r in runner.run(claims.values(), lane) if r.outcome is not Outcome.SKIPPED)
+    title = f"running claims on {lane}... "
+    for run in status_iterator(runs, title, "green", len(claims), stringify_func=_name):
+        yield claims[run.claim], run
+
+
+def _name(run: Run) -> str:
+    return run.claim
+
+
+def _may_run(lane: Lane) -> bool:
+    # A torch that was built with CUDA may still find no GPU; the runner then skips the claims.
+    return lane is Lane.CPU or not environment.torch_version().endswith(("+cpu", "none"))
+
+
+def _load(records: Records, claim: Claim, *, tell: bool = True) -> Record | None:
+    try:
+        return records.load(claim)
+    except RecordError as error:
+        if tell:
+            warn(f"{records.path(claim)}:1", f"{error}; it counts as missing", "broken-record")
+        return None
