@@ -265,3 +265,40 @@ def test_a_book_without_claims(tmp_path, monkeypatch):
     status, _, error = run("run")
     assert status == 0
     assert error.startswith("nothing to run on cpu in ")
+
+
+def test_explain(book):
+    """A traceback on standard input, or in a file, is answered with the claims that print it."""
+    text = "Traceback (most recent call last):\nZeroDivisionError: division by zero\n"
+    book.replace(
+        "docs/a/sums.md", "# Sums", "# Sums\n\n" + claim_text("zero", ">>> 1 / 0\n" + text)
+    )
+    done = CliRunner().invoke(main, ["explain"], input="  File x, line 3\n" + text)
+    assert (done.exit_code, done.stdout) == (
+        0,
+        "ZeroDivisionError division by zero\n  docs/zero.md:3  zero\n    It says so.\n\n",
+    )
+    (book.root / "log.txt").write_text(text)
+    status, said, _ = run("explain", "--json", "log.txt")
+    assert (status, json.loads(said)) == (
+        0,
+        [
+            {
+                "type": "ZeroDivisionError",
+                "text": "division by zero",
+                "likeness": 1.1,
+                "claims": ["zero"],
+            }
+        ],
+    )
+
+
+def test_explain_what_nobody_knows(book):
+    """Nothing alike is said, with status 1; nothing at all is an error of the user."""
+    done = CliRunner().invoke(main, ["explain"], input="KeyError: 'x'")
+    assert (done.exit_code, done.stdout) == (
+        1,
+        "No claim of the book prints an error like this one.\n",
+    )
+    done = CliRunner().invoke(main, ["explain"], input=" ")
+    assert (done.exit_code, "pipe a traceback in" in done.stderr) == (2, True)

@@ -5,6 +5,7 @@ import click
 from claimbook import __version__
 from claimbook.cli.accept import accept_outputs
 from claimbook.cli.ask import coverage, list_claims, show
+from claimbook.cli.explain import explain_error
 from claimbook.cli.falsify import falsify_claims
 from claimbook.cli.run import record, run
 
@@ -15,5 +16,15 @@ def main() -> None:
     """Runs, lists and records the claims of the book around the current folder."""
 
 
-for command in (list_claims, show, coverage, run, record, accept_outputs, falsify_claims):
+COMMANDS = (
+    list_claims,
+    show,
+    explain_error,
+    coverage,
+    run,
+    record,
+    accept_outputs,
+    falsify_claims,
+)
+for command in COMMANDS:
     main.add_command(command)

@@ -6,9 +6,9 @@ from sphinx.application import Sphinx
 from sphinx.util.typing import ExtensionMetadata
 
 from claimbook import __version__
-from claimbook.sphinx import build, guards, labs, nodes
+from claimbook.sphinx import build, guards, labs, nodes, views
 from claimbook.sphinx.bench import BenchDirective
-from claimbook.sphinx.directives import CountsDirective, LedgerDirective, RemarkDirective
+from claimbook.sphinx.directives import RemarkDirective, ViewDirective
 from claimbook.sphinx.domain import ClaimDirective, ClaimDomain, ClaimRole
 
 STATIC = Path(__file__).with_name("static")
@@ -20,11 +20,11 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_domain(ClaimDomain)
     app.add_directive("claim", ClaimDirective)
     app.add_directive("remark", RemarkDirective)
-    app.add_directive("ledger", LedgerDirective)
-    app.add_directive("counts", CountsDirective)
+    for kind in views.VIEWS:
+        app.add_directive(kind, ViewDirective)
     app.add_directive("bench", BenchDirective)
     app.add_role("claim", ClaimRole(warn_dangling=True))
-    for node in (nodes.claim_status, nodes.claim_ledger, nodes.claim_counts):
+    for node in (nodes.claim_status, nodes.whole_book):
         app.add_node(node)
     app.connect("config-inited", lambda _, config: config.html_static_path.append(str(STATIC)))
     app.add_css_file("claimbook.css")

@@ -12,7 +12,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.nodes import make_refnode
 
-from claimbook import environment
+from claimbook import apis, environment
 from claimbook.book import Project, read_page, script_problems
 from claimbook.export import SCHEMA, answer_data, claim_data
 from claimbook.falsify import Results, falsified_data, load_all
@@ -23,11 +23,9 @@ from claimbook.sphinx import nodes as places
 from claimbook.sphinx import render
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
 from claimbook.sphinx.lanes import Lanes, project_of, warn
+from claimbook.sphinx.views import VIEWS
 
 logger = logging.getLogger(__name__)
-
-FALSIFIED = ["status", "mutants", "killed"]
-"""What the whole book shows of a claim's mutants."""
 
 
 def connect(app: Sphinx) -> None:
@@ -44,7 +42,9 @@ def scan(app: Sphinx, docname: str, source: list[str]) -> None:
     """Reads a page's claims before Sphinx parses it."""
     path = app.env.doc2path(docname)
     if path.suffix == ".md":
-        claim_domain(app.env).pages[docname] = read_page(project_of(app.env), Path(path))
+        domain, page = claim_domain(app.env), read_page(project_of(app.env), Path(path))
+        domain.pages[docname] = page
+        domain.apis[docname] = {claim.id: sorted(apis.used(claim.code)) for claim in page.claims}
 
 
 def run_claims(lanes: Lanes, env: BuildEnvironment) -> list[str]:
@@ -64,25 +64,11 @@ def run_claims(lanes: Lanes, env: BuildEnvironment) -> list[str]:
         for name, claim in domain.located()
         if any(before[key].get(claim.id) != now[key][claim.id] for key in now)
     }
-    whole = _whole_book(domain, now)
+    made_of = {kind: VIEWS[kind].made_of(domain) for kind in set(domain.views.values())}
     told = domain.data["whole"]
-    changed |= {name for name, kind in domain.totals.items() if told.get(kind) != whole[kind]}
-    domain.data["whole"] = whole
+    changed |= {name for name, kind in domain.views.items() if told.get(kind) != made_of[kind]}
+    domain.data["whole"] = made_of
     return sorted(changed)
-
-
-def _whole_book(domain: ClaimDomain, now: dict[str, Any]) -> dict[str, Any]:
-    """What each kind of page that shows the whole book depends on."""
-    found = answers(domain.register, domain.claims(), domain.remarks()).values()
-    statuses = {
-        name: [data["status"] for data in lanes.values()] for name, lanes in now["shown"].items()
-    }
-    caught = [data and [data[key] for key in FALSIFIED] for data in now["falsified"].values()]
-    where = [(name, claim.id) for name, claim in domain.located()]
-    return {
-        "counts": [Counter(answer.word for answer in found), list(statuses.values()), caught],
-        "ledger": [[answer_data(answer) for answer in found], statuses, where],
-    }
 
 
 def _falsified(project: Project, domain: ClaimDomain) -> dict[str, dict[str, Any] | None]:
@@ -112,7 +98,7 @@ def _shown(domain: ClaimDomain, claim: Claim) -> dict[str, Any]:
 
 
 def fill_in(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Puts badges, relations, ledger and counts where the page left a place for them."""
+    """Puts badges, relations and views of the whole book where the page left a place for them."""
     domain = claim_domain(app.env)
 
     def link(target: str, anchor: str, content: nodes.Node) -> nodes.Node:
@@ -120,15 +106,8 @@ def fill_in(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
     for place in list(doctree.findall(places.claim_status)):
         place.replace_self(_status(domain, docname, place, link))
-    if docname not in domain.totals:
-        return
-    found = answers(domain.register, domain.claims(), domain.remarks())
-    shown, falsified = domain.data["shown"], domain.data["falsified"].values()
-    for counts in list(doctree.findall(places.claim_counts)):
-        counts.replace_self(render.counts(found.values(), shown.values(), falsified))
-    for ledger in list(doctree.findall(places.claim_ledger)):
-        where = {claim.id: name for name, claim in domain.located()}
-        ledger.replace_self(render.ledger(domain.register, found, where, shown, link))
+    for view in list(doctree.findall(places.whole_book)):
+        view.replace_self(VIEWS[view["kind"]].show(domain, link))
 
 
 def _status(

@@ -1,4 +1,4 @@
-"""The directives `remark`, `ledger` and `counts`; `claim` stands with its domain."""
+"""The directives `remark` and those of `views`; `claim` stands with its domain."""
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
@@ -24,26 +24,10 @@ class RemarkDirective(SphinxDirective):
         return [body]
 
 
-class _TotalsDirective(SphinxDirective):
-    """A page that shows something of the whole book."""
-
-    kind: str
-    place: type[nodes.Element]
+class ViewDirective(SphinxDirective):
+    """Shows something of the whole book; its own name says what."""
 
     def run(self) -> list[nodes.Node]:
-        claim_domain(self.env).totals[self.env.docname] = self.kind
-        return [self.place()]
-
-
-class LedgerDirective(_TotalsDirective):
-    """Every entry against its claims and their status."""
-
-    kind = "ledger"
-    place = places.claim_ledger
-
-
-class CountsDirective(_TotalsDirective):
-    """How far the book has come."""
-
-    kind = "counts"
-    place = places.claim_counts
+        """A place for it."""
+        claim_domain(self.env).views[self.env.docname] = self.name
+        return [places.whole_book(kind=self.name)]

@@ -89,6 +89,9 @@ class ClaimIndex(Index):
         return sorted(letters.items()), True
 
 
+PER_PAGE = ("pages", "apis", "views")
+
+
 class ClaimDomain(Domain):
     """Holds the scan of every page."""
 
@@ -100,13 +103,14 @@ class ClaimDomain(Domain):
     indices: ClassVar[list[type[Index]]] = [ClaimIndex]
     initial_data: ClassVar[dict[str, Any]] = {
         "pages": {},  # docname → Page
-        "totals": {},  # docname → "ledger" or "counts": pages that show the whole book
+        "apis": {},  # docname → claim id → which of torch's names its code may use
+        "views": {},  # docname → what it shows of the whole book: "ledger", "counts" and so on
         "shown": {},  # claim id → what its badges said in the last build
         "falsified": {},  # claim id → what became of its mutants, as they said it
         "whole": {},  # kind of page that shows the whole book → what it was made of
         "environments": {},  # lane → where its claims ran last
     }
-    data_version = 3
+    data_version = 4
 
     @property
     def pages(self) -> dict[str, Page]:
@@ -114,9 +118,9 @@ class ClaimDomain(Domain):
         return self.data["pages"]  # type: ignore[no-any-return]
 
     @property
-    def totals(self) -> dict[str, str]:
-        """The pages that show counts of the whole book, and the one that is the ledger."""
-        return self.data["totals"]  # type: ignore[no-any-return]
+    def views(self) -> dict[str, str]:
+        """The pages that show something of the whole book, and what."""
+        return self.data["views"]  # type: ignore[no-any-return]
 
     @cached_property
     def register(self) -> Register:
@@ -126,7 +130,12 @@ class ClaimDomain(Domain):
     @property
     def ledger(self) -> str | None:
         """The docname of the ledger."""
-        return next((name for name, what in self.totals.items() if what == "ledger"), None)
+        return next((name for name, what in self.views.items() if what == "ledger"), None)
+
+    @property
+    def apis(self) -> dict[str, dict[str, list[str]]]:
+        """Docname → claim id → which of torch's names its code may use."""
+        return self.data["apis"]  # type: ignore[no-any-return]
 
     def located(self) -> Iterator[tuple[str, Claim]]:
         """Every claim with the docname of its page, in order of page."""
@@ -149,13 +158,13 @@ class ClaimDomain(Domain):
 
     def clear_doc(self, docname: str) -> None:
         """Forgets a page."""
-        self.pages.pop(docname, None)
-        self.totals.pop(docname, None)
+        for kind in PER_PAGE:
+            self.data[kind].pop(docname, None)
 
     def merge_domaindata(self, docnames: AbstractSet[str], otherdata: dict[str, Any]) -> None:
         """Takes over the pages that another process has read."""
         for docname in docnames:
-            for kind in ("pages", "totals"):
+            for kind in PER_PAGE:
                 if docname in otherdata[kind]:
                     self.data[kind][docname] = otherdata[kind][docname]
 

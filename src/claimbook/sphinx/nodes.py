@@ -7,9 +7,5 @@ class claim_status(nodes.General, nodes.Element):  # noqa: N801 (docutils names 
     """Where a claim's badges stand; `claim` is its id."""
 
 
-class claim_ledger(nodes.General, nodes.Element):  # noqa: N801
-    """Where the ledger stands."""
-
-
-class claim_counts(nodes.General, nodes.Element):  # noqa: N801
-    """Where the counts of the whole book stand."""
+class whole_book(nodes.General, nodes.Element):  # noqa: N801
+    """Where one of the `views` of the whole book stands; `kind` is its name."""

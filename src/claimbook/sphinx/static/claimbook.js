@@ -1,4 +1,4 @@
-// The ledger's filter. Without JavaScript the ledger is whole, and only the filter is missing.
+// The ledger's filter and the lookup of errors. Without JavaScript both lists are whole.
 
 function ledgerFilter() {
   const tables = [...document.querySelectorAll("table.ledger")];
@@ -42,4 +42,86 @@ function ledgerFilter() {
   show();
 }
 
+// The same as claimbook/errors.py does: messages are compared by their words.
+
+const MESSAGE = /(?:^|[\s\]])([A-Za-z_][\w.]*(?:Error|Exception|Warning)): (.*)/;
+const WORD = /\b[a-z_][a-z_0-9]*(?:\.[a-z_][a-z_0-9]*)*/g;
+const NO_WORDS = ["cpu", "cuda", "meta", "mps", "xpu"];
+const TRIGGERED = /\s*\(Triggered internally at .*?\)/g;
+
+function readError(text) {
+  const lines = text.replaceAll("\r", "").replace(TRIGGERED, "").trim().split("\n");
+  for (let number = lines.length - 1; number >= 0; number--) {
+    const found = lines[number].match(MESSAGE);
+    if (found) {
+      const whole = [found[2], ...lines.slice(number + 1)].join("\n");
+      return { type: found[1].split(".").pop(), words: wordsOf(whole) };
+    }
+  }
+  return { type: "", words: wordsOf(lines.join("\n")) };
+}
+
+function wordsOf(text) {
+  const words = new Set(text.toLowerCase().match(WORD) ?? []);
+  NO_WORDS.forEach((word) => words.delete(word));
+  return words;
+}
+
+function likeErrors(wanted, among, limit) {
+  const frequency = new Map();
+  for (const { words } of among) {
+    for (const word of words) frequency.set(word, (frequency.get(word) ?? 0) + 1);
+  }
+  const rarity = (word) => Math.log(1 + among.length / (frequency.get(word) ?? 1));
+  const weight = (words) => [...words].reduce((sum, word) => sum + rarity(word), 0);
+  const matches = [];
+  for (const message of among) {
+    const common = weight([...message.words].filter((word) => wanted.words.has(word)));
+    if (!common) continue;
+    let likeness = common / Math.sqrt(weight(message.words) * weight(wanted.words));
+    likeness += message.type === wanted.type ? 0.1 : 0;
+    matches.push({ message, likeness });
+  }
+  return matches.sort((a, b) => b.likeness - a.likeness).slice(0, limit);
+}
+
+function errorLookup() {
+  const lists = [...document.querySelectorAll("ul.error-list")];
+  if (!lists.length) return;
+  const among = lists.flatMap((list) => [...list.children].map((item) => ({
+    item,
+    type: list.closest("section").querySelector("h2, h3").firstElementChild.textContent,
+    words: wordsOf(item.querySelector(".error-text").textContent),
+  })));
+
+  const form = document.createElement("form");
+  form.className = "error-lookup";
+  form.setAttribute("role", "search");
+  form.innerHTML = `
+    <label for="traceback">Traceback</label>
+    <textarea id="traceback" name="text" rows="6" spellcheck="false" autocomplete="off"
+      placeholder="RuntimeError: The size of tensor a (3) must match …"></textarea>
+    <p role="status"></p>
+    <ul class="error-list"></ul>`;
+  lists[0].closest("section").before(form);
+
+  const results = form.querySelector("ul");
+  const show = () => {
+    const text = form.text.value;
+    const found = text.trim() ? likeErrors(readError(text), among, 3) : [];
+    const like = found.filter((match) => match.likeness >= 0.6);
+    results.replaceChildren(...like.map(({ message }) => {
+      const copy = message.item.cloneNode(true);
+      copy.querySelector(".error-text").before(Object.assign(
+        document.createElement("strong"), { textContent: message.type }));
+      return copy;
+    }));
+    form.querySelector("[role=status]").textContent = !text.trim()
+      ? "" : like.length ? `${like.length} found` : "No claim prints an error like this one.";
+  };
+  form.addEventListener("input", show);
+  form.addEventListener("submit", (event) => event.preventDefault());
+}
+
 ledgerFilter();
+errorLookup();

@@ -1,0 +1,88 @@
+"""Which of torch's names a claim's code uses, as far as its syntax tells."""
+
+import ast
+from collections.abc import Iterator
+
+PRESET = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional"}
+TENSOR, MODULE, OPTIMIZER = "torch.Tensor", "torch.nn.Module", "torch.optim.Optimizer"
+OBJECTS = {"torch.nn.": MODULE, "torch.optim.": OPTIMIZER}
+LITERALS = (ast.Constant, ast.JoinedStr, ast.List, ast.Dict, ast.Set, ast.Tuple)
+
+
+def used(code: str) -> set[str]:
+    r"""Dotted names that the code may mean; look them up, not each of them is there.
+
+    A method is one of `torch.Tensor`, unless what it is called on was visibly made by a class of
+    `torch.nn` or `torch.optim`.
+
+    >>> sorted(used("m = nn.Linear(2, 1)\nm.train()\ntorch.ones(2).view(1, 2)"))
+    ['torch.Tensor.view', 'torch.nn.Linear', 'torch.nn.Module.train', 'torch.ones']
+    """
+    try:
+        tree = ast.parse(code)
+    except SyntaxError:  # the page scan reports it
+        return set()
+    names = _Names(tree)
+    found = {names.meant(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    found |= {names.meant(node) for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return {name for name in found if name and name.startswith("torch.")}
+
+
+class _Names:
+    """What the names of a piece of code stand for."""
+
+    def __init__(self, tree: ast.AST) -> None:
+        self._modules = {**PRESET, **dict(_imports(tree))}
+        self._objects: dict[str, str] = {}
+        self._classes: dict[str, str] = {}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                kinds = [kind for base in node.bases if (kind := self._type(base))]
+                self._classes.update(zip([node.name], kinds, strict=False))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign) and (kind := self._made_by_class(node.value)):
+                self._objects.update({t.id: kind for t in node.targets if isinstance(t, ast.Name)})
+
+    def meant(self, node: ast.expr) -> str | None:
+        """The dotted name that an expression means."""
+        if isinstance(node, ast.Name):
+            return self._modules.get(node.id)
+        if not isinstance(node, ast.Attribute) or isinstance(node.value, LITERALS):
+            return None
+        if (holder := self._dotted(node.value)) is not None:
+            return f"{holder}.{node.attr}"
+        return f"{self._kind(node.value)}.{node.attr}"
+
+    def _dotted(self, node: ast.expr) -> str | None:
+        if isinstance(node, ast.Name):
+            return self._modules.get(node.id)
+        if isinstance(node, ast.Attribute) and (holder := self._dotted(node.value)):
+            return f"{holder}.{node.attr}"
+        return None
+
+    def _kind(self, node: ast.expr) -> str:
+        if isinstance(node, ast.Name):
+            return self._objects.get(node.id, TENSOR)
+        return self._made_by_class(node) or TENSOR
+
+    def _made_by_class(self, node: ast.expr) -> str | None:
+        return self._type(node.func) if isinstance(node, ast.Call) else None
+
+    def _type(self, node: ast.expr) -> str | None:
+        if isinstance(node, ast.Name) and node.id in self._classes:
+            return self._classes[node.id]
+        name = self._dotted(node) or ""
+        if not name.rpartition(".")[2][:1].isupper():
+            return None
+        return next((kind for prefix, kind in OBJECTS.items() if name.startswith(prefix)), None)
+
+
+def _imports(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for name in node.names:
+                top = name.name.partition(".")[0]
+                yield (name.asname, name.name) if name.asname else (top, top)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for name in node.names:
+                yield name.asname or name.name, f"{node.module}.{name.name}"

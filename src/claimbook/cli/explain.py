@@ -1,0 +1,60 @@
+"""The command `explain`: an error is pasted, and the claims that reproduce it come back."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from claimbook import errors
+from claimbook.book import BookError
+from claimbook.cli.common import as_json, load, out, print_json, told_plainly
+from claimbook.errors import Match
+
+LIKE = 0.6
+"""Matches that are less like the text than this are left out."""
+
+
+@click.command("explain")
+@click.argument(
+    "file", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=False
+)
+@click.option("--limit", "-n", type=click.IntRange(min=1), default=3, show_default=True)
+@as_json
+@told_plainly
+def explain_error(file: Path | None, limit: int, as_json: bool) -> None:
+    """Names the claims that reproduce an error.
+
+    Reads a traceback, or any part of one, from FILE or from standard input.
+    """
+    text = file.read_text("utf-8", "replace") if file else sys.stdin.read()
+    if not text.strip():
+        raise BookError("there is nothing to explain: pipe a traceback in, or name a file")
+    found = errors.search(errors.messages(load().claims), text, limit)
+    matches = [match for match in found if match.likeness >= LIKE]
+    if as_json:
+        print_json([_data(match) for match in matches])
+        return
+    for match in matches:
+        _show(match)
+    if not matches:
+        out.print("No claim of the book prints an error like this one.")
+        sys.exit(1)
+
+
+def _show(match: Match) -> None:
+    message = match.message
+    out.print(f"[bold]{message.type}[/]", end=" ")
+    out.print(message.text, markup=False)
+    for claim in message.claims:
+        out.print(f"  {claim.location}  [bold]{claim.id}[/]")
+        out.print(f"    {claim.statement}", markup=False)
+    out.print()
+
+
+def _data(match: Match) -> dict[str, object]:
+    return {
+        "type": match.message.type,
+        "text": match.message.text,
+        "likeness": round(match.likeness, 3),
+        "claims": [claim.id for claim in match.message.claims],
+    }

@@ -1,0 +1,113 @@
+"""Which claims reproduce an error: a lookup by what torch printed.
+
+Messages are compared by their words. Numbers, shapes, addresses and devices differ from program to
+program, so they are no words here. `static/claimbook.js` does the same in a browser.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from math import log, sqrt
+
+from claimbook.checker import HEADER
+from claimbook.model import Claim, Lane
+
+MESSAGE = re.compile(
+    r"(?:^|(?<=[\s\]]))([A-Za-z_][\w.]*(?:Error|Exception|Warning)): (.*)", re.ASCII
+)
+WORD = re.compile(r"\b[a-z_][a-z_0-9]*(?:\.[a-z_][a-z_0-9]*)*", re.ASCII)
+NO_WORDS = {"cpu", "cuda", "meta", "mps", "xpu"}
+TRIGGERED = re.compile(r"\s*\(Triggered internally at .*?\)")
+
+SAME_TYPE = 0.1
+"""What a common type adds to the likeness of two messages, which is between 0 and 1."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """An error or a warning, and the claims that reproduce it."""
+
+    type: str
+    text: str
+    claims: tuple[Claim, ...] = ()
+
+    @property
+    def words(self) -> frozenset[str]:
+        """What it is compared by."""
+        found = WORD.findall(self.text.lower())
+        return frozenset(found) - NO_WORDS
+
+
+@dataclass(frozen=True)
+class Match:
+    """A message like the one that was looked for; `likeness` grows from 0."""
+
+    message: Message
+    likeness: float
+
+
+def read(text: str) -> Message:
+    r"""The last error or warning in what a program printed; all of it where none is named.
+
+    >>> read("Traceback (most recent call last):\n  ...\nValueError: too small").type
+    'ValueError'
+    """
+    lines = TRIGGERED.sub("", text.replace("\r", "")).strip().split("\n")
+    for number in reversed(range(len(lines))):
+        if found := MESSAGE.search(lines[number]):
+            rest = lines[number + 1 :]
+            return Message(found[1].rpartition(".")[2], "\n".join([found[2], *rest]).rstrip())
+    return Message("", "\n".join(lines))
+
+
+def messages(claims: Iterable[Claim]) -> list[Message]:
+    """Every error and warning that claims print; those that differ in no word are one.
+
+    The claims that print the fewest messages come first: they are about this one.
+    """
+    printed = {claim: list(_printed(claim)) for claim in claims}
+    found: dict[tuple[str, frozenset[str]], list[Message]] = {}
+    for claim in sorted(printed, key=lambda claim: len(printed[claim])):
+        for message in printed[claim]:
+            same = found.setdefault((message.type, message.words), [])
+            same.append(Message(message.type, message.text, (claim,)))
+    merged = [
+        Message(same[0].type, same[0].text, tuple(dict.fromkeys(m.claims[0] for m in same)))
+        for same in found.values()
+    ]
+    return sorted(merged, key=lambda message: (message.type, message.text.lower()))
+
+
+def search(among: list[Message], text: str, limit: int = 5) -> list[Match]:
+    """The messages most like the one in a text, the likest first.
+
+    The likeness is the weight of the common words over the geometric mean of the weights of both;
+    a word that few messages have weighs more, by the logarithm of its rarity.
+    """
+    wanted = read(text)
+    frequency = Counter(word for message in among for word in message.words)
+    weights = {word: log(1 + len(among) / count) for word, count in frequency.items()}
+    unknown = log(1 + len(among))
+
+    def weight(words: frozenset[str]) -> float:
+        return sum(weights.get(word, unknown) for word in words)
+
+    matches = []
+    for message in among:
+        common = weight(message.words & wanted.words)
+        if common:
+            likeness = common / sqrt(weight(message.words) * weight(wanted.words))
+            likeness += SAME_TYPE * (message.type == wanted.type)
+            matches.append(Match(message, likeness))
+    return sorted(matches, key=lambda match: -match.likeness)[:limit]
+
+
+def _printed(claim: Claim) -> Iterator[Message]:
+    for lane in Lane:
+        for example in claim.examples(lane):
+            want = example.want
+            if HEADER in want:
+                yield read(want.rpartition(HEADER)[2])
+            else:
+                yield from (read(line) for line in want.split("\n") if MESSAGE.match(line))

@@ -1,0 +1,152 @@
+"""What some pages show of the whole book: counts, ledger, errors, names of torch."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from docutils import nodes
+
+from claimbook import errors
+from claimbook.export import anchor, answer_data
+from claimbook.model import Claim
+from claimbook.register import answers
+from claimbook.sphinx import render
+from claimbook.sphinx.domain import ClaimDomain
+from claimbook.sphinx.render import Link
+
+FALSIFIED = ["status", "mutants", "killed"]
+"""What the counts say of a claim's mutants."""
+
+
+@dataclass(frozen=True)
+class View:
+    """One way to show the whole book."""
+
+    made_of: Callable[[ClaimDomain], Any]
+    """Plain data; a page that shows the view is written anew when it changes."""
+    show: Callable[[ClaimDomain, Link], list[nodes.Node]]
+
+
+def _counts_made_of(domain: ClaimDomain) -> Any:
+    words = Counter(answer.word for answer in _answers(domain).values())
+    statuses = [[data["status"] for data in lanes.values()] for lanes in _shown(domain).values()]
+    caught = [data and [data[key] for key in FALSIFIED] for data in _falsified(domain).values()]
+    return [words, statuses, caught]
+
+
+def _counts(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
+    found, falsified = _answers(domain).values(), _falsified(domain).values()
+    return [render.counts(found, _shown(domain).values(), falsified)]
+
+
+def _ledger_made_of(domain: ClaimDomain) -> Any:
+    statuses = {
+        name: [data["status"] for data in lanes.values()] for name, lanes in _shown(domain).items()
+    }
+    return [list(map(answer_data, _answers(domain).values())), statuses, _where(domain)]
+
+
+def _ledger(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
+    return render.ledger(domain.register, _answers(domain), _where(domain), _shown(domain), link)
+
+
+def _errors_made_of(domain: ClaimDomain) -> Any:
+    return [
+        [message.type, message.text, [(c.id, c.statement, _where(domain)[c.id])]]
+        for message in errors.messages(domain.claims())
+        for c in message.claims
+    ]
+
+
+def _errors(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
+    where = _where(domain)
+    by_type: dict[str, nodes.bullet_list] = {}
+    for message in errors.messages(domain.claims()):
+        item = nodes.list_item()
+        item += nodes.literal_block("", message.text, language="text", classes=["error-text"])
+        item += _claim_list(message.claims, where, link)
+        by_type.setdefault(message.type, nodes.bullet_list(classes=["error-list"])).append(item)
+    return [_section("errors", name, found) for name, found in by_type.items()]
+
+
+def _apis_made_of(domain: ClaimDomain) -> Any:
+    return [(name, c.id, c.statement) for name, claims in _by_api(domain) for c in claims]
+
+
+def _apis(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
+    where, addresses = _where(domain), api_addresses(domain)
+    by_holder: dict[str, nodes.definition_list] = {}
+    for name, claims in _by_api(domain):
+        there = nodes.reference("", "", nodes.literal("", name), refuri=addresses[name])
+        term = nodes.term("", "", there, ids=[f"api-{name}"])
+        item = nodes.definition("", nodes.paragraph("", "", *_claim_names(claims, where, link)))
+        holder = name.rpartition(".")[0]
+        group = by_holder.setdefault(holder, nodes.definition_list(classes=["api-list"]))
+        group += nodes.definition_list_item("", term, item)
+    return [_section("apis", holder, group) for holder, group in by_holder.items()]
+
+
+def _by_api(domain: ClaimDomain) -> list[tuple[str, list[Claim]]]:
+    known, found = api_addresses(domain), dict[str, list[Claim]]()
+    for docname, claim in domain.located():
+        for name in known.keys() & domain.apis[docname][claim.id]:
+            found.setdefault(name, []).append(claim)
+    return sorted(found.items(), key=lambda pair: (pair[0].rpartition(".")[0], pair[0].lower()))
+
+
+def api_addresses(domain: ClaimDomain) -> dict[str, str]:
+    """The names that torch's own documentation explains → where."""
+    inventory = getattr(domain.env, "intersphinx_named_inventory", {}).get("torch", {})
+    return {
+        name: item.uri
+        for role in ("py:class", "py:function", "py:method", "py:attribute", "py:data")
+        for name, item in inventory.get(role, {}).items()
+    }
+
+
+def _claim_list(
+    claims: tuple[Claim, ...] | list[Claim], where: dict[str, str], link: Link
+) -> nodes.bullet_list:
+    whole = nodes.bullet_list()
+    for claim in claims:
+        text = nodes.inline("", "", *render.inline(claim.statement))
+        here = link(where[claim.id], anchor(claim.id), text)
+        whole += nodes.list_item("", nodes.paragraph("", "", here))
+    return whole
+
+
+def _claim_names(claims: list[Claim], where: dict[str, str], link: Link) -> Iterator[nodes.Node]:
+    for number, claim in enumerate(claims):
+        if number:
+            yield nodes.Text(", ")
+        yield link(where[claim.id], anchor(claim.id), nodes.Text(claim.id))
+
+
+def _section(view: str, title: str, content: nodes.Element) -> nodes.section:
+    heading = nodes.title("", "", nodes.literal("", title))
+    return nodes.section("", heading, content, ids=[f"{view}-{title}"])
+
+
+def _answers(domain: ClaimDomain) -> Any:
+    return answers(domain.register, domain.claims(), domain.remarks())
+
+
+def _where(domain: ClaimDomain) -> dict[str, str]:
+    return {claim.id: name for name, claim in domain.located()}
+
+
+def _shown(domain: ClaimDomain) -> dict[str, Any]:
+    return domain.data["shown"]  # type: ignore[no-any-return]
+
+
+def _falsified(domain: ClaimDomain) -> dict[str, Any]:
+    return domain.data["falsified"]  # type: ignore[no-any-return]
+
+
+VIEWS = {
+    "counts": View(_counts_made_of, _counts),
+    "ledger": View(_ledger_made_of, _ledger),
+    "errors": View(_errors_made_of, _errors),
+    "apis": View(_apis_made_of, _apis),
+}
