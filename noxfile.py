@@ -1,5 +1,6 @@
 """What is done to the book: `nox -l` lists it. Each session sets up its own environment."""
 
+import argparse
 import hashlib
 import shutil
 from pathlib import Path
@@ -33,12 +34,22 @@ def install(session: nox.Session, *groups: str) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Builds docs/_build/html; warnings are errors. `-- --fresh` makes everything anew."""
+    """Builds docs/_build/html; warnings are errors. `-- --help` lists what else it takes."""
+    parser = argparse.ArgumentParser(prog="nox -s docs --", epilog="The rest goes to sphinx-build.")
+    parser.add_argument("--fresh", action="store_true", help="run and draw everything anew")
+    parser.add_argument(
+        "--strict-cuda", action="store_true", help="fail for each claim without a current record"
+    )
+    parser.add_argument("--max-age", type=int, metavar="DAYS", help="of the records, with the last")
+    options, rest = parser.parse_known_args(session.posargs)
     install(session, "docs")
-    if "--fresh" in session.posargs:
+    if options.fresh:
         for folder in MADE:
             shutil.rmtree(folder, ignore_errors=True)
-    rest = [argument for argument in session.posargs if argument != "--fresh"]
+    if options.strict_cuda:
+        rest += ["-D", "claimbook_strict_cuda=1"]
+    if options.max_age is not None:
+        rest += ["-D", f"claimbook_max_age={options.max_age}"]
     session.run("sphinx-build", "-W", "--keep-going", "-j", "auto", *rest, "docs", str(SITE))
     session.log(f"open {SITE / 'index.html'}")
 

@@ -6,8 +6,9 @@ import pytest
 import torch
 from click.testing import CliRunner
 
-from claimbook import __version__
+from claimbook import __version__, environment
 from claimbook.cli import main
+from claimbook.model import Lane
 from helpers import TinyBook, claim_text, python
 
 WRONG = claim_text("two-is-three", ">>> torch.ones(2).sum()\ntensor(3.)")
@@ -127,7 +128,13 @@ def test_run_that_fails(book):
     """A claim that fails is told whole, and the status is 1."""
     book.write("docs/wrong.md", f"# Wrong\n\n{WRONG}")
     status, said, error = run("run", "-j", "1", "docs/wrong.md", "prod-multiplies")
-    assert (status, said) == (1, "")
+    title, *_, row = said.strip().split("\n")
+    where = environment.describe(Lane.CPU)
+    assert (status, title) == (
+        1,
+        f"1 claims do not hold here: {where.device}, torch {where.torch}",
+    )
+    assert " ".join(row.split()) == ("two-is-three docs/wrong.md:8 failed value: want 3., got 2.")
     assert error.startswith(REPORT)
     assert error.removeprefix(REPORT).strip().startswith("1 failed, 1 passed on cpu in ")
 
@@ -270,9 +277,7 @@ def test_a_book_without_claims(tmp_path, monkeypatch):
 def test_explain(book):
     """A traceback on standard input, or in a file, is answered with the claims that print it."""
     text = "Traceback (most recent call last):\nZeroDivisionError: division by zero\n"
-    book.replace(
-        "docs/a/sums.md", "# Sums", "# Sums\n\n" + claim_text("zero", ">>> 1 / 0\n" + text)
-    )
+    book.write("docs/zero.md", "# Zero\n\n" + claim_text("zero", ">>> 1 / 0\n" + text))
     done = CliRunner().invoke(main, ["explain"], input="  File x, line 3\n" + text)
     assert (done.exit_code, done.stdout) == (
         0,

@@ -432,3 +432,13 @@ def test_torch_cannot_be_imported(monkeypatch, tmp_path):
         f"{sys.executable} could not import torch; what it said stands above. "
         "Install the project with its dependencies, or run this through nox."
     )
+
+
+def test_slow_imports_are_no_claims_time():
+    """What torch imports at its first use is there beforehand, for claims likely to use it."""
+    loaded = ">>> import sys\n>>> 'torch._dynamo' in sys.modules\n{}"
+    with Runner(jobs=1) as runner:
+        plain = claim("plain", loaded.format(False))
+        optim = claim("optim", loaded.format(True) + "\n>>> _ = torch.optim.SGD")
+        assert run(runner, plain)["plain"].outcome == Outcome.PASSED
+        assert run(runner, optim)["optim"].outcome == Outcome.PASSED

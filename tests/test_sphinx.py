@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -12,7 +13,10 @@ from sphinx.testing.util import SphinxTestApp
 from sphinx.util.console import strip_escape_sequences
 from sphinx.util.inventory import InventoryFile
 
+from claimbook import environment
 from claimbook.book import Book
+from claimbook.model import Lane, Provenance, Record
+from claimbook.runner import Runner
 from claimbook.sphinx.domain import claim_domain
 from helpers import CONF, PAGES, ROOT, SHAPE, SUM, TinyBook, claim_text
 
@@ -212,6 +216,48 @@ def test_rebuilds(tmp_path):
             "claims on cuda: 0 run, 0 from records, 3 never run",
         ],
     )
+
+
+def replayed(book, date):
+    """Writes a record for CUDA, as a machine with a GPU would have on that date."""
+    loaded = Book.load(book.root)
+    (claim,) = loaded.select(["sum-adds"])
+    with Runner(jobs=1) as runner:
+        (run,) = runner.run([claim], Lane.CPU)
+    record = Record(
+        replace(run, lane=Lane.CUDA),
+        claim.digest(Lane.CUDA),
+        environment.describe(Lane.CPU),
+        Provenance(date, None, None),
+    )
+    loaded.project.records(Lane.CUDA).save(claim, record)
+
+
+def test_demanded_records(tmp_path):
+    """With --strict-cuda a claim without a current record fails the build, or with an old one."""
+    book = TinyBook(tmp_path)
+    replayed(book, "2020-01-01")
+    strict = ("-D", "claimbook_strict_cuda=1")
+    missing = [
+        f"docs/a/sums.md:{line}: WARNING: {name}: its record on cuda is missing [claim.cuda-record]"
+        for line, name in ((14, "prod-multiplies"), (24, "script-is-text"))
+    ]
+    assert warned(book.sphinx(*strict)) == missing
+    old, *rest = warned(book.sphinx(*strict, "-D", "claimbook_max_age=30"))
+    assert rest == missing
+    assert re.fullmatch(r"docs/a/sums.md:3: .* is \d{4} days old \[claim.cuda-record\]", old)
+
+
+def test_errors_are_listed(tmp_path):
+    """Each error of the book stands under its type, with a link to its claim."""
+    text = "Traceback (most recent call last):\nZeroDivisionError: division by zero"
+    pages = {"index": "# I\n\n```{errors}\n```\n\n" + claim_text("zero", f">>> 1 / 0\n{text}")}
+    book = TinyBook(tmp_path, pages)
+    assert book.sphinx().returncode == 0
+    page = html(book, "index")
+    section = page[page.index('id="errors-ZeroDivisionError"') :]
+    assert "division by zero" in section
+    assert 'href="#claim-zero"' in section
 
 
 CELL = "# Cells\n\nText.\n\n```{{code-cell}} python\n{code}\n```\n"

@@ -5,6 +5,7 @@ replaced in milliseconds and costs nobody but its own claim an outcome.
 """
 
 import os
+import re
 import selectors
 import signal
 import socket
@@ -24,6 +25,12 @@ from claimbook.model import Claim, Environment, Lane, Measurement, Outcome, Run
 
 TIMEOUT = 10.0
 """Seconds that a claim may take if it does not say otherwise."""
+
+SLOW_IMPORTS = {
+    "torch._dynamo": re.compile(r"\b(optim|compile|checkpoint|func|vmap|FlopCounterMode)\b")
+}
+"""Modules that torch imports at the first use of something, in as long as it needed itself → code
+that is likely to. They are imported once for all workers, and on no claim's time."""
 
 AHEAD = 4
 """Claims that a worker is handed before it has finished the first of them."""
@@ -104,12 +111,19 @@ class Runner:
     def run(self, claims: Iterable[Claim], lane: Lane) -> Iterator[Run]:
         """Runs each claim once; yields in the order in which they finish."""
         queue = deque(claims)
+        self._preload(queue)
         with selectors.DefaultSelector() as selector:
             try:
                 yield from self._run(queue, lane, selector)
             finally:  # also when the caller wants no more
                 for worker in [*self._workers]:
                     self._dismiss(worker, selector)
+
+    def _preload(self, claims: Iterable[Claim]) -> None:
+        code = "\n".join(claim.code for claim in claims)
+        for module, sign in SLOW_IMPORTS.items():
+            if not self._workers and sign.search(code):
+                self._ask(f"import {module}")
 
     def _run(self, queue: deque[Claim], lane: Lane, selector: Any) -> Iterator[Run]:
         while queue or any(worker.claims for worker in self._workers):

@@ -66,6 +66,11 @@ def main(descriptor: int, scratch: Path) -> None:
             pid = _fork(control, descriptors[0], Lane(argument), scratch)
             children.add(pid)
             reply.send({"pid": pid})
+        elif command == "import":
+            with contextlib.suppress(ImportError):  # not every torch has it
+                importlib.import_module(argument)
+            gc.freeze()
+            reply.send({})
         else:
             children.discard(int(argument))
             reply.send({"status": os.waitpid(int(argument), 0)[1]})

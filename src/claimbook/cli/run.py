@@ -6,9 +6,13 @@ from collections import Counter
 from typing import Any
 
 import click
+from rich.box import SIMPLE
+from rich.markup import escape
+from rich.table import Table
 
 from claimbook import environment
 from claimbook.book import Book
+from claimbook.checker import mismatches
 from claimbook.cli.common import (
     as_json,
     err,
@@ -24,7 +28,8 @@ from claimbook.cli.common import (
     told_plainly,
     warn,
 )
-from claimbook.model import Lane, Outcome, Record, Run
+from claimbook.model import Claim, Environment, Lane, Outcome, Record, Run
+from claimbook.report import first_place
 
 
 @click.command()
@@ -55,7 +60,9 @@ def run(
         runs = {run.claim: run for run in progress(runner, claims, lane)}
     if as_json:
         print_json([_run_data(run) for run in runs.values()])
-    failed |= any(run.outcome not in (Outcome.PASSED, Outcome.SKIPPED) for run in runs.values())
+    elif differing := [(c, runs[c.id]) for c in claims if c.id in runs and _differs(runs[c.id])]:
+        out.print(_differences(differing, runner.environments[lane]))
+    failed |= any(map(_differs, runs.values()))
     if require_lane and any(run.outcome is Outcome.SKIPPED for run in runs.values()):
         warn(f"the {lane} lane cannot run here, and --require-lane asks for it")
         failed = True
@@ -84,6 +91,21 @@ def record(names: tuple[str, ...], lane: Lane, jobs: int | None, timeout: float 
                 written += records.save(claims[run.claim], kept)
     out.print(f"{written} records written under {book.project.name(records.folder / lane)}")
     sys.exit(0 if outcomes.keys() <= {Outcome.PASSED} else 1)
+
+
+def _differs(run: Run) -> bool:
+    return run.outcome not in (Outcome.PASSED, Outcome.SKIPPED)
+
+
+def _differences(runs: list[tuple[Claim, Run]], where: Environment) -> Table:
+    """What does not hold here: each claim with its place and how it differs."""
+    title = f"{len(runs)} claims do not hold here: {where.device}, torch {where.torch}"
+    table = Table("claim", "page", "outcome", "how", box=SIMPLE, title=title, title_justify="left")
+    for claim, run in runs:
+        first = next(iter(mismatches(claim, run.lane, run.outputs)), None)
+        how = str(first.difference) if run.outcome is Outcome.FAILED and first else run.message
+        table.add_row(claim.id, first_place(claim, run), run.outcome, escape(how))
+    return table
 
 
 def _report_problems(book: Book) -> bool:

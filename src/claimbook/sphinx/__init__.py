@@ -17,6 +17,8 @@ STATIC = Path(__file__).with_name("static")
 def setup(app: Sphinx) -> ExtensionMetadata:
     """Registers everything; the work is in the modules beside this one."""
     app.add_config_value("claimbook_fresh", default=False, rebuild="")
+    app.add_config_value("claimbook_strict_cuda", default=False, rebuild="", types=(bool, int, str))
+    app.add_config_value("claimbook_max_age", default=None, rebuild="", types=(int, str))
     app.add_domain(ClaimDomain)
     app.add_directive("claim", ClaimDirective)
     app.add_directive("remark", RemarkDirective)

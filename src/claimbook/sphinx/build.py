@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from dataclasses import asdict
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from claimbook import apis, environment
 from claimbook.book import Project, read_page, script_problems
 from claimbook.export import SCHEMA, answer_data, claim_data
 from claimbook.falsify import Results, falsified_data, load_all
-from claimbook.model import Claim, Lane, Problem
+from claimbook.model import Claim, Lane, Problem, Status
 from claimbook.records import write_atomically
 from claimbook.register import answers, check_relations
 from claimbook.sphinx import nodes as places
@@ -33,7 +34,8 @@ def connect(app: Sphinx) -> None:
     lanes = Lanes(app)
     app.connect("source-read", scan)
     app.connect("env-updated", lambda _, env: run_claims(lanes, env))
-    app.connect("env-check-consistency", report_problems)
+    # Sphinx checks consistency only after a page was read; a build in which none was is no excuse.
+    app.connect("env-updated", report_problems, priority=600)
     app.connect("doctree-resolved", fill_in)
     app.connect("build-finished", write_json)
 
@@ -77,8 +79,8 @@ def _falsified(project: Project, domain: ClaimDomain) -> dict[str, dict[str, Any
     return {c.id: falsified_data(c, r) if (r := found[c.id]) else None for c in claims}
 
 
-def report_problems(app: Sphinx, env: BuildEnvironment) -> None:
-    """Says on every build what is wrong with pages, alone and together."""
+def report_problems(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Says on every build what is wrong with pages, alone and together; changes no page."""
     domain, project = claim_domain(env), project_of(env)
     problems: list[Problem] = [p for page in domain.pages.values() for p in page.problems]
     problems += check_relations(domain.register, domain.claims(), domain.remarks())
@@ -91,6 +93,23 @@ def report_problems(app: Sphinx, env: BuildEnvironment) -> None:
         ran = [data["outcome"] for c in page.claims for data in _shown(domain, c).values()]
         if page.claims and not any(ran):
             warn(docname, "none of this page's claims ran on any lane", "nothing-ran")
+    if app.config.claimbook_strict_cuda:
+        _demand_cuda(domain, app.config.claimbook_max_age)
+    return []
+
+
+def _demand_cuda(domain: ClaimDomain, max_age: str | int | None) -> None:
+    """Warns of each claim whose record on `cuda` is not current, or older than so many days."""
+    today = datetime.now(UTC).date()
+    for claim in domain.claims():
+        if (data := _shown(domain, claim).get(Lane.CUDA)) is None:
+            continue
+        age = (today - date.fromisoformat(data["recorded"])).days if data["recorded"] else 0
+        message = f"{claim.id}: its record on cuda is "
+        if data["status"] != Status.CURRENT:
+            warn(str(claim.location), f"{message}{data['status']}", "cuda-record")
+        elif max_age is not None and age > int(max_age):
+            warn(str(claim.location), f"{message}{age} days old", "cuda-record")
 
 
 def _shown(domain: ClaimDomain, claim: Claim) -> dict[str, Any]:
