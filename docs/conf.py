@@ -52,6 +52,10 @@ nb_merge_streams = True
 sphinx_gallery_conf = {
     "examples_dirs": "../gallery",
     "gallery_dirs": "labs",
+    "subsection_order": [
+        f"../gallery/{part}"
+        for part in ("memory", "autograd", "modules", "optimisation", "devices", "data")
+    ],
     "filename_pattern": "/plot_",
     "download_all_examples": False,
     "show_memory": False,
@@ -62,6 +66,7 @@ sphinx_gallery_conf = {
     "only_warn_on_example_error": False,
     "image_scrapers": ("claimbook.sphinx.labs.scrape",),
     "reset_modules": ("claimbook.sphinx.labs.reset",),
+    "parallel": 2,
 }
 
 bibtex_bibfiles = ["references.bib"]

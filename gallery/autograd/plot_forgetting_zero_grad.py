@@ -59,17 +59,18 @@ for i in range(STEPS - 14):
     assert losses[fifteen].max() > 0.9 * losses[0], "the loss comes back"
     assert steps[fifteen].abs().max() > steps[0].abs(), "long steps remain"
 
-CARD = {"facecolor": "white", "layout": "constrained"}
+CARD = {"layout": "constrained"}
 BELOW = {"loc": "outside lower center", "ncols": 3, "frameon": False}
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(8, 3.6), **CARD)
 fig.suptitle("With zero_grad() training arrives, without it training swings on")
+fig.set_label("With zero_grad() loss and step fall to 0; without, both keep coming back.")
 left.set(title="loss", xlabel="step")
-left.plot(with_losses, color="#0072b2", label="with zero_grad()")
-left.plot(losses, "--", color="#d55e00", label="without")
+left.plot(with_losses, color="C0", label="with zero_grad()")
+left.plot(losses, "--", color="C1", label="without")
 right.set(title="length of the step", xlabel="step")
-right.plot(with_steps.abs(), color="#0072b2")
-right.plot(steps.abs(), "--", color="#d55e00")
+right.plot(with_steps.abs(), color="C0")
+right.plot(steps.abs(), "--", color="C1")
 fig.legend(**BELOW)
 plt.show()
 
@@ -92,10 +93,11 @@ assert not torch.allclose(steps, -LR * gradients), "and not lr times one gradien
 
 fig, axes = plt.subplots(figsize=(8, 3.4), **CARD)
 fig.suptitle("Without zero_grad() each step is lr times the sum of all gradients")
+fig.set_label("The measured steps lie on the curve of the sum, not on the newest gradient's.")
 axes.set(xlabel="step", ylabel="change of the weight")
-axes.plot(steps, "o", color="#d55e00", label="measured")
-axes.plot(predicted, color="#000000", label="-lr * sum of gradients")
-axes.plot(-LR * gradients, ":", color="#0072b2", label="-lr * newest gradient")
+axes.plot(steps, "o", color="C1", label="measured")
+axes.plot(predicted, color="C2", label="-lr * sum of gradients")
+axes.plot(-LR * gradients, ":", color="C0", label="-lr * newest gradient")
 fig.legend(**BELOW)
 plt.show()
 
@@ -170,6 +172,7 @@ assert torch.allclose(e[-1], root * e[-2]), "and the distance grows by it"
 
 fig, panels = plt.subplots(1, 2, figsize=(8, 3.8), sharey=True, **CARD)
 fig.suptitle("Without zero_grad() it explodes above lr * h = 4, with it above 2")
+fig.set_label("Without it the distance swings at 0.2 and 3.9; with it 0.2 falls, 3.9 explodes.")
 for axes, clear in zip(panels, (False, True), strict=True):
     axes.set(title="with zero_grad()" if clear else "without", xlabel="step")
     for a, style in (0.2, "-"), (3.9, "--"), (4.1, "-."):

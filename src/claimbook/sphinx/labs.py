@@ -4,10 +4,18 @@ sphinx-gallery's own ways import Matplotlib in every build, also where no lab is
 fifth of the time of a build in which nothing changed.
 """
 
+import io
 import os
+from pathlib import Path, PurePosixPath
+from textwrap import dedent
 from typing import Any
 
 from sphinx_gallery import gen_gallery
+
+from claimbook.teach.chart import INK, SETTINGS, STYLES
+
+INKS = {"light": "#1b1f24", "dark": "#e3e7ec"}
+"""The colour of text and axes on a light page and on a dark one."""
 
 
 def import_matplotlib_late() -> None:
@@ -16,21 +24,50 @@ def import_matplotlib_late() -> None:
     gen_gallery._import_matplotlib = lambda: None  # noqa: SLF001
 
 
-def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
-    """The pictures that a block of a lab has drawn with Matplotlib."""
-    from sphinx_gallery.scrapers import matplotlib_scraper
-
-    text: str = matplotlib_scraper(block, block_vars, gallery_conf)
-    return text
-
-
 def reset(gallery_conf: dict[str, Any], filename: str) -> None:
-    """Brings Matplotlib back to its defaults and torch to seed 0 and one thread."""
+    """Gives the next lab the book's colours, and torch seed 0 and one thread."""
     import matplotlib as mpl
     import matplotlib.pyplot as plt
     import torch
 
     plt.close("all")
     mpl.rcdefaults()
+    mpl.rcParams.update(SETTINGS)
+    mpl.rcParams["axes.prop_cycle"] = mpl.cycler(color=[colour for colour, _, _ in STYLES])
     torch.manual_seed(0)
     torch.set_num_threads(1)
+
+
+def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
+    """The figures that a block of a lab has drawn, each for a light page and for a dark one.
+
+    What is seen is the figure's label, `fig.set_label(…)`; it follows the title in the alt text.
+    """
+    import matplotlib.pyplot as plt
+
+    figures = [plt.figure(number) for number in plt.get_fignums()]
+    paths = block_vars["image_path_iterator"]
+    texts = [_save(figure, next(paths), gallery_conf["src_dir"]) for figure in figures]
+    plt.close("all")
+    return "".join(texts)
+
+
+def _save(figure: Any, path: str, source: str) -> str:
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", transparent=True)
+    titles = [figure.get_suptitle(), *(axes.get_title() for axes in figure.axes)]
+    title = next(filter(None, titles), "")
+    alt = " ".join(f"{title}. {figure.get_label()}".split())
+    text = ""
+    for theme, ink in INKS.items():
+        file = Path(path).with_suffix(".svg")
+        if theme == "dark":  # the light one's name is where the thumbnail is looked for
+            file = file.with_stem(f"{file.stem}_dark")
+        file.write_text(buffer.getvalue().replace(INK, ink), "utf-8")
+        place = PurePosixPath(os.path.relpath(file, source))
+        text += dedent(f"""
+            .. image:: /{place}
+               :alt: {alt}
+               :class: lab-figure only-{theme}
+            """)
+    return text
