@@ -33,7 +33,7 @@ def reset(gallery_conf: dict[str, Any], filename: str) -> None:
     plt.close("all")
     mpl.rcdefaults()
     mpl.rcParams.update(SETTINGS)
-    mpl.rcParams["axes.prop_cycle"] = mpl.cycler(color=[colour for colour, _, _ in STYLES])
+    mpl.rcParams["axes.prop_cycle"] = mpl.rcsetup.cycler("color", [style[0] for style in STYLES])
     torch.manual_seed(0)
     torch.set_num_threads(1)
 
