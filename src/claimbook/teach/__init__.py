@@ -7,6 +7,7 @@ from claimbook.teach.graph import graph
 from claimbook.teach.grids import grids
 from claimbook.teach.lines import lines
 from claimbook.teach.memory import peak_memory
+from claimbook.teach.saved import saved
 from claimbook.teach.speed import compare
 from claimbook.teach.strides import strides
 
@@ -19,5 +20,6 @@ __all__ = [
     "grids",
     "lines",
     "peak_memory",
+    "saved",
     "strides",
 ]

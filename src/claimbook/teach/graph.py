@@ -29,14 +29,19 @@ def graph(tensor: Tensor, names: Names | None = None) -> Figure:
     2. MulBackward0 (1 input without gradient) passes gradients to 3.
     3. AccumulateGrad (w, shape (3,)) ends here.
     """
+    nodes, edges = nodes_of(tensor)
+    boxes = [_box(node, names or {}) for node in nodes]
+    return Figure(draw(boxes, edges), describe(boxes, edges))
+
+
+def nodes_of(tensor: Tensor) -> tuple[list[Node], Edges]:
+    """The nodes and edges behind ``tensor``; ValueError if it has none."""
     if tensor.grad_fn is None:
         raise ValueError(
             "this tensor has no grad_fn, so there is no graph to draw: it is a leaf, "
             "or it was computed without gradients (no_grad, detach, inputs that need none)"
         )
-    nodes, edges = walk(tensor.grad_fn)
-    boxes = [_box(node, names or {}) for node in nodes]
-    return Figure(draw(boxes, edges), _words(boxes, edges))
+    return walk(tensor.grad_fn)
 
 
 def walk(root: Node) -> tuple[list[Node], Edges]:
@@ -57,14 +62,20 @@ def walk(root: Node) -> tuple[list[Node], Edges]:
     return nodes, edges
 
 
-def _box(node: Node, names: Names) -> Box:
+def label(node: Node, names: Names) -> tuple[str, str]:
+    """What the node does, and the leaf it ends in or the named results it made."""
     title = node.name().rpartition("::")[2]
     variable = getattr(node, "variable", None)  # only AccumulateGrad holds one: the leaf
     if variable is not None:
         name = next((name for name, tensor in names.items() if tensor is variable), "leaf")
-        return Box(title, f"{name}, shape {tuple(variable.shape)}", leaf=True)
-    results = [name for name, tensor in names.items() if tensor.grad_fn is node]
-    return Box(title, ", ".join(results + _without_gradient(node)))
+        return title, f"{name}, shape {tuple(variable.shape)}"
+    return title, ", ".join(name for name, tensor in names.items() if tensor.grad_fn is node)
+
+
+def _box(node: Node, names: Names) -> Box:
+    title, name = label(node, names)
+    notes = [name] if name else []
+    return Box(title, ", ".join(notes + _without_gradient(node)), hasattr(node, "variable"))
 
 
 def _without_gradient(node: Node) -> list[str]:
@@ -76,7 +87,8 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
 
 
-def _words(boxes: list[Box], edges: Edges) -> str:
+def describe(boxes: list[Box], edges: Edges) -> str:
+    """The same picture in words."""
     lines = [f"Autograd graph: {_count(len(boxes), 'node')}, {_count(len(edges), 'edge')}."]
     for i, box in enumerate(boxes):
         targets = ", ".join(str(end + 1) for start, end in edges if start == i)
