@@ -73,6 +73,8 @@ bibtex_bibfiles = ["references.bib"]
 bibtex_reference_style = "author_year"
 bibtex_default_style = "plain"
 
+claimbook_whole_register = True  # an entry without an answer fails the build
+
 html_theme = "furo"
 html_title = "PyTorch Under Test"
 html_static_path = ["_static"]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from claimbook.book import Book, Project
 from claimbook.model import Lane, Location, Relation, RelationKind
 from claimbook.parser import parse_session, scan_page, scan_script
+from helpers import claim_text
 
 ROOT = Path(__file__).parents[1]
 FENCE = "```"
@@ -465,3 +466,21 @@ def test_the_books_own_pages_have_examples_on_their_lines():
 def test_nothing_is_wrong_with_the_book():
     """No page, README or lab of the book holds code that nothing runs, or another mistake."""
     assert [str(problem) for problem in Book.load(ROOT).problems] == []
+
+
+@pytest.mark.parametrize(
+    ("written", "alone"),
+    [
+        ("See {claim}`sum-adds`.", "See `sum-adds`."),
+        ("See {claim}`the sum <sum-adds>`.", "See the sum."),
+        ("{py:func}`torch.sum` adds.", "`torch.sum` adds."),
+        ("It helps {cite:p}`a2020b`, says {cite:t}`c2021d`.", "It helps (A 2020), says C (2021)."),
+        ("A [tutorial](https://pytorch.org/x) of *two* `[a](b)`.", "A tutorial of *two* `[a](b)`."),
+        ("From `x[0](1 < 2)` on.", "From `x[0](1 < 2)` on."),
+    ],
+)
+def test_statement_alone(written, alone):
+    """In lists and data a statement stands without the links that only a page can follow."""
+    text = claim_text("links", ">>> 1\n1").replace("It says so.", written)
+    (found,) = scan_page(text, "docs/page.md").claims
+    assert found.statement == alone

@@ -20,12 +20,13 @@ FILES = {
 EVERYTHING = {
     *("__init__", "model", "parser", "register", "checker", "environment", "worker", "runner"),
     *("line", "records", "mutants", "falsify", "report", "accept", "book", "export"),
-    *("errors", "apis"),
+    *("errors", "apis", "prose"),
 }
 MAY_IMPORT = {
     "__init__": set(),
     "model": set(),
-    "parser": {"model"},
+    "prose": set(),
+    "parser": {"model", "prose"},
     "register": {"model"},
     "checker": {"model"},
     "environment": {"model"},

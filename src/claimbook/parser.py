@@ -35,6 +35,7 @@ from claimbook.model import (
     RelationKind,
     Remark,
 )
+from claimbook.prose import alone
 
 MYST_EXTENSIONS = ("attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath")
 """What `myst_enable_extensions` must be, so that scan and build tokenize alike."""
@@ -267,7 +268,7 @@ class _ClaimReader:
     def statement(self, tokens: list[Token]) -> str:
         for opening, inline in pairwise(tokens):
             if opening.type == "paragraph_open":
-                return " ".join(inline.content.split())
+                return alone(" ".join(inline.content.split()))
         self.problem(ProblemKind.MALFORMED_CLAIM, "a claim begins with its statement, in prose")
         return ""
 

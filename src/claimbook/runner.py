@@ -78,7 +78,12 @@ class Runner:
         with theirs:
             # What the caller's own Python was told must not change what examples print.
             kept = {k: v for k, v in os.environ.items() if not k.startswith("PYTHONWARN")}
-            single = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
+            ours_to_say = {
+                "OMP_NUM_THREADS": "1",
+                "MKL_NUM_THREADS": "1",
+                "PYTHONHASHSEED": "0",
+                "TORCH_CPP_LOG_LEVEL": "ERROR",  # torch's own log, not its warnings
+            }
             self._nursery = subprocess.Popen(
                 [
                     sys.executable,
@@ -89,7 +94,7 @@ class Runner:
                 ],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
-                env={**kept, **single},
+                env={**kept, **ours_to_say},
                 start_new_session=True,
             )
         self._control = Line(ours)

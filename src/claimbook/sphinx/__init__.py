@@ -8,7 +8,7 @@ from sphinx.util.typing import ExtensionMetadata
 from claimbook import __version__
 from claimbook.sphinx import build, guards, labs, nodes, views
 from claimbook.sphinx.bench import BenchDirective
-from claimbook.sphinx.directives import RemarkDirective, ViewDirective
+from claimbook.sphinx.directives import RemarkDirective, RouteDirective, ViewDirective
 from claimbook.sphinx.domain import ClaimDirective, ClaimDomain, ClaimRole
 
 STATIC = Path(__file__).with_name("static")
@@ -18,10 +18,12 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     """Registers everything; the work is in the modules beside this one."""
     app.add_config_value("claimbook_fresh", default=False, rebuild="")
     app.add_config_value("claimbook_strict_cuda", default=False, rebuild="", types=(bool, int, str))
+    app.add_config_value("claimbook_whole_register", default=False, rebuild="", types=bool)
     app.add_config_value("claimbook_max_age", default=None, rebuild="", types=(int, str))
     app.add_domain(ClaimDomain)
     app.add_directive("claim", ClaimDirective)
     app.add_directive("remark", RemarkDirective)
+    app.add_directive("route", RouteDirective)
     for kind in views.VIEWS:
         app.add_directive(kind, ViewDirective)
     app.add_directive("bench", BenchDirective)

@@ -93,9 +93,18 @@ def report_problems(app: Sphinx, env: BuildEnvironment) -> list[str]:
         ran = [data["outcome"] for c in page.claims for data in _shown(domain, c).values()]
         if page.claims and not any(ran):
             warn(docname, "none of this page's claims ran on any lane", "nothing-ran")
+    if app.config.claimbook_whole_register:
+        _demand_answers(domain)
     if app.config.claimbook_strict_cuda:
         _demand_cuda(domain, app.config.claimbook_max_age)
     return []
+
+
+def _demand_answers(domain: ClaimDomain) -> None:
+    """Warns of each entry that no claim and no remark speaks of."""
+    for answer in answers(domain.register, domain.claims(), domain.remarks()).values():
+        if answer.word is None:
+            warn("docs/register", f"{answer.entry.id}: no claim decides it", "open-entry")
 
 
 def _demand_cuda(domain: ClaimDomain, max_age: str | int | None) -> None:

@@ -12,8 +12,6 @@ from typing import Any
 
 from sphinx_gallery import gen_gallery
 
-from claimbook.teach.chart import INK, SETTINGS, STYLES
-
 INKS = {"light": "#1b1f24", "dark": "#e3e7ec"}
 """The colour of text and axes on a light page and on a dark one."""
 
@@ -29,6 +27,8 @@ def reset(gallery_conf: dict[str, Any], filename: str) -> None:
     import matplotlib as mpl
     import matplotlib.pyplot as plt
     import torch
+
+    from claimbook.teach.chart import SETTINGS, STYLES
 
     plt.close("all")
     mpl.rcdefaults()
@@ -53,6 +53,8 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
 
 
 def _save(figure: Any, path: str, source: str) -> str:
+    from claimbook.teach.chart import INK
+
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", transparent=True)
     titles = [figure.get_suptitle(), *(axes.get_title() for axes in figure.axes)]

@@ -125,14 +125,24 @@ def badges(lanes: dict[str, dict[str, Any]], falsified: dict[str, Any] | None) -
         badge += nodes.strong("", LANE_NAMES[Lane(lane)])
         badge += nodes.Text(" " + " · ".join(words))
         line += badge
-    for measurement in (m for data in lanes.values() for m in data["measurements"]):
-        text = f"measured: {measurement['name']} = {measurement['value']:.4g} {measurement['unit']}"
-        line += nodes.inline("", text.rstrip(), classes=["claim-measured"])
+    for lane, data in lanes.items():
+        if figures := list(map(_figure, data["measurements"])):
+            text = f"measured on {LANE_NAMES[Lane(lane)]}: {', '.join(figures)}"
+            line += nodes.inline("", text, classes=["claim-measured"])
     if falsified:
         text = "falsified: {killed} of {mutants} mutants caught".format(**falsified)
         text += " (stale: changed since)" if falsified["status"] == "stale" else ""
         line += nodes.inline("", text, classes=["claim-falsified"])
     return line
+
+
+def _figure(measurement: dict[str, Any]) -> str:
+    name, value = measurement["name"], measurement["value"]
+    if measurement["unit"] != "bytes":
+        return f"{name} {value:.2g}"
+    power = min(3, max(0, len(str(int(value))) - 1) // 3)
+    size = f"{value / 1000**power:.3g} {('bytes', 'kB', 'MB', 'GB')[power]}"
+    return size if name == "work" else f"{name} {size}"
 
 
 def relation_line(pairs: Iterable[tuple[str, str]], ledger: str | None, link: Link) -> nodes.Node:
@@ -159,10 +169,14 @@ def relation_line(pairs: Iterable[tuple[str, str]], ledger: str | None, link: Li
 
 
 def inline(text: str) -> Iterator[nodes.Node]:
-    """Markdown of one line, as far as statements use it: code between backticks."""
-    for number, piece in enumerate(re.split(r"`+([^`]+)`+", text)):
-        if piece:
-            yield nodes.literal("", piece) if number % 2 else nodes.Text(piece)
+    """Markdown of one line, as far as statements use it: code and emphasis."""
+    for piece in re.findall(r"`+[^`]+`+|\*[^*\s][^*]*\*|[^`*]+|.", text):
+        if piece.startswith("`"):
+            yield nodes.literal("", piece.strip("`"))
+        elif len(piece) > 1 and piece.startswith("*"):
+            yield nodes.emphasis("", piece.strip("*"))
+        else:
+            yield nodes.Text(piece)
 
 
 def counts(

@@ -18,6 +18,9 @@ from claimbook.sphinx.render import Link
 FALSIFIED = ["status", "mutants", "killed"]
 """What the counts say of a claim's mutants."""
 
+NAMED = 12
+"""How many claims are named that use the same name of torch."""
+
 
 @dataclass(frozen=True)
 class View:
@@ -117,10 +120,12 @@ def _claim_list(
 
 
 def _claim_names(claims: list[Claim], where: dict[str, str], link: Link) -> Iterator[nodes.Node]:
-    for number, claim in enumerate(claims):
+    for number, claim in enumerate(claims[:NAMED]):
         if number:
             yield nodes.Text(", ")
         yield link(where[claim.id], anchor(claim.id), nodes.Text(claim.id))
+    if len(claims) > NAMED:
+        yield nodes.Text(f" and {len(claims) - NAMED} more")
 
 
 def _section(view: str, title: str, content: nodes.Element) -> nodes.section:
