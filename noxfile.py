@@ -93,6 +93,13 @@ def serve(session: nox.Session) -> None:
 
 
 @nox.session
+def browser(session: nox.Session) -> None:
+    """Looks at the built site with Chromium: errors, phone width, accessibility, lookup."""
+    install(session, "docs", "test", "browser")
+    session.run("pytest", "tests/browser", *session.posargs)
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     """Checks format, rules, types, spelling, and the workflow files against their schema."""
     install(session, "docs", "test", "lint")

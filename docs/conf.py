@@ -84,7 +84,7 @@ html_theme_options = {"navigation_with_keys": True}
 
 # A claim is copied whole, with what it finds in its namespace, and without what it prints.
 copybutton_selector = "div.claim-cells, div.highlight:not(.claim-cells *) > pre"
-copybutton_exclude = ".linenos, .gp, .go, .claim-output"
+copybutton_exclude = ".linenos, .gp, .go, .claim-output, .prediction-show"
 
 
 def _inventory() -> str:

@@ -248,6 +248,16 @@ def test_demanded_records(tmp_path):
     assert re.fullmatch(r"docs/a/sums.md:3: .* is \d{4} days old \[claim.cuda-record\]", old)
 
 
+def test_demanded_answers(tmp_path):
+    """Where the whole register must be answered, each open entry is named and fails the build."""
+    book = TinyBook(tmp_path)
+    done = book.sphinx("-D", "claimbook_whole_register=1")
+    assert warned(done) == [
+        "docs/register/basics.yaml:1: WARNING: basics-01.3: no claim decides it [claim.open-entry]"
+    ]
+    assert done.returncode != 0
+
+
 def test_errors_are_listed(tmp_path):
     """Each error of the book stands under its type, with a link to its claim."""
     text = "Traceback (most recent call last):\nZeroDivisionError: division by zero"

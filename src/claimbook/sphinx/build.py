@@ -104,7 +104,9 @@ def _demand_answers(domain: ClaimDomain) -> None:
     """Warns of each entry that no claim and no remark speaks of."""
     for answer in answers(domain.register, domain.claims(), domain.remarks()).values():
         if answer.word is None:
-            warn("docs/register", f"{answer.entry.id}: no claim decides it", "open-entry")
+            source = answer.entry.id.rpartition("-")[0]
+            place = f"docs/register/{source}.yaml:1"
+            warn(place, f"{answer.entry.id}: no claim decides it", "open-entry")
 
 
 def _demand_cuda(domain: ClaimDomain, max_age: str | int | None) -> None:

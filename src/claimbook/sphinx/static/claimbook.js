@@ -1,4 +1,5 @@
-// The ledger's filter and the lookup of errors. Without JavaScript both lists are whole.
+// The ledger's filter, the lookup of errors, and outputs to be predicted. Without JavaScript
+// everything is shown.
 
 function ledgerFilter() {
   const tables = [...document.querySelectorAll("table.ledger")];
@@ -123,5 +124,42 @@ function errorLookup() {
   form.addEventListener("submit", (event) => event.preventDefault());
 }
 
+// A reader may ask for outputs to be hidden, and show them one by one. The choice is kept.
+
+function prediction() {
+  const outputs = [...document.querySelectorAll(".claim-output")];
+  const title = document.querySelector("article h1");
+  if (!outputs.length || !title) return;
+
+  const label = document.createElement("label");
+  label.className = "prediction";
+  label.innerHTML = "<input type=\"checkbox\"> Predict: hide what is printed until asked";
+  title.after(label);
+  const box = label.firstElementChild;
+  box.checked = localStorage.getItem("prediction") === "on";
+
+  for (const output of outputs) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "prediction-show";
+    button.textContent = "Show what is printed";
+    button.addEventListener("click", () => {
+      output.hidden = false;
+      button.hidden = true;
+    });
+    output.before(button);
+  }
+  const apply = () => {
+    localStorage.setItem("prediction", box.checked ? "on" : "off");
+    outputs.forEach((output) => {
+      output.hidden = box.checked;
+      output.previousElementSibling.hidden = !box.checked;
+    });
+  };
+  box.addEventListener("change", apply);
+  apply();
+}
+
 ledgerFilter();
 errorLookup();
+prediction();
