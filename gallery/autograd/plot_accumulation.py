@@ -1,0 +1,120 @@
+"""
+Accumulation: when pieces equal the batch
+=========================================
+
+Cut a batch into pieces, call ``backward()`` for each, and ``.grad`` ends up as the gradient of the
+whole batch, to the last few digits. Two things break this, both in silence. A mean loss that is not
+scaled makes the gradient as many times too long as there are pieces. BatchNorm makes another
+gradient altogether, because each piece is normalised by itself; the smaller the pieces, the worse.
+"""
+
+# %%
+# Whole, in pieces, and in pieces without a scale
+# -----------------------------------------------
+# A small network, 64 samples, and a mean loss. The weights are the same each time, drawn from one
+# seed. ``gradient`` returns what ``backward()`` has left in ``.grad``, as one long vector.
+
+import matplotlib.pyplot as plt
+import torch
+from torch import nn
+
+BATCH, WIDTH = 64, 32
+torch.manual_seed(0)
+x = torch.randn(BATCH, 8, dtype=torch.float64)
+y = x.sum(dim=1, keepdim=True).sin()
+
+
+def gradient(size, norm=None, scaled=True):
+    """Return the gradient that pieces of the given size leave in .grad."""
+    torch.manual_seed(1)
+    between = [norm(WIDTH), nn.Tanh()] if norm else [nn.Tanh()]
+    model = nn.Sequential(nn.Linear(8, WIDTH), *between, nn.Linear(WIDTH, 1)).to(x.dtype)
+    for inputs, targets in zip(x.split(size), y.split(size), strict=True):
+        loss = nn.functional.mse_loss(model(inputs), targets)
+        share = len(inputs) / BATCH if scaled else 1
+        (share * loss).backward()
+    return torch.cat([weight.grad.flatten() for weight in model.parameters()])
+
+
+def error(size, norm=None):
+    """Return how far the pieces' gradient is from the batch's, relative to its length."""
+    whole = gradient(BATCH, norm)
+    return ((gradient(size, norm) - whole).norm() / whole.norm()).item()
+
+
+# %%
+# In the picture each point is one weight: across, its gradient from the whole batch; upwards, the
+# same from sixteen pieces of four samples. On the diagonal, both agree. With each loss weighted
+# by the piece's share of the batch, all points lie on it. Without, they lie on a line sixteen times
+# as steep. With BatchNorm they lie on no line: the gradient has another direction.
+
+SIZE = 4
+PIECES = BATCH // SIZE
+plain, norm = gradient(BATCH), gradient(BATCH, nn.BatchNorm1d)
+clouds = {
+    "weighted by its share": (plain, gradient(SIZE)),
+    "not scaled": (plain, gradient(SIZE, scaled=False)),
+    "with BatchNorm": (norm, gradient(SIZE, nn.BatchNorm1d)),
+}
+assert torch.allclose(gradient(SIZE), plain, rtol=1e-9), "pieces equal the batch"
+assert torch.allclose(gradient(SIZE, scaled=False), PIECES * plain, rtol=1e-9), "k times too long"
+assert error(SIZE, nn.BatchNorm1d) > 0.2, "BatchNorm makes another gradient"
+
+CARD = {"layout": "constrained"}
+
+fig, panels = plt.subplots(1, 3, figsize=(8, 3.2), **CARD)
+fig.suptitle("Weighted pieces give the batch's gradient; two things spoil it")
+fig.set_label("Points on the diagonal; on a line sixteen times as steep; scattered round it.")
+for number, (axes, (title, cloud)) in enumerate(zip(panels, clouds.items(), strict=True)):
+    axes.set(title=title, xlabel="gradient, whole batch")
+    axes.axline((0, 0), slope=1, linestyle=":", color=plt.rcParams["text.color"])
+    axes.plot(*cloud, "os^"[number], markersize=4, alpha=0.6, color=f"C{number}")
+panels[0].set(ylabel=f"gradient, {PIECES} pieces")
+plt.show()
+
+# %%
+# The optimiser never sees the difference between the left picture and a large batch, and no error
+# tells of the other two. SGD with the loss not scaled works as with a learning rate
+# sixteen times as large; Adam divides such a factor out and hides it.
+#
+# What a piece cannot know
+# ------------------------
+# BatchNorm subtracts the mean of the samples that it sees and divides by their deviation. From a
+# few samples both are poor estimates, so the same sample gets another output and another
+# gradient in another piece. No weight of the loss repairs that. LayerNorm and GroupNorm use
+# one sample at a time: for them a piece is as good as the batch. The picture gives the distance
+# between the two gradients, over the length of the batch's, for pieces of 2 to 32 samples.
+
+sizes = [2, 4, 8, 16, 32]
+norms = {"BatchNorm": nn.BatchNorm1d, "LayerNorm": nn.LayerNorm, "no normalisation": None}
+errors = {name: [error(size, norm) for size in sizes] for name, norm in norms.items()}
+
+assert errors["BatchNorm"][0] > 3 * errors["BatchNorm"][-1], "small pieces are worse"
+assert errors["BatchNorm"][-1] > 1e-3, "half of the batch is not the batch"
+assert max(errors["LayerNorm"] + errors["no normalisation"]) < 1e-12, "the others: rounding"
+
+fig, axes = plt.subplots(figsize=(8, 3.6), **CARD)
+fig.suptitle("With BatchNorm smaller pieces are worse; without it there is no error")
+fig.set_label("BatchNorm's error falls with the piece's size; the other two stay at 0.")
+axes.set_xscale("log", base=2)
+axes.set_yscale("symlog", linthresh=0.1)
+axes.set(xlabel="samples in a piece, of 64", ylabel="relative error")
+axes.set_xticks(sizes, sizes)
+for number, (name, values) in enumerate(errors.items()):
+    size, style = (6, 10, 5)[number], "os^"[number] + ("-", "--", "-.")[number]
+    axes.plot(sizes, values, style, markersize=size, label=name)
+fig.legend(loc="outside lower center", ncols=3, frameon=False)
+plt.show()
+
+# %%
+# To take away
+# ------------
+# * Weight each piece's mean loss by its share of the batch; then the pieces' gradients add up to
+#   the batch's. This holds for unequal pieces too.
+# * Left unscaled, the gradient is too long by the number of pieces, and nothing says so.
+# * BatchNorm makes pieces and batch two different models. LayerNorm does not.
+#
+# The chapter :doc:`/autograd/gradients-add-up` tells how to accumulate, what it saves and what it
+# costs; see the claims :claim:`divide-mean-losses-not-sums`,
+# :claim:`unequal-pieces-need-their-own-weight`, :claim:`batchnorm-sees-only-the-piece` and
+# :claim:`accumulated-update-is-not-a-large-one`.

@@ -1,0 +1,123 @@
+"""
+What the bits of a dtype buy
+============================
+
+A float's bits buy reach and digits. Within its reach a dtype is off by the same part of each
+number, large or small; outside nothing is left. Fewer bytes make everything faster that only moves
+numbers. They say little about arithmetic: two dtypes of the same width can be several times apart
+in a matrix product.
+"""
+
+# %%
+# Reach and digits
+# ----------------
+# Numbers from ``2**-160`` to ``2**160`` are rounded to four dtypes. For each power of two the
+# picture shows the largest relative error of a thousand numbers between it and the next one.
+#
+# Every curve has a floor. There the steps between the numbers of a dtype grow as fast as the
+# numbers themselves, and no error exceeds half of ``eps``. More digits make the floor
+# lower. To the right of it numbers become infinite. To the left the steps stop shrinking: digits
+# are lost one by one, and in the end the number is 0.
+#
+# ``bfloat16`` has as wide a floor as ``float32``, and a much higher one. ``float16`` has a lower
+# floor for the same 16 bits, and a short one. The same trade again: ``float8_e5m2`` keeps
+# the reach of ``float16``, and gives up nearly all of its digits.
+
+import matplotlib.pyplot as plt
+import torch
+
+from claimbook.teach import compare
+
+CARD = {"layout": "constrained"}
+BELOW = {"loc": "outside lower center", "ncols": 4, "frameon": False}
+
+powers = torch.arange(-160, 161, dtype=torch.float64)
+numbers = (1 + torch.rand(1000, 1, dtype=torch.float64)) * 2.0**powers
+
+
+def largest_errors(dtype):
+    """Return the largest relative error for each power of two, 1 where nothing is left."""
+    return (numbers.to(dtype).double() / numbers - 1).abs().clamp(max=1).amax(0)
+
+
+lines = {
+    torch.float8_e5m2: "C3:",
+    torch.bfloat16: "C1--",
+    torch.float16: "C2-.",
+    torch.float32: "C0-",
+}
+fig, axes = plt.subplots(figsize=(8, 4), **CARD)
+fig.suptitle("Reach is the width of the floor, digits are its depth")
+fig.set_label("Four floors: float32's lies deepest, and the two of 5 exponent bits end early.")
+axes.set(xlabel="power of two", ylabel="largest relative error", yscale="log")
+for dtype, line in lines.items():
+    info, found = torch.finfo(dtype), largest_errors(dtype)
+    floor = (2.0**powers >= info.smallest_normal) & (2.0 ** (powers + 1) < info.max)
+    gone = (2.0**powers > info.max) | (2.0 ** (powers + 1) < info.tiny * info.eps / 2)
+    assert (found[floor] <= info.eps / 2).all(), "no error exceeds half of eps"
+    assert (found[floor] > info.eps / 3).all(), "the floor is level"
+    assert (found[gone] == 1).all(), "outside nothing is left"
+    axes.plot(powers, found, line[2:], color=line[:2], label=str(dtype).removeprefix("torch."))
+fig.legend(**BELOW)
+plt.show()
+
+# %%
+# Where the bytes are what takes the time
+# ---------------------------------------
+# Four million numbers are copied in each dtype, and the time is compared with that of ``float32``.
+# It follows the bytes: with 8 of them a copy takes more than 1.3 times as long, with 1 less than
+# 0.6 times. What kind of number the bytes stand for makes no difference.
+#
+# Where the arithmetic takes the time
+# -----------------------------------
+# Beside it stands the product of two 256 by 256 matrices. ``int64`` takes more than five times as
+# long as ``float64``, which has the same 8 bytes. For floats there are libraries that have been
+# tuned for decades, which use every unit of the processor; large integers have a plain loop.
+#
+# The two dtypes of 16 bits are the ones to look at in the picture. A processor that has
+# instructions for their products may be faster with them than with ``float32``. One that
+# has not must convert each number, and may take tens of times as long, for half of the
+# bytes. So the lab draws them and asserts nothing of them. On a GPU they have units of their own,
+# Tensor Cores; no CUDA measurement has been recorded yet.
+
+kinds = ("int8", "float16", "bfloat16", "float32", "int32", "float64", "int64")
+long, square = torch.ones(2**22), torch.ones(256, 256)
+target = torch.empty_like(long)
+copying, product = {}, {}
+for kind in kinds:
+    a, m = (x.to(getattr(torch, kind)) for x in (long, square))
+    to = torch.empty_like(a)
+    times = compare(lambda to=to, a=a: to.copy_(a), lambda: target.copy_(long))
+    copying[kind] = times.best
+    product[kind] = compare(lambda m=m: m @ m, lambda: square @ square, rounds=5).best
+assert min(copying["float64"], copying["int64"]) > 1.3, "twice the bytes take longer"
+assert copying["int8"] < 0.6, "a quarter of the bytes takes less time"
+assert product["int64"] > 5 * product["float64"], "the same bytes, other arithmetic"
+
+labels = [f"{kind}: {getattr(torch, kind).itemsize}" for kind in kinds]
+fig, (left, right) = plt.subplots(1, 2, figsize=(8, 3.8), sharey=True, **CARD)
+fig.suptitle("Copying goes by the bytes, matrix products do not")
+fig.set_label("Copying times rise with the bytes; times of products differ for the same bytes.")
+for axes, title, times, style in (
+    (left, "copying", copying, "C0o"),
+    (right, "product", product, "C1s"),
+):
+    axes.set(title=title, xlabel="time / time in float32", xscale="log")
+    axes.grid(axis="y", alpha=0.3)
+    axes.axvline(1, color=plt.rcParams["text.color"], linewidth=1)
+    axes.plot(list(times.values()), labels, style[2:], color=style[:2], markersize=8)
+left.set(ylabel="dtype: bytes")
+plt.show()
+
+# %%
+# To take away
+# ------------
+# * Exponent bits buy reach, fraction bits buy digits.
+# * Half the bytes is half the memory, always, and about half the time where numbers are only moved.
+# * Whether arithmetic is faster depends on the units of the processor: measure it where it is to
+#   run.
+#
+# The chapter :doc:`/tensors/dtypes` compares the dtypes, and :doc:`/tensors/low-precision` trains
+# in 16 bits; see the claims :claim:`finfo-and-iinfo-tell-the-limits`,
+# :claim:`halves-differ-in-range`, :claim:`float64-buys-accuracy-with-bytes-and-time` and
+# :claim:`half-the-bytes-are-faster-without-tensor-cores`.

@@ -1,0 +1,123 @@
+"""
+When sparse pays, in bytes and in time
+======================================
+
+A sparse matrix pays for each number that it stores, a dense one for each place. So it depends on
+the density which of them is smaller and which is faster. The two answers differ: between the
+density where sparse stops saving time and the one where it stops saving memory, it is smaller and
+slower.
+"""
+
+# %%
+# Three densities
+# ---------------
+# A density is the share of the numbers that are not zero. At a hundredth one sees single numbers,
+# at a tenth a cloud, and at a half hardly anything else.
+
+import warnings
+
+import matplotlib.pyplot as plt
+import torch
+
+from claimbook.teach import compare
+
+CARD = {"layout": "constrained"}
+BELOW = {"loc": "outside lower center", "ncols": 3, "frameon": False}
+warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
+
+
+def matrix(side, density):
+    """Return a matrix in which a share of the numbers, at random places, is not zero."""
+    chosen = torch.rand(side * side).argsort() < density * side * side
+    return torch.rand(side, side).add(1).where(chosen.view(side, side), 0)
+
+
+fig, panels = plt.subplots(1, 3, figsize=(8, 3.2), sharey=True, **CARD)
+fig.suptitle("Sparse stores the dots, dense every place")
+fig.set_label("Three squares of dots: a few, a thin cloud, and one that is half full.")
+for axes, density in zip(panels, (0.01, 0.1, 0.5), strict=True):
+    places = matrix(48, density).nonzero()
+    assert abs(len(places) / 48**2 - density) < 1e-3, "the density is as wanted"
+    axes.set(title=f"{density:.0%}", xlabel="column", aspect="equal")
+    axes.plot(places[:, 1], places[:, 0], "s", color="C0", markersize=2)
+panels[0].set(ylabel="row")
+panels[0].invert_yaxis()
+plt.show()
+
+# %%
+# Bytes and time
+# --------------
+# Bytes can be counted. COO stores 8 bytes for the row, 8 for the column and 4 for the ``float32``
+# itself; CSR does without the row of each number, and has one count for each row of the matrix.
+# Dense, every place takes 4. So COO is smaller up to a fifth, CSR up to nearly a third.
+#
+# Time must be measured. A matrix of 1024 by 1024 numbers is multiplied by a dense one of 1024 by
+# 256. A sparse product does work only for the numbers that are stored, so its time rises with the
+# density, while that of the dense product stays. But the dense product gets far more done in the
+# same time: it knows beforehand where each number lies. At one number in a thousand, sparse
+# takes less than half of the time; with half of the numbers stored, more than 1.3 times.
+
+
+def nbytes(sparse):
+    """Return the bytes of all that a sparse matrix stores."""
+    if sparse.layout == torch.sparse_coo:
+        return sparse.indices().nbytes + sparse.values().nbytes
+    parts = sparse.crow_indices(), sparse.col_indices(), sparse.values()
+    return sum(part.nbytes for part in parts)
+
+
+SIDE = 1024
+other = torch.rand(SIDE, 256)
+densities = [0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5]
+formats = {"COO": torch.Tensor.to_sparse, "CSR": torch.Tensor.to_sparse_csr}
+size, time = ({name: [] for name in formats} for _ in range(2))
+for density in densities:
+    m = matrix(SIDE, density)
+    for name, convert in formats.items():
+        s = convert(m)
+        assert torch.allclose(s @ other, m @ other, rtol=1e-3), "both have the same product"
+        size[name].append(nbytes(s) / m.nbytes)
+        times = compare(lambda s=s: s @ other, lambda m=m: m @ other, rounds=3)
+        time[name].append(times.best)
+
+for name, per_number in {"COO": 20, "CSR": 12}.items():
+    for density, ratio in zip(densities, size[name], strict=True):
+        assert abs(ratio - density * per_number / 4) < 0.003, "bytes for each number stored"
+    assert time[name][0] < 0.5, "sparse is faster where nearly all is zero"
+    assert time[name][-1] > 1.3, "and slower at half density"
+
+# %%
+# At a fifth, where COO stops being smaller, its product already takes longer than the dense one. At
+# a density of 0.3 CSR still is smaller, and its product takes longer. Somewhat below the limits of
+# memory one has to choose between bytes and time.
+
+assert time["COO"][densities.index(0.2)] > 1, "slower before it is larger"
+at = densities.index(0.3)
+assert size["CSR"][at] < 1 < time["CSR"][at], "smaller, and slower"
+
+fig, (left, right) = plt.subplots(1, 2, figsize=(8, 4), sharey=True, **CARD)
+fig.suptitle("Sparse stops saving time before it stops saving memory")
+fig.set_label("Bytes and times of COO and CSR rise with the density, and cross those of dense.")
+limits = "from COO's limit for bytes to CSR's"
+left.set(title="bytes", ylabel="sparse / dense")
+right.set(title="time of the product")
+for axes, ratios in (left, size), (right, time):
+    axes.set(xlabel="density", xscale="log", yscale="log")
+    axes.axhline(1, color=plt.rcParams["text.color"], linewidth=1)
+    for name, style in {"COO": ("o-", "C0"), "CSR": ("s--", "C1")}.items():
+        label = name if axes is left else None
+        axes.plot(densities, ratios[name], style[0], color=style[1], label=label)
+    axes.axvspan(0.2, 1 / 3, color="C2", alpha=0.3, label=limits if axes is left else None)
+fig.legend(**BELOW)
+plt.show()
+
+# %%
+# To take away
+# ------------
+# * Sparse costs by the number stored, dense by the place.
+# * For bytes the limit can be counted: a fifth in COO, nearly a third in CSR, for ``float32``.
+# * For time it must be measured. It depends on the processor and on the shapes.
+#
+# The chapter :doc:`/tensors/sparse` has formats, support and gradients; see the claims
+# :claim:`more-than-a-fifth-costs-more`, :claim:`one-percent-takes-a-twentieth` and
+# :claim:`density-decides-the-speed`.

@@ -1,0 +1,148 @@
+"""
+How exact a sum is
+==================
+
+The same numbers in another order have another sum, as each addition rounds. How far the sum is off
+depends on how it is added up, and on the length: the error of a running total grows with every
+addition, while that of ``torch.sum`` hardly grows at all. In 16 bits a running total does not only
+drift, it stands still.
+"""
+
+# %%
+# A thousand orders
+# -----------------
+# Three thousand random numbers are shuffled a thousand times, and added up in two ways: one after
+# the other into a running total, which is what NumPy's ``cumsum`` does, and by ``torch.sum``.
+# The exact sum is that of ``float64``, which has room enough for every digit of such numbers. The
+# histogram counts the errors, in steps from one ``float32`` to the next.
+#
+# The running totals have more than twenty different values. They are spread more than five times as
+# widely as those of ``torch.sum``, which adds in small groups first.
+
+from math import pi
+
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+
+CARD = {"layout": "constrained"}
+BELOW = {"loc": "outside lower center", "ncols": 3, "frameon": False}
+
+
+def running(numbers):
+    """Return the running totals of a tensor's rows, in the tensor's own dtype."""
+    return torch.from_numpy(np.cumsum(numbers.numpy(), axis=-1))
+
+
+x = torch.rand(3000)
+shuffled = x[torch.rand(1000, len(x)).argsort()]
+exact = x.double().sum()
+step = torch.nextafter(exact.float(), torch.tensor(torch.inf)) - exact.float()
+one_by_one = (running(shuffled)[:, -1] - exact) / step
+by_sum = (shuffled.sum(1) - exact) / step
+assert len(one_by_one.unique()) > 20, "the order decides the sum"
+assert one_by_one.std() > 5 * by_sum.std(), "torch.sum is less spread"
+
+fig, (top, bottom) = plt.subplots(2, 1, figsize=(8, 4.2), sharex=True, **CARD)
+fig.suptitle("One sum, a thousand orders, many results")
+fig.set_label("The errors of running totals are spread widely; those of torch.sum are near 0.")
+bins = torch.arange(one_by_one.min().floor(), one_by_one.max() + 1)
+top.hist(one_by_one, bins, color="C1", label="running total")
+bottom.hist(by_sum, bins, color="C0", label="torch.sum")
+bottom.set(xlabel="error, in steps of float32")
+for axes in (top, bottom):
+    axes.set(ylabel="orders")
+    axes.axvline(0, color=plt.rcParams["text.color"], linestyle=":", linewidth=1)
+fig.legend(**BELOW)
+plt.show()
+
+# %%
+# Which end comes first
+# ---------------------
+# The sum of ``1 / k**2`` over all ``k`` is a sixth of pi squared; up to a million it is a millionth
+# below that. A running total from the large end stands still long before. It is between 1 and 2,
+# where ``float32`` goes in steps of ``2**-23``, and from ``k = 4096 = 2**12`` on a summand is at
+# most half a step: it is rounded away, and so are all after it. From the small end each summand
+# meets a total of its own size, and the error is more than a hundred times smaller.
+
+k = np.arange(1, 2**20 + 1, dtype=np.float64)
+terms = torch.from_numpy(1 / k**2)
+from_large = running(terms.float())
+from_small = running(terms.float().flip(0))
+truth = terms.cumsum(0)
+assert from_large[4095:].eq(from_large[4095]).all(), "from 4096 on it stands still"
+assert from_large[-1] < pi**2 / 6 - 1e-4, "far from the limit"
+large_error, small_error = ((t[-1] - truth[-1]).abs() for t in (from_large, from_small))
+assert large_error > 100 * small_error, "small numbers first"
+
+fig, axes = plt.subplots(figsize=(8, 3.6), **CARD)
+fig.suptitle("From the large end the total stands still at k = 4096")
+fig.set_label("The missing part falls with more terms, but in float32 it stays level after 4096.")
+axes.set(xlabel="number of terms", ylabel="missing from pi squared / 6")
+shown = 2 ** torch.arange(21) - 1
+axes.loglog(k[shown], pi**2 / 6 - from_large[shown], "s--", color="C1", label="large first")
+axes.loglog(k[shown], pi**2 / 6 - truth[shown], "-", color="C2", label="in float64")
+small = pi**2 / 6 - from_small[-1]
+axes.loglog(k[-1], small, "o", color="C0", markersize=9, label="small first, all terms")
+fig.legend(**BELOW)
+plt.show()
+
+# %%
+# Longer, and in fewer bits
+# -------------------------
+# Sixty-four columns of random numbers are added up in three dtypes, each row to the running total.
+# Drawn is the relative error, as a root mean square over the columns. Dashed are the running
+# totals, solid is ``torch.sum`` of the same numbers, and the vertical distance between the dtypes
+# is that of their digits.
+#
+# After 16384 numbers, the running total in ``float32`` is off by more than ten times as much as
+# ``torch.sum``. ``bfloat16`` has lost more than nine tenths of the sum: from 256 on a number
+# below 1 is at most half a step. ``float16`` stands still later, and has lost more than half.
+# ``torch.sum`` adds both in ``float32``, and is off by the one rounding at the end.
+
+
+def errors(dtype, length):
+    """Return the errors of running totals and of sums, at each power of two from 16 on."""
+    numbers = torch.rand(length, 64).to(dtype)
+    exact = numbers.double().cumsum(0)
+    total, drift, rounded = torch.zeros(64, dtype=dtype), [], []
+    for count, row in enumerate(numbers, 1):
+        total += row
+        if count >= 16 and count.bit_count() == 1:
+            sums = numbers[:count].T.contiguous().sum(1)
+            for result, kept in ((total, drift), (sums, rounded)):
+                kept.append((result / exact[count - 1] - 1).square().mean().sqrt())
+    return torch.stack(drift), torch.stack(rounded)
+
+
+lengths = [2**power for power in range(4, 15)]
+halves = {torch.bfloat16: (0.9, "D", "C3"), torch.float16: (0.5, "s", "C1")}
+styles = halves | {torch.float32: (0, "o", "C0")}
+
+fig, axes = plt.subplots(figsize=(8, 4.2), **CARD)
+fig.suptitle("A running total gets worse with length, torch.sum does not")
+fig.set_label(
+    "Dashed lines of running totals rise in each dtype; solid ones of torch.sum are level."
+)
+axes.set(xlabel="numbers added", ylabel="relative error", xscale="log", yscale="log")
+for dtype, (lost, marker, colour) in styles.items():
+    drift, rounded = errors(dtype, lengths[-1])
+    assert drift[-1] > lost, "what has fewer bits stands still sooner"
+    assert drift[-1] > 10 * rounded[-1], "running totals drift"
+    assert rounded.max() < torch.finfo(dtype).eps, "sums stay within a step"
+    name = str(dtype).removeprefix("torch.")
+    axes.plot(lengths, drift, "--", marker=marker, color=colour, label=f"{name}, running")
+    axes.plot(lengths, rounded, "-", marker=marker, color=colour, label=f"{name}, torch.sum")
+fig.legend(**BELOW)
+plt.show()
+
+# %%
+# To take away
+# ------------
+# * A sum of floats depends on the order; compare two sums with a tolerance.
+# * A running total loses most. ``torch.sum`` over the whole tensor is better, at any length.
+# * Never keep a running total in 16 bits.
+#
+# The chapter :doc:`/memory/summation` says what helps where the last digits count; see the claims
+# :claim:`running-totals-drift`, :claim:`a-running-total-gets-stuck`,
+# :claim:`sum-adds-in-groups-without-compensation` and :claim:`half-precision-is-added-in-float32`.

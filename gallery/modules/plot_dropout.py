@@ -1,0 +1,134 @@
+"""
+Dropout at train and at test
+============================
+
+In training mode the output of a layer behind dropout is a random number. Its mean is the output of
+``eval()`` mode, and its variance is known. A network that memorises its data is far too sure of
+itself. Dropout makes it less so in ``eval()`` mode, and still less if it stays on and many answers
+are averaged. A single one of those answers is less often right than their mean.
+"""
+
+# %%
+# One sum, a thousand masks
+# -------------------------
+# A layer with one output adds up a hundred inputs. Dropout in front of it drops some of them, each
+# call others. Every term ``w*x`` becomes 0 with probability ``p``, and ``w*x / (1 - p)`` otherwise.
+# The mean of that is ``w*x``, and the variance is ``p / (1 - p) * (w*x)**2``. Masks are drawn for
+# each term alone, so the variances of the terms add up.
+
+import matplotlib.pyplot as plt
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+CARD = {"layout": "constrained"}
+BELOW = {"loc": "outside lower center", "ncols": 4, "frameon": False}
+
+layer = nn.Linear(100, 1, bias=False)
+x = torch.randn(100)
+terms = (layer.weight * x).detach()
+plain = terms.sum()
+
+fig, axes = plt.subplots(figsize=(8, 3.6), **CARD)
+fig.suptitle("Dropout keeps the mean of a sum and widens it by p / (1 - p)")
+fig.set_label("Three histograms round the value of eval(); the greater p, the wider.")
+with torch.no_grad():
+    for p, style in (0.1, "-"), (0.5, "--"), (0.8, "-."):
+        dropout = nn.Dropout(p)
+        outputs = layer(dropout(x.expand(20_000, 100)))
+        variance = p / (1 - p) * terms.square().sum()
+        error = (variance / len(outputs)) ** 0.5
+        assert (outputs.mean() - plain).abs() < 5 * error, "the mean is the value of eval()"
+        assert (outputs.var() / variance - 1).abs() < 0.1, "the variance is that of the formula"
+        assert layer(dropout.eval()(x)).allclose(plain), "eval() gives the plain sum"
+        axes.hist(outputs[:, 0], 60, density=True, histtype="step", ls=style, label=f"p = {p}")
+axes.axvline(plain, linestyle=":", color=plt.rcParams["text.color"], label="eval()")
+axes.set(xlabel="output", ylabel="density")
+fig.legend(**BELOW)
+plt.show()
+
+# %%
+# How sure a network is
+# ---------------------
+# Now a classifier that has every reason to be modest. Of ten inputs one counts, and noise as strong
+# as that input decides with it, so that no classifier is right in more than three of four cases.
+# There are 200 samples to learn from, and weights enough to learn them by heart.
+
+
+def sample(size):
+    """Return inputs and classes."""
+    x = torch.randn(size, 10)
+    return x, (x[:, 0] + torch.randn(size) > 0).long()
+
+
+def train(p, x, classes):
+    """Return a network trained with dropout of probability p, in training mode."""
+    hidden = [nn.Linear(10, 64), nn.ReLU(), nn.Dropout(p), nn.Linear(64, 64), nn.ReLU()]
+    model = nn.Sequential(*hidden, nn.Dropout(p), nn.Linear(64, 2))
+    optimiser = torch.optim.Adam(model.parameters(), lr=0.01)
+    for _ in range(200):
+        optimiser.zero_grad()
+        nn.functional.cross_entropy(model(x), classes).backward()
+        optimiser.step()
+    return model
+
+
+data, (x, classes) = sample(200), sample(4000)
+without, dropped = train(0.0, *data), train(0.5, *data)
+with torch.no_grad():
+    assert (without(data[0]).argmax(1) == data[1]).all(), "200 samples are learnt by heart"
+    answers = torch.stack([dropped(x).softmax(1) for _ in range(30)])
+    probabilities = {
+        "no dropout": without.eval()(x).softmax(1),
+        "left on, one answer": answers[0],
+        "eval()": dropped.eval()(x).softmax(1),
+        "left on, mean of 30": answers.mean(0),
+    }
+
+# %%
+# A network's confidence is the probability that it gives to its answer. It is calibrated if nine of
+# ten answers with a confidence of 0.9 are right. Here all are too sure, but not equally. The left
+# picture sorts the answers by confidence and shows how many of each group are right; the dots would
+# lie on the diagonal if confidence were earned. The right one shows by how much the mean
+# confidence exceeds the share of right answers.
+
+right, confidence, excess = {}, {}, {}
+for name, each in probabilities.items():
+    confidence[name], answer = each.max(1)
+    right[name] = (answer == classes).double()
+    excess[name] = (confidence[name].mean() - right[name].mean()).item()
+
+assert excess["no dropout"] > excess["eval()"] + 0.02, "dropout makes it less sure"
+assert excess["eval()"] > excess["left on, mean of 30"] + 0.02, "averaging less still"
+assert excess["left on, mean of 30"] > 0.05, "but too sure it remains"
+single = (answers.argmax(2) == classes).double().mean()
+assert right["left on, mean of 30"].mean() > single, "one answer is less often right"
+
+fig, (left, bars) = plt.subplots(1, 2, figsize=(8, 3.8), **CARD)
+fig.suptitle("Dropout tempers confidence, the mean of many answers most")
+fig.set_label("All four stay below the diagonal; the mean of 30 is nearest, no dropout furthest.")
+edges = torch.linspace(0.5, 1, 6, dtype=torch.double)
+for (name, sure), marker in zip(confidence.items(), "os^D", strict=True):
+    group = torch.bucketize(sure.double(), edges[1:-1])
+    share = [right[name][group == each].mean() for each in range(5)]
+    left.plot((edges[1:] + edges[:-1]) / 2, share, marker=marker, label=name)
+left.plot([0.5, 1], [0.5, 1], ":", color=plt.rcParams["text.color"])
+left.set(xlabel="confidence", ylabel="share of right answers")
+bars.barh(list(excess), list(excess.values()), color=["C0", "C1", "C2", "C3"])
+bars.set(xlabel="confidence minus share of right answers")
+bars.invert_yaxis()
+fig.legend(**BELOW)
+plt.show()
+
+# %%
+# To take away
+# ------------
+# * A sum behind dropout has the mean of ``eval()`` mode; its variance grows with p / (1 - p).
+# * Dropout reduces overconfidence and does not remove it. Look at the confidence on new data.
+# * Leave dropout on at test only to average many answers, and know what it costs: their number.
+#
+# The chapter :doc:`/modules/dropout` answers the questions around this one; see the claims
+# :claim:`scaling-keeps-the-mean`, :claim:`scaling-raises-the-energy` and
+# :claim:`dropout-left-on-tells-the-uncertainty`. Averaging over masks is Monte Carlo dropout, of
+# `Gal and Ghahramani, 2016 <https://arxiv.org/abs/1506.02142>`_; that modern networks are too sure
+# of themselves is a finding of `Guo and others, 2017 <https://arxiv.org/abs/1706.04599>`_.

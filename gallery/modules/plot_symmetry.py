@@ -1,0 +1,144 @@
+"""
+Equal units stay equal
+======================
+
+Units of a hidden layer that start with the same numbers get the same gradients and remain the same
+for ever. At zero they do not even move. At another constant they move as one, and eight of them
+learn what a single unit learns. The balance is unstable, however: a difference of a
+hundred-thousandth grows until the units part.
+"""
+
+# %%
+# One point for each unit
+# -----------------------
+# The network has one input, eight tanh units and one output. A unit has three numbers: the weight
+# and the bias of its input, and the weight of its output. One tensor holds them for all units, and
+# its first dimension holds whole networks, which are trained side by side. The target is a bump
+# beside the middle, and the update is plain SGD on all the data.
+
+import matplotlib.pyplot as plt
+import torch
+
+torch.manual_seed(0)
+UNITS, LR = 8, 0.2
+x = torch.linspace(-2, 2, 21, dtype=torch.float64)[:, None]
+y = torch.exp(-2 * (x[:, 0] - 0.5) ** 2)
+
+
+def train(networks, steps, lr):
+    """Return the units before each step (step, network, unit, number), and the losses."""
+    path, losses = [], []
+    for _ in range(steps):
+        path.append(networks)
+        networks = networks.detach().requires_grad_()
+        weight, bias, outer = networks[:, None].unbind(-1)
+        out = (torch.tanh(weight * x + bias) * outer).sum(-1)
+        loss = (out - y).square().mean(-1)
+        (gradient,) = torch.autograd.grad(loss.sum(), networks)
+        networks = networks.detach() - lr * gradient
+        losses.append(loss.detach())
+    return torch.stack(path), torch.stack(losses)
+
+
+def spread(path):
+    """Return how far the units of each network are from their mean, in total."""
+    return (path - path.mean(2, keepdim=True)).square().sum((2, 3)).sqrt()
+
+
+# %%
+# Three starts
+# ------------
+# Each line is the way of one unit through the plane of its first two numbers, and the dot is its
+# end. From zero there is no way: ``tanh(0)`` is 0 and so are all gradients. From the constant 0.3 eight units go one way. From
+# random numbers they go eight ways.
+
+NAMES = "all zero", "all 0.3", "random"
+shape = UNITS, 3
+starts = torch.stack(
+    [torch.zeros(shape), torch.full(shape, 0.3), 0.6 * torch.randn(shape)]
+).double()
+path, losses = train(starts, 1000, LR)
+
+assert torch.equal(path[-1, 0], path[0, 0]), "zeros stay where they are"
+assert spread(path[:, 1:2]).max() < 1e-6, "a constant stays constant across units"
+assert (path[-1, 1] - path[0, 1]).abs().max() > 0.1, "though it moves"
+assert torch.pdist(path[-1, 2]).min() > 0.01, "random units end apart"
+
+CARD = {"layout": "constrained"}
+BELOW = {"loc": "outside lower center", "ncols": 4, "frameon": False}
+
+fig, panels = plt.subplots(1, 3, figsize=(8, 3.4), sharex=True, sharey=True, **CARD)
+fig.suptitle("Eight units rest at zero, go one way from a constant, part if random")
+fig.set_label("A dot at zero, one line from the constant, and eight lines from random starts.")
+for network, (axes, name) in enumerate(zip(panels, NAMES, strict=True)):
+    for unit in range(UNITS):
+        weight, bias, _ = path[:, network, unit].T
+        axes.plot(weight, bias, color=f"C{network}")
+        axes.plot(weight[-1], bias[-1], "o", color=f"C{network}")
+    axes.set(title=name, xlabel="weight of the unit")
+panels[0].set_ylabel("bias of the unit")
+plt.show()
+
+# %%
+# Eight equal units are one unit
+# ------------------------------
+# The sum of eight equal units is one unit with an eightfold outer weight. The descent of that one
+# unit is the same too, if its inner numbers learn at an eighth of the rate and its outer weight at
+# eight times the rate. So the width buys nothing: the loss is that of one unit, step by step.
+
+single = starts[1:2, :1] * torch.tensor([1, 1, UNITS])
+rates = LR * torch.tensor([1 / UNITS, 1 / UNITS, UNITS])
+_, single_losses = train(single, len(losses), rates)
+
+assert torch.allclose(losses[:, 1], single_losses[:, 0]), "eight equal units descend like one"
+assert losses[-1, 2] < losses[-1, 1] / 5, "eight different units get further"
+
+fig, axes = plt.subplots(figsize=(8, 3.6), **CARD)
+fig.suptitle("Eight equal units have the loss of a single one")
+fig.set_label("The single unit's dots lie on the constant's line; the random line falls far lower.")
+for network, style in enumerate((":", "-", "--")):
+    axes.plot(losses[:, network], style, color=f"C{network}", label=NAMES[network])
+some = range(0, len(losses), 100)
+axes.plot(some, single_losses[some, 0], "o", color="C3", label="one unit")
+axes.set(xlabel="step", ylabel="mean squared error", yscale="log")
+fig.legend(**BELOW)
+plt.show()
+
+# %%
+# A small difference grows
+# ------------------------
+# The same constant, plus noise of three sizes. The equal state is like a pencil on its tip: the
+# distance between the units grows by orders of magnitude. As long as it is small, it grows by the
+# same factor in all three networks, so that a tenth of the noise stays a tenth. Less noise only
+# means a later start.
+
+SIZES = torch.tensor([1e-3, 1e-4, 1e-5], dtype=torch.float64)
+noise = torch.randn(shape, dtype=torch.float64)
+nudged = starts[1] + SIZES[:, None, None] * noise
+distance = spread(train(nudged, 1500, LR)[0])
+
+small = distance[:, 0] < 0.05
+tenths = distance[small, 1:] / distance[small, :-1]
+assert ((tenths - 0.1).abs() < 0.01).all(), "a tenth stays a tenth while it is small"
+assert (distance[-1] > 100 * distance[0]).all(), "every difference grows"
+assert (distance[-1] > 0.1).all(), "and the units part"
+
+fig, axes = plt.subplots(figsize=(8, 3.6), **CARD)
+fig.suptitle("A difference between the units grows until they part")
+fig.set_label("On a log scale three lines rise, a tenth apart, and bend to about the same height.")
+for column, (size, style) in enumerate(zip(SIZES, ("-", "--", "-."), strict=True)):
+    axes.plot(distance[:, column], style, label=f"noise of {size:.0e}")
+axes.set(xlabel="step", ylabel="distance between the units", yscale="log")
+fig.legend(**BELOW)
+plt.show()
+
+# %%
+# To take away
+# ------------
+# * With tanh, zeros everywhere are a place of rest; another constant moves, but as one unit.
+# * Equal units add width without adding anything that can be learnt.
+# * A tiny difference is enough in the end, but it takes steps to grow: start with large ones.
+#
+# The chapter :doc:`/modules/initialisation` says what to use instead; see the claims
+# :claim:`identical-units-stay-identical`, :claim:`identical-units-count-as-one`,
+# :claim:`zeros-with-relu-learn-nothing` and :claim:`constants-are-like-zeros`.
