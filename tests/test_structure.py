@@ -58,7 +58,7 @@ OTHERS = {
     "falsify": {"torch"},
     "pytest_plugin": {"pytest"},
     "cli": {"click", "rich"},
-    "sphinx": {"docutils", "sphinx", "sphinx_gallery", "torch", "matplotlib"},
+    "sphinx": {"docutils", "sphinx", "sphinx_gallery", "torch", "matplotlib", "joblib"},
     "teach": {"torch", "matplotlib"},
 }
 """What each may import that is neither Python's own nor this package's."""

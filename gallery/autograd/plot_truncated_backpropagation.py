@@ -60,14 +60,14 @@ final = torch.stack(errors[-20:]).mean(dim=0).reshape(len(WINDOWS), len(DELAYS))
 
 # %%
 # A number that came in ``d`` steps ago takes ``d + 1`` steps to reach the output. Windows that hold
-# so many steps learn to keep it. For all shorter ones the error stays more than twice as
-# large; an error of 1 is that of always answering 0. Far longer windows are no better: what
-# lies within reach is learnt, and a longer reach adds nothing to it.
+# so many steps learn to keep it. For all shorter ones the error stays at least half as large again,
+# and mostly several times as large; an error of 1 is that of always answering 0. Far longer
+# windows are no better: what lies within reach is learnt, and a longer reach adds nothing to it.
 
 for column, steps_ago in enumerate(DELAYS):
     short = [row for row, width in enumerate(WINDOWS) if width <= steps_ago]
     long = [row for row, width in enumerate(WINDOWS) if width > steps_ago]
-    assert final[short, column].min() > 2 * final[long, column].max(), "what is cut is not learnt"
+    assert final[short, column].min() > 1.5 * final[long, column].max(), "what is cut is not learnt"
 
 CARD = {"layout": "constrained"}
 

@@ -9,8 +9,8 @@ are averaged. A single one of those answers is less often right than their mean.
 """
 
 # %%
-# One sum, a thousand masks
-# -------------------------
+# One sum, many masks
+# -------------------
 # A layer with one output adds up a hundred inputs. Dropout in front of it drops some of them, each
 # call others. Every term ``w*x`` becomes 0 with probability ``p``, and ``w*x / (1 - p)`` otherwise.
 # The mean of that is ``w*x``, and the variance is ``p / (1 - p) * (w*x)**2``. Masks are drawn for
@@ -106,7 +106,9 @@ assert right["left on, mean of 30"].mean() > single, "one answer is less often r
 
 fig, (left, bars) = plt.subplots(1, 2, figsize=(8, 3.8), **CARD)
 fig.suptitle("Dropout tempers confidence, the mean of many answers most")
-fig.set_label("All four stay below the diagonal; the mean of 30 is nearest, no dropout furthest.")
+fig.set_label(
+    "Sure answers are right less often than they claim, with no dropout most, in the mean least."
+)
 edges = torch.linspace(0.5, 1, 6, dtype=torch.double)
 for (name, sure), marker in zip(confidence.items(), "os^D", strict=True):
     group = torch.bucketize(sure.double(), edges[1:-1])
@@ -115,7 +117,7 @@ for (name, sure), marker in zip(confidence.items(), "os^D", strict=True):
 left.plot([0.5, 1], [0.5, 1], ":", color=plt.rcParams["text.color"])
 left.set(xlabel="confidence", ylabel="share of right answers")
 bars.barh(list(excess), list(excess.values()), color=["C0", "C1", "C2", "C3"])
-bars.set(xlabel="confidence minus share of right answers")
+bars.set(xlabel="confidence minus share right")
 bars.invert_yaxis()
 fig.legend(**BELOW)
 plt.show()

@@ -3,9 +3,9 @@ Spectral normalisation bounds the slope
 =======================================
 
 A network with ReLU can be no steeper than the product of its weights' largest singular values. If
-each weight is divided by its own, the slope stays at 1 or below: fitted to a cliff, the network
-makes a ramp. The singular value comes from power iteration, whose error falls with each iteration
-by a factor that depends on the gap to the second value.
+each weight is divided by its own, the slope stays at about 1 or below: fitted to a cliff, the
+network makes a ramp. The singular value comes from power iteration, whose error falls with each
+iteration by a factor that depends on the gap to the second value.
 """
 
 # %%
@@ -20,6 +20,7 @@ import matplotlib.pyplot as plt
 import torch
 from torch import nn
 from torch.nn.functional import normalize
+from torch.nn.utils import parametrize
 from torch.nn.utils.parametrizations import spectral_norm
 
 torch.manual_seed(0)
@@ -44,11 +45,12 @@ def errors(ratio, iterations):
 
 fig, axes = plt.subplots(figsize=(8, 3.6), **CARD)
 fig.suptitle("The error of power iteration falls by the fourth power of the ratio")
-fig.set_label("Three curves on a log scale; at ratio 0.5 steep, at 0.8 less, at 0.95 almost flat.")
-for ratio, style in (0.5, "o-"), (0.8, "s--"), (0.95, "^-."):
-    lacks = errors(ratio, 30)
+fig.set_label("Three curves on a log scale; at ratio 0.5 steep, at 0.8 less, at 0.9 still less.")
+for ratio, style in (0.5, "o-"), (0.8, "s--"), (0.9, "^-."):
+    lacks = errors(ratio, 50)
     lacks = lacks[lacks > 1e-12]  # below that it is rounding
     small = lacks[lacks < 1e-3]
+    assert len(small) > 5, "there are factors to look at"
     factors = small[1:] / small[:-1]
     assert ((factors / ratio**4 - 1).abs() < 0.05).all(), "the factor is the ratio to the fourth"
     axes.plot(range(1, len(lacks) + 1), lacks, style, markersize=4, label=f"ratio {ratio}")
@@ -76,7 +78,7 @@ def train(wrap, steps):
     slopes, bounds = [], []
     for _ in range(steps):
         grid = x.clone().requires_grad_()
-        with torch.nn.utils.parametrize.cached():  # slope and bound of the same weights
+        with parametrize.cached():  # slope and bound of the same weights
             out = model(grid)
             (slope,) = torch.autograd.grad(out.sum(), grid, retain_graph=True)
             slopes.append(slope.abs().max())
@@ -88,7 +90,7 @@ def train(wrap, steps):
     return out.detach(), torch.stack(slopes), torch.stack(bounds)
 
 
-STEPS = 300
+STEPS = 200
 plain, plain_slopes, plain_bounds = train(lambda layer: layer, STEPS)
 normed, slopes, bounds = train(spectral_norm, STEPS)
 
@@ -109,12 +111,13 @@ fig.legend(**BELOW)
 plt.show()
 
 # %%
-# The bound holds from the first step to the last. For the plain network it grows, and is far above
-# the slope that is measured. For the normalised one it stays at 1, but for what the estimate lags
-# behind: torch iterates once in each step, and the weights move.
+# The bound holds from the first step to the last. For the plain network it grows, and lies well
+# above the slope that is measured. For the normalised one it is 1, but for what the estimate lags
+# behind: torch iterates once in each step, while the weights move. That shows in the first steps,
+# when the weight turns, and hardly later.
 
-assert plain_bounds[-1] > 1.5 * plain_slopes[-1], "the bound is not tight"
-assert ((bounds - 1).abs() < 0.2).all(), "the estimate follows the weights"
+assert plain_bounds[-1] > 1.2 * plain_slopes[-1], "the bound is not tight"
+assert ((bounds[50:] - 1).abs() < 0.2).all(), "the estimate follows the weights"
 
 fig, panels = plt.subplots(1, 2, figsize=(8, 3.6), **CARD)
 fig.suptitle("The product of the norms bounds the slope, in each step")
@@ -132,10 +135,11 @@ plt.show()
 # To take away
 # ------------
 # * The product of the largest singular values bounds the slope, for any weights; it is not tight.
-# * With ``spectral_norm`` on all layers that bound is 1, up to the lag of the estimate.
+# * With ``spectral_norm`` on all layers that bound is 1, up to what the estimate lags.
 # * Power iteration is quick if the second singular value is well below the first.
 #
 # The chapter :doc:`/modules/spectral-norm` answers the questions around this one; see the claims
 # :claim:`slope-is-the-largest-singular-value`, :claim:`power-iteration-by-the-gap`,
-# :claim:`the-estimate-lags-behind` and, for convolutions, :claim:`convolution-is-bounded-as-a-matrix`.
+# :claim:`the-estimate-lags-behind` and, for convolutions,
+# :claim:`convolution-is-bounded-as-a-matrix`.
 # The method is that of `Miyato and others, 2018 <https://arxiv.org/abs/1802.05957>`_.

@@ -49,8 +49,8 @@ def spread(path):
 # Three starts
 # ------------
 # Each line is the way of one unit through the plane of its first two numbers, and the dot is its
-# end. From zero there is no way: ``tanh(0)`` is 0 and so are all gradients. From the constant 0.3 eight units go one way. From
-# random numbers they go eight ways.
+# end. From zero there is no way: ``tanh(0)`` is 0 and so are all gradients. From the constant 0.3
+# eight units go one way. From random numbers they go eight ways.
 
 NAMES = "all zero", "all 0.3", "random"
 shape = UNITS, 3

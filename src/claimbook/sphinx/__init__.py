@@ -34,7 +34,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_css_file("claimbook.css")
     app.add_js_file("claimbook.js", defer="defer")
     build.connect(app)
-    labs.import_matplotlib_late()
+    labs.connect(app)
     guards.connect(app)
     theme.connect(app)
     return {

@@ -6,24 +6,35 @@ fifth of the time of a build in which nothing changed.
 
 import io
 import os
+import sys
 from pathlib import Path, PurePosixPath
 from textwrap import dedent
 from typing import Any
 
+from sphinx.application import Sphinx
 from sphinx_gallery import gen_gallery
 
 INKS = {"light": "#1b1f24", "dark": "#e3e7ec"}
 """The colour of text and axes on a light page and on a dark one."""
 
 
-def import_matplotlib_late() -> None:
+def connect(app: Sphinx) -> None:
     """Leaves Matplotlib to the labs that draw with it, without a screen as sphinx-gallery would."""
     os.environ["MPLBACKEND"] = "agg"
     gen_gallery._import_matplotlib = lambda: None  # noqa: SLF001
+    app.connect("build-finished", _end_processes)
+
+
+def _end_processes(app: Sphinx, exception: Exception | None) -> None:
+    """Ends the processes in which labs ran; left to themselves they complain as Python ends."""
+    if "joblib.externals.loky" in sys.modules:
+        from joblib.externals.loky import get_reusable_executor
+
+        get_reusable_executor().shutdown(wait=True)
 
 
 def reset(gallery_conf: dict[str, Any], filename: str) -> None:
-    """Gives the next lab the book's colours, and torch seed 0 and one thread."""
+    """Gives the next lab the book's colours, and torch as it starts: seed 0, but one thread."""
     import matplotlib as mpl
     import matplotlib.pyplot as plt
     import torch
@@ -34,6 +45,7 @@ def reset(gallery_conf: dict[str, Any], filename: str) -> None:
     mpl.rcdefaults()
     mpl.rcParams.update(SETTINGS)
     mpl.rcParams["axes.prop_cycle"] = mpl.rcsetup.cycler("color", [style[0] for style in STYLES])
+    torch.set_default_dtype(torch.float32)
     torch.manual_seed(0)
     torch.set_num_threads(1)
 
