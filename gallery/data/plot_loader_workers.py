@@ -120,8 +120,8 @@ fig.legend(loc="outside lower center", ncols=2, frameon=False)
 plt.show()
 
 # %%
-# The middle bars depend on who else wants the core: of a busy one, two processes get a greater share
-# than one process gets. But all the computing of two workers fits into the time of their one core.
+# The middle bars depend on who else wants the core: of a busy one, two processes get a greater
+# share than one. But all that two workers compute fits into the time of their one core.
 
 if CORE is not None:
     batches = loader(KINDS["computing"], 2)
@@ -160,5 +160,6 @@ plt.show()
 # * One worker is enough if it makes a batch in less time than a training step takes.
 #
 # No CUDA measurement of loaders has been recorded yet. The chapter :doc:`/data/workers` answers
-# the questions around this one; see the claims :claim:`default-collate-stacks-into-shared-memory`
-# and :claim:`workers-are-seeded-from-the-main-process`.
+# the questions around this one; see the claims :claim:`waiting-uses-no-cpu`,
+# :claim:`one-thread-fills-one-core`, :claim:`tiny-samples-are-slower-with-a-worker` and
+# :claim:`batches-are-loaded-beside-the-step`.
