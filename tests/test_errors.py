@@ -55,6 +55,7 @@ def test_one_message_of_several_claims():
         ("[rank0]: torch.OutOfMemoryError: no 3 MiB", "OutOfMemoryError", {"no", "mib"}),
         ("x.py:3: UserWarning: on cuda:0 (Triggered internally at /x.)", "UserWarning", {"on"}),
         ("ValueError: first\n\nTypeError: last\r\nof two lines", "TypeError", None),
+        ("  raise EOFError\nEOFError", "EOFError", {"eoferror"}),
         ("no type at all", "", {"no", "type", "at", "all"}),
         ("at 0x7f3a torch.float32", "", {"at", "torch.float32"}),
         ("", "", set()),

@@ -13,9 +13,8 @@ from math import log, sqrt
 from claimbook.checker import HEADER
 from claimbook.model import Claim, Lane
 
-MESSAGE = re.compile(
-    r"(?:^|(?<=[\s\]]))([A-Za-z_][\w.]*(?:Error|Exception|Warning)): (.*)", re.ASCII
-)
+TYPE = r"[A-Za-z_][\w.]*(?:Error|Exception|Warning)"
+MESSAGE = re.compile(rf"(?:^|(?<=[\s\]]))({TYPE})(?:: (.*)|$)", re.ASCII)
 WORD = re.compile(r"\b[a-z_][a-z_0-9]*(?:\.[a-z_][a-z_0-9]*)*", re.ASCII)
 NO_WORDS = {"cpu", "cuda", "meta", "mps", "xpu"}
 TRIGGERED = re.compile(r"\s*\(Triggered internally at .*?\)")
@@ -34,9 +33,9 @@ class Message:
 
     @property
     def words(self) -> frozenset[str]:
-        """What it is compared by."""
-        found = WORD.findall(self.text.lower())
-        return frozenset(found) - NO_WORDS
+        """What it is compared by; the type where an error says no more."""
+        found = frozenset(WORD.findall(self.text.lower())) - NO_WORDS
+        return found or frozenset(filter(None, [self.type.lower()]))
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,8 @@ def read(text: str) -> Message:
     for number in reversed(range(len(lines))):
         if found := MESSAGE.search(lines[number]):
             rest = lines[number + 1 :]
-            return Message(found[1].rpartition(".")[2], "\n".join([found[2], *rest]).rstrip())
+            text = "\n".join([found[2] or "", *rest]).rstrip()
+            return Message(found[1].rpartition(".")[2], text)
     return Message("", "\n".join(lines))
 
 

@@ -67,7 +67,8 @@ def _errors(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
     by_type: dict[str, nodes.bullet_list] = {}
     for message in errors.messages(domain.claims()):
         item = nodes.list_item()
-        item += nodes.literal_block("", message.text, language="text", classes=["error-text"])
+        text = message.text or message.type
+        item += nodes.literal_block("", text, language="text", classes=["error-text"])
         item += _claim_list(message.claims, where, link)
         by_type.setdefault(message.type, nodes.bullet_list(classes=["error-list"])).append(item)
     return [_section("errors", name, found) for name, found in by_type.items()]

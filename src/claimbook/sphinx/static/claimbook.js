@@ -45,7 +45,7 @@ function ledgerFilter() {
 
 // The same as claimbook/errors.py does: messages are compared by their words.
 
-const MESSAGE = /(?:^|[\s\]])([A-Za-z_][\w.]*(?:Error|Exception|Warning)): (.*)/;
+const MESSAGE = /(?:^|[\s\]])([A-Za-z_][\w.]*(?:Error|Exception|Warning))(?:: (.*)|$)/;
 const WORD = /\b[a-z_][a-z_0-9]*(?:\.[a-z_][a-z_0-9]*)*/g;
 const NO_WORDS = ["cpu", "cuda", "meta", "mps", "xpu"];
 const TRIGGERED = /\s*\(Triggered internally at .*?\)/g;
@@ -55,16 +55,18 @@ function readError(text) {
   for (let number = lines.length - 1; number >= 0; number--) {
     const found = lines[number].match(MESSAGE);
     if (found) {
-      const whole = [found[2], ...lines.slice(number + 1)].join("\n");
-      return { type: found[1].split(".").pop(), words: wordsOf(whole) };
+      const whole = [found[2] ?? "", ...lines.slice(number + 1)].join("\n");
+      const type = found[1].split(".").pop();
+      return { type, words: wordsOf(whole, type) };
     }
   }
-  return { type: "", words: wordsOf(lines.join("\n")) };
+  return { type: "", words: wordsOf(lines.join("\n"), "") };
 }
 
-function wordsOf(text) {
+function wordsOf(text, type) {
   const words = new Set(text.toLowerCase().match(WORD) ?? []);
   NO_WORDS.forEach((word) => words.delete(word));
+  if (!words.size && type) words.add(type.toLowerCase());
   return words;
 }
 
@@ -89,11 +91,11 @@ function likeErrors(wanted, among, limit) {
 function errorLookup() {
   const lists = [...document.querySelectorAll("ul.error-list")];
   if (!lists.length) return;
-  const among = lists.flatMap((list) => [...list.children].map((item) => ({
-    item,
-    type: list.closest("section").querySelector("h2, h3").firstElementChild.textContent,
-    words: wordsOf(item.querySelector(".error-text").textContent),
-  })));
+  const among = lists.flatMap((list) => {
+    const type = list.closest("section").querySelector("h2, h3").firstElementChild.textContent;
+    return [...list.children].map((item) => (
+      { item, type, words: wordsOf(item.querySelector(".error-text").textContent, type) }));
+  });
 
   const form = document.createElement("form");
   form.className = "error-lookup";
