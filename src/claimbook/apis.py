@@ -25,7 +25,7 @@ def used(code: str) -> set[str]:
     names = _Names(tree)
     found = {names.meant(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     found |= {names.meant(node) for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    return {name for name in found if name and name.startswith("torch.")}
+    return {n for n in found if n and n.startswith("torch.")} - set(PRESET.values())
 
 
 class _Names:
