@@ -40,7 +40,9 @@ def docs(session: nox.Session) -> None:
     parser.add_argument(
         "--strict-cuda", action="store_true", help="fail for each claim without a current record"
     )
-    parser.add_argument("--max-age", type=int, metavar="DAYS", help="of the records, with the last")
+    parser.add_argument(
+        "--max-age", type=int, metavar="DAYS", help="with --strict-cuda: fail for older records too"
+    )
     options, rest = parser.parse_known_args(session.posargs)
     install(session, "docs")
     if options.fresh:

@@ -6,22 +6,14 @@ from pathlib import Path
 
 from jupyter_cache import get_cache
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 
-import claimbook
 from claimbook import environment
-from claimbook.model import Lane, digest
 from claimbook.parser import MYST_EXTENSIONS
+from claimbook.sphinx.labs import drawn_with
 
 HERE = Path(__file__).parent
 TORCH = environment.release(importlib.metadata.version("torch"))
-
-
-def _cells_made_with() -> str:
-    """Names the environment and the helpers with which cells draw."""
-    helpers = sorted(Path(claimbook.__file__).with_name("teach").glob("*.py"))
-    sources = [path.read_text("utf-8") for path in helpers]
-    return digest([environment.describe(Lane.CPU).digest(), *sources])[:12]
-
 
 project = "PyTorch Under Test"
 author = "the authors of PyTorch Under Test"
@@ -44,7 +36,7 @@ myst_heading_anchors = 3
 # What a cell draws depends on the environment and the drawing helpers as much as on its code,
 # and jupyter-cache's own key leaves these out: each combination has a folder.
 nb_execution_mode = "cache"
-nb_execution_cache_path = str(HERE / "_build" / "cells" / _cells_made_with())
+nb_execution_cache_path = str(HERE / "_build" / "cells" / drawn_with())
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120
 nb_merge_streams = True
@@ -66,7 +58,6 @@ sphinx_gallery_conf = {
     "only_warn_on_example_error": False,
     "image_scrapers": ("claimbook.sphinx.labs.scrape",),
     "reset_modules": ("claimbook.sphinx.labs.reset",),
-    "parallel": 2,
 }
 
 bibtex_bibfiles = ["references.bib"]
@@ -80,6 +71,7 @@ html_title = "PyTorch Under Test"
 html_static_path = ["_static"]
 html_copy_source = False
 html_show_sourcelink = False
+html_use_index = False  # all that it would hold is in the index of claims
 html_theme_options = {"navigation_with_keys": True}
 
 # A claim is copied whole, with what it finds in its namespace, and without what it prints.
@@ -110,6 +102,18 @@ def _make_cell_cache(app: Sphinx) -> None:
         get_cache(nb_execution_cache_path).list_cache_records()
 
 
+def _keep_citations(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
+    """Leaves the citations of the last build as they are, if no page is read that has any."""
+    domain = env.get_domain("cite")
+    places = {ref.docname for ref in domain.citation_refs} | {
+        key.docname for key in domain.bibliographies
+    }
+    new = any("{cite:" in Path(env.doc2path(name)).read_text("utf-8") for name in docnames)
+    if domain.citations and not new and places.isdisjoint(docnames):
+        domain.env_updated = list
+
+
 def setup(app: Sphinx) -> None:
     """What only this book needs of Sphinx."""
     app.connect("builder-inited", _make_cell_cache)
+    app.connect("env-before-read-docs", _keep_citations)

@@ -132,7 +132,7 @@ def test_run_that_fails(book):
     where = environment.describe(Lane.CPU)
     assert (status, title) == (
         1,
-        f"1 claims do not hold here: {where.device}, torch {where.torch}",
+        f"What does not hold on {where.device} with torch {where.torch}",
     )
     assert " ".join(row.split()) == ("two-is-three docs/wrong.md:8 failed value: want 3., got 2.")
     assert error.startswith(REPORT)

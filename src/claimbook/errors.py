@@ -22,6 +22,9 @@ TRIGGERED = re.compile(r"\s*\(Triggered internally at .*?\)")
 SAME_TYPE = 0.1
 """What a common type adds to the likeness of two messages, which is between 0 and 1."""
 
+LIKE = 0.6
+"""Messages that are less like a text than this do not explain it."""
+
 
 @dataclass(frozen=True)
 class Message:
@@ -66,14 +69,16 @@ def messages(claims: Iterable[Claim]) -> list[Message]:
 
     The claims that print the fewest messages come first: they are about this one.
     """
-    printed = {claim: list(_printed(claim)) for claim in claims}
+    printed = [(claim, list(_printed(claim))) for claim in claims]
     found: dict[tuple[str, frozenset[str]], list[Message]] = {}
-    for claim in sorted(printed, key=lambda claim: len(printed[claim])):
-        for message in printed[claim]:
+    for claim, printed_here in sorted(printed, key=lambda pair: len(pair[1])):
+        for message in printed_here:
             same = found.setdefault((message.type, message.words), [])
             same.append(Message(message.type, message.text, (claim,)))
     merged = [
-        Message(same[0].type, same[0].text, tuple(dict.fromkeys(m.claims[0] for m in same)))
+        Message(
+            same[0].type, same[0].text, tuple({m.claims[0].id: m.claims[0] for m in same}.values())
+        )
         for same in found.values()
     ]
     return sorted(merged, key=lambda message: (message.type, message.text.lower()))

@@ -17,7 +17,13 @@ from typing import Any
 
 from claimbook.model import Claim, Lane, Outcome, Run, Status
 from claimbook.mutants import OPERATORS_DIGEST, Mutant, mutants
-from claimbook.records import RecordError, check_fields, read_limited, write_atomically
+from claimbook.records import (
+    RecordError,
+    check_fields,
+    folder_of,
+    read_limited,
+    write_atomically,
+)
 from claimbook.runner import Runner
 
 SCHEMA = 1
@@ -73,8 +79,7 @@ class Results:
 
     def path(self, claim: Claim) -> Path:
         """Where the claim's result stands: the path of its page under docs, then its id."""
-        page = Path(claim.location.path).with_suffix("")
-        folder = self.docs.joinpath("records", "falsified", *page.parts[1:] or page.parts)
+        folder = folder_of(self.docs / "records" / "falsified", claim.location.path)
         return folder / f"{claim.id}.json"
 
     def load(self, claim: Claim) -> Falsified | None:

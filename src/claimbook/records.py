@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +44,7 @@ class Records:
 
     def path(self, claim: Claim) -> Path:
         """Where the claim's record stands: the path of its page under docs, then its id."""
-        page = Path(claim.location.path).with_suffix("")
-        return self.folder.joinpath(self.lane, *page.parts[1:] or page.parts, f"{claim.id}.json")
+        return folder_of(self.folder / self.lane, claim.location.path) / f"{claim.id}.json"
 
     def load(self, claim: Claim) -> Record | None:
         """The claim's record; None if there is none.
@@ -74,6 +74,13 @@ class Records:
                 return False
         write_atomically(self.path(claim), _to_text(record))
         return True
+
+
+@cache
+def folder_of(folder: Path, page: str) -> Path:
+    """Where under a folder of records those of a page stand."""
+    parts = Path(page).with_suffix("").parts
+    return folder.joinpath(*parts[1:] or parts)
 
 
 def status(claim: Claim, lane: Lane, record: Record | None, torch: str) -> Status:

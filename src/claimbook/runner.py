@@ -116,7 +116,8 @@ class Runner:
     def run(self, claims: Iterable[Claim], lane: Lane) -> Iterator[Run]:
         """Runs each claim once; yields in the order in which they finish."""
         queue = deque(claims)
-        self._preload(queue)
+        if not self._workers:
+            self._preload(queue)
         with selectors.DefaultSelector() as selector:
             try:
                 yield from self._run(queue, lane, selector)
@@ -127,7 +128,7 @@ class Runner:
     def _preload(self, claims: Iterable[Claim]) -> None:
         code = "\n".join(claim.code for claim in claims)
         for module, sign in SLOW_IMPORTS.items():
-            if not self._workers and sign.search(code):
+            if sign.search(code):
                 self._ask(f"import {module}")
 
     def _run(self, queue: deque[Claim], lane: Lane, selector: Any) -> Iterator[Run]:

@@ -8,7 +8,7 @@ import pytest
 
 from claimbook import errors
 from claimbook.book import Book
-from claimbook.cli.explain import LIKE
+from claimbook.errors import LIKE
 
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "docs/_build/html"

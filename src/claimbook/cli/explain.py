@@ -10,9 +10,6 @@ from claimbook.book import BookError
 from claimbook.cli.common import as_json, load, out, print_json, told_plainly
 from claimbook.errors import Match
 
-LIKE = 0.6
-"""Matches that are less like the text than this are left out."""
-
 
 @click.command("explain")
 @click.argument(
@@ -30,7 +27,7 @@ def explain_error(file: Path | None, limit: int, as_json: bool) -> None:
     if not text.strip():
         raise BookError("there is nothing to explain: pipe a traceback in, or name a file")
     found = errors.search(errors.messages(load().claims), text, limit)
-    matches = [match for match in found if match.likeness >= LIKE]
+    matches = [match for match in found if match.likeness >= errors.LIKE]
     if as_json:
         print_json([_data(match) for match in matches])
         return

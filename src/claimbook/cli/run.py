@@ -99,7 +99,7 @@ def _differs(run: Run) -> bool:
 
 def _differences(runs: list[tuple[Claim, Run]], where: Environment) -> Table:
     """What does not hold here: each claim with its place and how it differs."""
-    title = f"{len(runs)} claims do not hold here: {where.device}, torch {where.torch}"
+    title = f"What does not hold on {where.device} with torch {where.torch}"
     table = Table("claim", "page", "outcome", "how", box=SIMPLE, title=title, title_justify="left")
     for claim, run in runs:
         first = next(iter(mismatches(claim, run.lane, run.outputs)), None)

@@ -6,13 +6,27 @@ fifth of the time of a build in which nothing changed.
 
 import io
 import os
+import shutil
 import sys
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from textwrap import dedent
 from typing import Any
 
 from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.util import logging
 from sphinx_gallery import gen_gallery
+from sphinx_gallery.utils import get_md5sum
+
+import claimbook
+from claimbook import environment
+from claimbook.model import Lane, digest
+
+logger = logging.getLogger(__name__)
+
+PROCESSES = 2
+"""Labs that are drawn at once."""
 
 INKS = {"light": "#1b1f24", "dark": "#e3e7ec"}
 """The colour of text and axes on a light page and on a dark one."""
@@ -22,7 +36,79 @@ def connect(app: Sphinx) -> None:
     """Leaves Matplotlib to the labs that draw with it, without a screen as sphinx-gallery would."""
     os.environ["MPLBACKEND"] = "agg"
     gen_gallery._import_matplotlib = lambda: None  # noqa: SLF001
+    app.connect("config-inited", _connect_gallery)
     app.connect("build-finished", _end_processes)
+
+
+def _connect_gallery(app: Sphinx, config: Config) -> None:
+    if "sphinx_gallery_conf" in config:
+        _Gallery(app)
+
+
+def drawn_with() -> str:
+    """Names the environment and the helpers with which pictures are drawn."""
+    helpers = sorted(Path(claimbook.__file__).with_name("teach").glob("*.py"))
+    sources = [path.read_text("utf-8") for path in helpers]
+    return digest([environment.describe(Lane.CPU).digest(), *sources])[:12]
+
+
+class _Gallery:
+    """The labs of one build, and the folder in which sphinx-gallery keeps what they drew."""
+
+    def __init__(self, app: Sphinx) -> None:
+        self._conf: dict[str, Any] = app.config.sphinx_gallery_conf
+        self._folders = {key: self._conf[key] for key in ("examples_dirs", "gallery_dirs")}
+        scripts, made = (Path(app.srcdir, folder) for folder in self._folders.values())
+        self._labs = {
+            lab: made / f"{lab.relative_to(scripts)}.md5" for lab in scripts.rglob("plot_*.py")
+        }
+        self._pens = _Stamp(made / ".drawn-with", drawn_with())
+        self._texts = _Stamp(made / ".drawn-from", digest(_texts(scripts)))
+        app.connect("builder-inited", self._hand_over, priority=400)  # before it draws
+        app.connect("builder-inited", self._take_back, priority=600)
+        app.connect("build-finished", self._finish, priority=900)  # after it told of failures
+
+    def _hand_over(self, app: Sphinx) -> None:
+        """Gives sphinx-gallery what changed: all, if the pens did; nothing, if no script did."""
+        if not self._pens.is_current():
+            shutil.rmtree(self._pens.path.parent, ignore_errors=True)
+            self._pens.set()
+        due = [lab for lab, kept in self._labs.items() if not _is_drawn(lab, kept)]
+        logger.info("labs: %d to draw, %d as they were", len(due), len(self._labs) - len(due))
+        self._conf["parallel"] = PROCESSES if len(due) > 1 else False
+        if self._texts.is_current():
+            self._conf.update(examples_dirs=[], gallery_dirs=[], plot_gallery=False)
+
+    def _take_back(self, app: Sphinx) -> None:
+        self._conf.update(self._folders)
+
+    def _finish(self, app: Sphinx, exception: Exception | None) -> None:
+        if exception is None:
+            self._texts.set()
+
+
+@dataclass(frozen=True)
+class _Stamp:
+    """A file that says with what its folder was made."""
+
+    path: Path
+    now: str
+
+    def is_current(self) -> bool:
+        return self.path.exists() and self.path.read_text("utf-8") == self.now
+
+    def set(self) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.write_text(self.now, "utf-8")
+
+
+def _texts(scripts: Path) -> list[str]:
+    files = sorted(path for path in scripts.rglob("*") if path.suffix in {".py", ".rst"})
+    return [part for path in files for part in (path.name, path.read_text("utf-8"))]
+
+
+def _is_drawn(lab: Path, kept: Path) -> bool:
+    return kept.exists() and kept.read_text("utf-8") == get_md5sum(str(lab), mode="t")
 
 
 def _end_processes(app: Sphinx, exception: Exception | None) -> None:

@@ -1,6 +1,7 @@
 """Which claims a build runs, and what each lane says of every claim."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ class Lanes:
     def __init__(self, app: Sphinx) -> None:
         self._app = app
         self._runner: Runner | None = None
+        self._open = ExitStack()
         if _page_changed_since_last(app):  # its claims are likely due: be early
             self._start()
         app.connect("env-before-read-docs", self._prepare)
@@ -95,13 +97,12 @@ class Lanes:
 
     def _start(self) -> Runner:
         if self._runner is None:
-            self._runner = Runner().__enter__()
+            self._runner = self._open.enter_context(Runner())
         return self._runner
 
     def _close(self, app: Sphinx, exception: Exception | None) -> None:
-        if self._runner is not None:
-            self._runner.__exit__()
-            self._runner = None
+        self._open.close()
+        self._runner = None
 
     def _run(self, records: Records, due: list[Claim]) -> Iterator[tuple[str, Record]]:
         if not due:

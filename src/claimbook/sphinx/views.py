@@ -55,8 +55,9 @@ def _ledger(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
 
 
 def _errors_made_of(domain: ClaimDomain) -> Any:
+    where = _where(domain)
     return [
-        [message.type, message.text, [(c.id, c.statement, _where(domain)[c.id])]]
+        [message.type, message.text, [(c.id, c.statement, where[c.id])]]
         for message in errors.messages(domain.claims())
         for c in message.claims
     ]

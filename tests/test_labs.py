@@ -1,0 +1,89 @@
+"""A small gallery, built as the real one is: which labs are drawn, and when."""
+
+import pytest
+
+from claimbook.sphinx.labs import INKS
+from helpers import CONF, TinyBook
+
+GALLERY = """
+extensions += ["sphinx_gallery.gen_gallery"]
+exclude_patterns += ["labs/*.ipynb", "labs/*.py"]
+sphinx_gallery_conf = {
+    "examples_dirs": "../gallery",
+    "gallery_dirs": "labs",
+    "show_memory": False,
+    "show_signature": False,
+    "write_computation_times": False,
+    "abort_on_example_error": False,
+    "only_warn_on_example_error": False,
+    "image_scrapers": ("claimbook.sphinx.labs.scrape",),
+    "reset_modules": ("claimbook.sphinx.labs.reset",),
+}
+"""
+LAB = '''"""
+{name}
+======
+
+It draws.
+"""
+
+import matplotlib.pyplot as plt
+
+fig, axes = plt.subplots()
+axes.plot([0, {height}])
+axes.set_title("{name}")
+fig.set_label("A line that rises.")
+assert {height} > 0
+'''
+PAGES = {"index": "# Tiny\n\n```{toctree}\nlabs/index\n```\n"}
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory):
+    """A book of two labs, built once."""
+    book = TinyBook(tmp_path_factory.mktemp("labs"), PAGES, conf=CONF + GALLERY)
+    book.write("gallery/GALLERY_HEADER.rst", "Labs\n====\n")
+    for name in ("one", "two"):
+        book.write(f"gallery/plot_{name}.py", LAB.format(name=name, height=1))
+    assert drawn(book) == "labs: 2 to draw, 0 as they were"
+    return book
+
+
+def drawn(book):
+    """Builds the book, and gives what the build says of labs."""
+    done = book.sphinx()
+    assert (done.returncode, done.stderr) == (0, "")
+    return next(line for line in done.stdout.splitlines() if line.startswith("labs: "))
+
+
+def test_each_lab_is_drawn_for_both_themes(book):
+    """The two pictures differ in the ink alone, and say what is seen."""
+    folder = book.docs / "labs/images"
+    light = (folder / "sphx_glr_plot_one_001.svg").read_text("utf-8")
+    dark = (folder / "sphx_glr_plot_one_001_dark.svg").read_text("utf-8")
+    assert light != dark == light.replace(INKS["light"], INKS["dark"])
+    page = (book.site / "labs/plot_one.html").read_text("utf-8")
+    assert page.count('alt="one. A line that rises."') == 2
+
+
+def test_only_what_changed_is_drawn(book):
+    """A lab is drawn again when its script changes, or that with which all are drawn."""
+    assert drawn(book) == "labs: 0 to draw, 2 as they were"
+    book.write("gallery/plot_two.py", LAB.format(name="two", height=2))
+    assert drawn(book) == "labs: 1 to draw, 1 as they were"
+    (book.docs / "labs/.drawn-with").write_text("another torch", "utf-8")
+    assert drawn(book) == "labs: 2 to draw, 0 as they were"
+    assert drawn(book) == "labs: 0 to draw, 2 as they were"
+
+
+def test_a_lab_that_fails_is_told_on_each_build(book):
+    """It fails the build by name, and again where nothing changed since."""
+    book.write("gallery/plot_wrong.py", LAB.format(name="wrong", height=0))
+    for _ in range(2):
+        done = book.sphinx()
+        assert done.returncode != 0
+        assert "plot_wrong.py" in done.stderr
+        assert "assert 0 > 0" in done.stderr
+        assert "labs: 1 to draw, 2 as they were" in done.stdout
+    (book.root / "gallery/plot_wrong.py").unlink()
+    assert drawn(book) == "labs: 0 to draw, 2 as they were"
