@@ -78,6 +78,13 @@ def record(session: nox.Session) -> None:
 
 
 @nox.session
+def matrix(session: nox.Session) -> None:
+    """Runs all claims on other releases of torch: `-- 2.8.0 newest`; 5 GB and minutes for each."""
+    install(session)
+    session.run("claimbook", "matrix", *session.posargs)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Measures the engine against the other ways to run the same claims: minutes, quiet machine."""
     install(session, "docs", "test", "bench")

@@ -28,6 +28,8 @@ class Project:
     scripts: str = "gallery"
     ignored: tuple[str, ...] = ()
     """Folders of docs that hold no pages."""
+    matrix: tuple[str, ...] = ()
+    """The releases of torch on which all claims are run."""
 
     @classmethod
     def find(cls, start: Path) -> "Project":
@@ -47,6 +49,7 @@ class Project:
                     tuple(options.get("texts", ())),
                     options.get("scripts", "gallery"),
                     tuple(options.get("ignored", ())),
+                    tuple(options.get("releases", ())),
                 )
         raise BookError(f"{start}: no pyproject.toml with [tool.claimbook] here or above")
 

@@ -7,6 +7,7 @@ from claimbook.cli.accept import accept_outputs
 from claimbook.cli.ask import coverage, list_claims, show
 from claimbook.cli.explain import explain_error
 from claimbook.cli.falsify import falsify_claims
+from claimbook.cli.releases import bisect_claim, run_matrix
 from claimbook.cli.run import record, run
 
 
@@ -25,6 +26,8 @@ COMMANDS = (
     record,
     accept_outputs,
     falsify_claims,
+    run_matrix,
+    bisect_claim,
 )
 for command in COMMANDS:
     main.add_command(command)

@@ -20,8 +20,9 @@ from claimbook.falsify import Results, falsified_data, load_all
 from claimbook.model import Claim, Lane, Problem, Status
 from claimbook.records import write_atomically
 from claimbook.register import answers, check_relations
+from claimbook.releases.history import spans
 from claimbook.sphinx import nodes as places
-from claimbook.sphinx import render
+from claimbook.sphinx import releases, render
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
 from claimbook.sphinx.lanes import Lanes, project_of, warn
 from claimbook.sphinx.views import VIEWS
@@ -57,6 +58,7 @@ def run_claims(lanes: Lanes, env: BuildEnvironment) -> list[str]:
         shown[claim.id][lane] = data
     now: dict[str, dict[str, Any]] = {
         "shown": shown,
+        "releases": {c.id: releases.made_of(c, domain.releases) for c in domain.claims()},
         "falsified": _falsified(project, domain),
     }
     before = {key: domain.data[key] for key in now}
@@ -150,7 +152,10 @@ def _status(
     assert claim
     pairs = [(str(relation.kind), relation.entry) for relation in claim.relations]
     lines = [render.relation_line(pairs, domain.ledger, link)] if pairs else []
-    return [*lines, render.badges(_shown(domain, claim), domain.data["falsified"].get(claim.id))]
+    found = spans(claim, domain.releases)
+    falsified = domain.data["falsified"].get(claim.id)
+    line = render.badges(_shown(domain, claim), falsified, releases.badge(found))
+    return [*lines, line, *releases.folds(claim, found)]
 
 
 def write_json(app: Sphinx, exception: Exception | None) -> None:
@@ -168,6 +173,7 @@ def write_json(app: Sphinx, exception: Exception | None) -> None:
                 {
                     **claim_data(claim),
                     "lanes": _shown(domain, claim),
+                    "releases": _by_release(domain, claim),
                     "falsified": domain.data["falsified"].get(claim.id),
                 }
                 for claim in domain.claims()
@@ -179,6 +185,11 @@ def write_json(app: Sphinx, exception: Exception | None) -> None:
         write_atomically(path, text)
     words = Counter(answer.word or "open" for answer in found)
     logger.info("entries: %s", ", ".join(f"{words[word]} {word}" for word in render.WORDS))
+
+
+def _by_release(domain: ClaimDomain, claim: Claim) -> dict[str, str]:
+    found = ((release.version, release.of(claim)) for release in domain.releases)
+    return {version: result.word for version, result in found if result}
 
 
 def _json_text(data: dict[str, Any]) -> str:

@@ -20,6 +20,7 @@ from sphinx.util.nodes import make_refnode
 from claimbook.export import anchor
 from claimbook.model import Claim, Page, Remark
 from claimbook.register import Register, load_register
+from claimbook.releases.record import Release, Releases
 from claimbook.sphinx import render
 
 
@@ -106,11 +107,12 @@ class ClaimDomain(Domain):
         "apis": {},  # docname → claim id → which of torch's names its code may use
         "views": {},  # docname → what it shows of the whole book: "ledger", "counts" and so on
         "shown": {},  # claim id → what its badges said in the last build
+        "releases": {},  # claim id → on which releases it did what, in the last build
         "falsified": {},  # claim id → what became of its mutants, as they said it
         "whole": {},  # kind of page that shows the whole book → what it was made of
         "environments": {},  # lane → where its claims ran last
     }
-    data_version = 4
+    data_version = 5
 
     @property
     def pages(self) -> dict[str, Page]:
@@ -126,6 +128,11 @@ class ClaimDomain(Domain):
     def register(self) -> Register:
         """Every entry of the sources."""
         return load_register(Path(self.env.srcdir) / "register")
+
+    @cached_property
+    def releases(self) -> list[Release]:
+        """The releases of torch on which the book was run, from the oldest on."""
+        return Releases(Path(self.env.srcdir, "records", "releases")).load_all()
 
     @property
     def ledger(self) -> str | None:

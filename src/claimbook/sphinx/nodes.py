@@ -1,4 +1,7 @@
-"""Places on a page that are filled in when it is written, once all claims have run."""
+"""Places on a page that are filled in when it is written, and what docutils has no node for."""
+
+from html import escape
+from typing import Any
 
 from docutils import nodes
 
@@ -9,3 +12,18 @@ class claim_status(nodes.General, nodes.Element):  # noqa: N801 (docutils names 
 
 class whole_book(nodes.General, nodes.Element):  # noqa: N801
     """Where one of the `views` of the whole book stands; `kind` is its name."""
+
+
+class fold(nodes.General, nodes.Element):  # noqa: N801
+    """What is read on demand; `title` stands where it is opened."""
+
+
+def visit_fold(translator: Any, node: fold) -> None:
+    """Opens it in HTML."""
+    translator.body.append(translator.starttag(node, "details"))
+    translator.body.append(f"<summary>{escape(node['title'])}</summary>\n")
+
+
+def depart_fold(translator: Any, node: fold) -> None:
+    """Closes it in HTML."""
+    translator.body.append("</details>\n")

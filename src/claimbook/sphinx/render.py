@@ -49,22 +49,22 @@ def card(claim: Claim, body: nodes.Element) -> nodes.container:
     return whole
 
 
-def session(fence: Fence, code: str) -> nodes.container:
+def session(fence: Fence, source: str) -> nodes.container:
     """A fence: code without prompts, each output in a box of its own beneath its code."""
     whole, cells = (
         nodes.container(classes=["claim-session"]),
         nodes.container(classes=["claim-cells"]),
     )
-    cells += nodes.container("", _block(prelude(code), "python"), classes=["claim-prelude"])
+    cells += nodes.container("", _block(prelude(source), "python"), classes=["claim-prelude"])
     gathered = ""
     for example, on_cuda in zip_longest(fence.examples, fence.cuda_examples or ()):
         gathered += example.source + ("\n" if _is_block(example.source) else "")
         if example.want or (on_cuda and on_cuda.want):
-            cells += nodes.container("", _block(gathered, "python"), classes=["claim-code"])
+            cells += code(gathered)
             cells += list(_outputs(example, on_cuda))
             gathered = ""
     if gathered:
-        cells += nodes.container("", _block(gathered, "python"), classes=["claim-code"])
+        cells += code(gathered)
     whole += cells
     return whole
 
@@ -77,15 +77,21 @@ def _is_block(source: str) -> bool:
 
 def _outputs(example: Example, on_cuda: Example | None) -> Iterator[nodes.Node]:
     if on_cuda is None or on_cuda.want == example.want:
-        yield _output(example.want)
+        yield output(example.want)
         return
     for lane, want in ((Lane.CPU, example.want), (Lane.CUDA, on_cuda.want)):
-        box = _output(want)
+        box = output(want)
         box.insert(0, nodes.paragraph("", f"on {LANE_NAMES[lane]}", classes=["claim-lane"]))
         yield box
 
 
-def _output(want: str) -> nodes.container:
+def code(source: str) -> nodes.container:
+    """Code without prompts."""
+    return nodes.container("", _block(source, "python"), classes=["claim-code"])
+
+
+def output(want: str) -> nodes.container:
+    """What code prints, in a box of its own."""
     is_error = want.startswith(HEADER) or f"\n{HEADER}" in want
     classes = ["claim-output"]
     if is_error:
@@ -114,8 +120,12 @@ def prelude(code: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def badges(lanes: dict[str, dict[str, Any]], falsified: dict[str, Any] | None) -> nodes.paragraph:
-    """What each lane says of a claim, and how many of its mutants are caught, in one line."""
+def badges(
+    lanes: dict[str, dict[str, Any]],
+    falsified: dict[str, Any] | None,
+    releases: Iterable[nodes.Node] = (),
+) -> nodes.paragraph:
+    """What each lane says of a claim, where else it holds, how many of its mutants are caught."""
     line = nodes.paragraph(classes=["claim-badges"])
     for lane, data in lanes.items():
         words = [STATUS_WORDS[data["status"]]]
@@ -125,6 +135,7 @@ def badges(lanes: dict[str, dict[str, Any]], falsified: dict[str, Any] | None) -
         badge += nodes.strong("", LANE_NAMES[Lane(lane)])
         badge += nodes.Text(" " + " · ".join(words))
         line += badge
+    line += [*releases]
     for lane, data in lanes.items():
         if figures := list(map(_figure, data["measurements"])):
             text = f"measured on {LANE_NAMES[Lane(lane)]}: {', '.join(figures)}"

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from docutils import nodes
@@ -11,7 +12,8 @@ from claimbook import errors
 from claimbook.export import anchor, answer_data
 from claimbook.model import Claim
 from claimbook.register import answers
-from claimbook.sphinx import render
+from claimbook.releases.history import changed
+from claimbook.sphinx import releases, render
 from claimbook.sphinx.domain import ClaimDomain
 from claimbook.sphinx.render import Link
 
@@ -151,7 +153,23 @@ def _falsified(domain: ClaimDomain) -> dict[str, Any]:
     return domain.data["falsified"]  # type: ignore[no-any-return]
 
 
+def _timeline_made_of(domain: ClaimDomain) -> Any:
+    return [
+        _where(domain),
+        [(release.version, release.provenance.date) for release in domain.releases],
+        [
+            [(c.claim.statement, c.before, c.after) for c in changed(domain.claims(), *pair)]
+            for pair in pairwise(domain.releases)
+        ],
+    ]
+
+
+def _timeline(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
+    return releases.timeline(domain.releases, domain.claims(), _where(domain), link)
+
+
 VIEWS = {
+    "timeline": View(_timeline_made_of, _timeline),
     "counts": View(_counts_made_of, _counts),
     "ledger": View(_ledger_made_of, _ledger),
     "errors": View(_errors_made_of, _errors),

@@ -1,0 +1,141 @@
+"""The commands about other releases of torch: `matrix`, `bisect`."""
+
+import sys
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import click
+
+from claimbook.book import Book, BookError
+from claimbook.checker import mismatches
+from claimbook.cli.common import err, load, out, told_plainly, warn
+from claimbook.model import Claim, Lane
+from claimbook.releases.bisect import flip
+from claimbook.releases.install import InstallError, available, installed
+from claimbook.releases.matrix import run_book
+from claimbook.releases.record import Release, Releases, Result, flipped, order
+from claimbook.report import differing
+
+NEWEST = "newest"
+
+
+@click.command("matrix")
+@click.argument("versions", nargs=-1, metavar="[VERSION]...")
+@click.option(
+    "--report",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write no record, but to this file what flipped since the newest one.",
+)
+@told_plainly
+def run_matrix(versions: tuple[str, ...], report: Path | None) -> None:
+    """Runs the book on releases of torch, and records what each claim did there.
+
+    Each VERSION, those of pyproject.toml if none is given, is installed into an environment of its
+    own, which takes some 5 GB, and is removed afterwards. A release that cannot be installed is
+    told, and the others go on. VERSION may be `newest` or `nightly` too.
+    """
+    book, failed, told = load(), False, list[str]()
+    kept = _records(book)
+    for version in versions or book.project.matrix:
+        try:
+            release = _run(book, version)
+        except InstallError as error:
+            warn(f"torch {version}: {error}")
+            failed = True
+            continue
+        if report:
+            told += _flips(book, kept.load_all()[-1], release)
+        else:
+            kept.save(release)
+        counts = Counter(result.word for result in release.results.values())
+        words = ", ".join(f"{count} {word}" for word, count in counts.most_common())
+        out.print(f"torch {release.version}: {words}", markup=False)
+    if report:
+        report.write_text("\n".join(told), "utf-8")
+    sys.exit(1 if failed else 0)
+
+
+def _records(book: Book) -> Releases:
+    return Releases(book.project.docs / "records" / "releases")
+
+
+def _run(book: Book, version: str) -> Release:
+    version = available()[-1] if version == NEWEST else version
+    err.print(f"torch {version}: installing", markup=False)
+    with installed(version) as python:
+        err.print(f"torch {version}: running", markup=False)
+        return run_book(book, python, book.claims)
+
+
+def _flips(book: Book, old: Release, new: Release) -> list[str]:
+    """Markdown that says which claims hold on just one of two releases."""
+    found = flipped(book.claims, old, new)
+    if not found:
+        return []
+    lines = [f"## torch {new.version}, compared with {old.version}", ""]
+    for claim in found:
+        was, now = old.results[claim.id].word, new.results[claim.id].word
+        lines += [f"- `{claim.id}` ({claim.location}): {was} → {now}"]
+        lines += ["", "  ```text", *(f"  {line}" for line in _differences(claim, new)), "  ```", ""]
+    return lines
+
+
+def _differences(claim: Claim, release: Release) -> list[str]:
+    result = release.results[claim.id]
+    found = mismatches(claim, Lane.CPU, result.outputs)
+    return [line for mismatch in found for line in differing(mismatch)] or [result.message]
+
+
+@click.command("bisect")
+@click.argument("claim")
+@click.option("--good", metavar="VERSION", help="A release on which it holds.")
+@click.option("--bad", metavar="VERSION", help="A release on which it does not.")
+@told_plainly
+def bisect_claim(claim: str, good: str | None, bad: str | None) -> None:
+    """Finds the first release of torch at which a claim began, or ceased, to hold.
+
+    Where the records show it on one side and not on the other, GOOD and BAD need not be given.
+    Releases that are recorded are not installed again.
+    """
+    book = load()
+    [chosen, *_] = book.select([claim])
+    known = {r.version: r for r in _records(book).load_all() if r.of(chosen)}
+    ends = (good, bad) if good and bad else _neighbours(chosen, list(known.values()))
+    low, high = sorted(ends, key=order)
+    results: dict[str, Result] = {}
+
+    def holds(version: str) -> bool | None:
+        try:
+            release = known.get(version) or _alone(book, chosen, version)
+        except InstallError as error:
+            warn(f"torch {version} is left out: {error}")
+            return None
+        known[version], results[version] = release, release.results[chosen.id]
+        out.print(f"torch {version}: {results[version].word}", markup=False)
+        return results[version].word == "holds"
+
+    between = [v for v in available() if order(low) < order(v) < order(high)]
+    try:
+        before, after = flip([low, *between, high], holds)
+    except ValueError as error:
+        raise BookError(f"{chosen.id}: {error}") from error
+    began = results[after].word == "holds"
+    verb, failing = ("began", before) if began else ("ceased", after)
+    out.print(f"\n{chosen.id} {verb} to hold with torch {after}. On {failing}:", markup=False)
+    out.print("\n".join(_differences(chosen, known[failing])), markup=False)
+
+
+def _alone(book: Book, claim: Claim, version: str) -> Release:
+    err.print(f"torch {version}: installing", markup=False)
+    with installed(version) as python:
+        return run_book(book, python, [claim])
+
+
+def _neighbours(claim: Claim, releases: list[Release]) -> tuple[str, str]:
+    for older, newer in pairwise(releases):
+        if flipped([claim], older, newer):
+            return older.version, newer.version
+    raise BookError(
+        f"{claim.id}: the records show no change; name two releases with --good and --bad"
+    )

@@ -1,0 +1,59 @@
+"""Runs claims in an environment with another torch."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from claimbook.book import Book
+from claimbook.environment import provenance, release
+from claimbook.model import Claim, Environment, Lane, Outcome, Run
+from claimbook.releases.install import InstallError
+from claimbook.releases.record import Release, result_of
+
+DESCRIBE = """\
+import dataclasses, json
+from claimbook import environment, model
+print(json.dumps(dataclasses.asdict(environment.describe(model.Lane.CPU))))
+"""
+
+
+def run_book(book: Book, python: Path, claims: Iterable[Claim]) -> Release:
+    """Runs claims with the torch of another Python, those that differ a second time.
+
+    What happens on a busy machine to a claim about time is so not taken for a change of torch.
+
+    Raises:
+        InstallError: the torch there cannot be imported.
+    """
+    root, by_id = book.project.root, {c.id: c for c in claims if Lane.CPU in c.lanes}
+    environment = Environment(**json.loads(_said(python, root, "-c", DESCRIBE)))
+    runs = _run(python, root, list(by_id))
+    if again := [name for name, run in runs.items() if run.outcome is not Outcome.PASSED]:
+        runs |= _run(python, root, again)
+    results = {name: result_of(by_id[name], run) for name, run in runs.items()}
+    return Release(release(environment.torch), environment, results, provenance(root))
+
+
+def _run(python: Path, root: Path, names: list[str]) -> dict[str, Run]:
+    told = json.loads(_said(python, root, "-m", "claimbook", "run", "--json", *names))
+    return {data["claim"]: _run_of(data) for data in told}
+
+
+def _run_of(data: dict[str, Any]) -> Run:
+    outcome, outputs = Outcome(data["outcome"]), tuple(data["outputs"])
+    return Run(data["claim"], Lane(data["lane"]), outcome, outputs, message=data["message"])
+
+
+def _said(python: Path, root: Path, *arguments: str) -> str:
+    """What it prints; progress and errors go where ours go."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    command = [str(python), *arguments]
+    done = subprocess.run(
+        command, cwd=root, env=kept, stdout=subprocess.PIPE, text=True, check=False
+    )
+    if not done.stdout.startswith(("[", "{")):
+        raise InstallError(f"the claims could not be run there (exit status {done.returncode})")
+    return done.stdout

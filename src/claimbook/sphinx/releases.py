@@ -1,0 +1,108 @@
+"""What pages show of other releases of torch: a badge, what these print, and the timeline."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import Any
+
+from docutils import nodes
+
+from claimbook.checker import mismatches
+from claimbook.export import anchor
+from claimbook.model import Claim, Lane
+from claimbook.releases.history import Change, Span, changed, spans
+from claimbook.releases.record import Release
+from claimbook.sphinx import nodes as places
+from claimbook.sphinx import render
+from claimbook.sphinx.render import Link
+
+HOLDS = "holds"
+
+
+def made_of(claim: Claim, releases: list[Release]) -> list[Any]:
+    """Plain data; the claim's page is written anew when it changes."""
+    return [(span.first, span.last, span.result.word) for span in spans(claim, releases)]
+
+
+def badge(found: Iterable[Span]) -> Iterator[nodes.Node]:
+    """On which releases the claim holds, and on which it does something else."""
+    words = [f"{_word(span)} on {span}" for span in found]
+    if words:
+        known = "current" if all(word.startswith(HOLDS) for word in words) else "stale"
+        whole = nodes.inline(classes=["claim-badge", f"status-{known}"])
+        whole += [nodes.strong("", "Releases"), nodes.Text(f" {' · '.join(words)}")]
+        yield whole
+
+
+def folds(claim: Claim, found: Iterable[Span]) -> Iterator[nodes.Node]:
+    """What the releases print on which it does something else."""
+    for span in found:
+        if span.result.word != HOLDS:
+            fold = places.fold(title=f"On torch {span}", classes=["claim-fold"])
+            for mismatch in mismatches(claim, Lane.CPU, span.result.outputs):
+                fold += render.code(mismatch.example.source)
+                fold += render.output(mismatch.got)
+            if span.result.message:
+                fold += nodes.paragraph("", span.result.message.partition(": ")[2])
+            yield fold
+
+
+def timeline(
+    releases: list[Release], claims: list[Claim], where: dict[str, str], link: Link
+) -> list[nodes.Node]:
+    """How many claims hold on each release, and what each changed, the newest first.
+
+    Args:
+        where: claim id → docname.
+    """
+    steps = [
+        _step(older.version, newer.version, list(changed(claims, older, newer)), where, link)
+        for older, newer in pairwise(releases)
+    ]
+    return [_table(releases, claims), *reversed(steps)]
+
+
+def _table(releases: list[Release], claims: list[Claim]) -> nodes.Node:
+    rows: list[render.Cells] = []
+    for release in releases:
+        words = Counter(result.word for claim in claims if (result := release.of(claim)))
+        holds, run = words.pop(HOLDS, 0), words.total()
+        others = ", ".join(f"{count} {word}" for word, count in words.most_common())
+        cells = [release.version, str(run + holds), str(holds), others, release.provenance.date]
+        rows.append(tuple([nodes.Text(cell)] for cell in cells))
+    titles = ["torch", "Claims run", "Hold", "Differ", "Run on"]
+    return render.table(titles, rows, [12, 14, 10, 46, 18])
+
+
+def _step(
+    older: str, newer: str, changes: list[Change], where: dict[str, str], link: Link
+) -> nodes.section:
+    section = nodes.section(ids=[f"torch-{newer}"], names=[f"torch-{newer}"])
+    section += nodes.title("", f"From {older} to {newer}")
+    if not changes:
+        section += nodes.paragraph("", "No claim prints anything else.")
+    for kind, count in Counter(change.kind for change in changes).most_common():
+        section += nodes.rubric("", f"{kind} ({count})")
+        for change in changes:
+            if change.kind == kind:
+                section += _changed(change, older, newer, where, link)
+    return section
+
+
+def _changed(
+    change: Change, older: str, newer: str, where: dict[str, str], link: Link
+) -> nodes.Node:
+    claim = change.claim
+    name = link(where[claim.id], anchor(claim.id), nodes.inline("", claim.id))
+    fold = places.fold(title=claim.statement.replace("`", ""), classes=["timeline-change"])
+    fold += nodes.paragraph("", "", nodes.Text("Claim "), name)
+    fold += render.code(change.example.source)
+    for version, text in ((older, change.before), (newer, change.after)):
+        box = render.output(text)
+        box.insert(0, nodes.paragraph("", f"on torch {version}", classes=["claim-lane"]))
+        fold += box
+    return fold
+
+
+def _word(span: Span) -> str:
+    return HOLDS if span.result.word == HOLDS else f"differs ({span.result.word})"
