@@ -131,17 +131,22 @@ class Book:
         """
         wanted: dict[str, Claim] = {}
         for name in names:
-            found = [claim for claim in self.claims if self._asks_for(name, claim)]
+            one = self._by_id.get(name)
+            found = [one] if one else [c for c in self.claims if self._asks_for(name, c)]
             if not found:
                 raise BookError(self._unknown(name))
             wanted.update((claim.id, claim) for claim in found)
         return list(wanted.values()) if wanted else list(self.claims)
 
+    @cached_property
+    def _by_id(self) -> dict[str, Claim]:
+        return {claim.id: claim for claim in self.claims}
+
     def _asks_for(self, name: str, claim: Claim) -> bool:
         page, _, id_ = name.partition("::")
         if id_:
             return claim.id == id_.partition("[")[0] and self._holds(page, claim)
-        return claim.id == name or self._holds(name, claim)
+        return self._holds(name, claim)
 
     def _holds(self, name: str, claim: Claim) -> bool:
         page = claim.location.path

@@ -1,0 +1,238 @@
+"""Other releases of torch: what is kept of a run there, what is shown, and how a flip is found."""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from bs4 import BeautifulSoup
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claimbook import environment
+from claimbook.book import Book
+from claimbook.cli import main
+from claimbook.model import Lane, Outcome, Provenance, Run
+from claimbook.records import RecordError
+from claimbook.releases.bisect import flip
+from claimbook.releases.history import changed, spans
+from claimbook.releases.install import InstallError, installed
+from claimbook.releases.matrix import run_book
+from claimbook.releases.record import Release, Releases, flipped, result_of
+from helpers import PAGES, TinyBook, claim, claim_text
+
+TORCH = environment.release(environment.torch_version())
+WRONG = claim_text("two-is-three", ">>> torch.ones(2).sum()\ntensor(3.)")
+GONE = claim_text("it-exits", ">>> import os; os._exit(3)")
+ERROR = claim(
+    "it-raises",
+    ">>> x = 1\n>>> torch.ones(2) @ torch.ones(3)\n"
+    "Traceback (most recent call last):\nRuntimeError: sizes",
+)
+
+
+def ran(outcome=Outcome.PASSED, *outputs, message=""):
+    """A run of `ERROR`."""
+    return Run(ERROR.id, Lane.CPU, outcome, outputs, message=message)
+
+
+def release(version, run):
+    """A release on which `ERROR` did that."""
+    here = environment.describe(Lane.CPU)
+    return Release(
+        version, here, {ERROR.id: result_of(ERROR, run)}, Provenance("2026-01-02", None, None)
+    )
+
+
+OLD = release(
+    "2.8.0",
+    ran(Outcome.FAILED, "", "Traceback (most recent call last):\nRuntimeError: other sizes"),
+)
+NEW = release("2.10.0", ran())
+DEAD = release("2.12.0", ran(Outcome.CRASHED, "", message="docs/page.md:4: it died"))
+
+
+@pytest.fixture
+def book(tmp_path, monkeypatch):
+    """A small book, and the current folder in it."""
+    book = TinyBook(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return book
+
+
+def test_a_release_is_what_another_python_ran(book):
+    """The claims run there; what does not hold is kept with its outputs, and how grave it is."""
+    book.write("docs/wrong.md", f"# Wrong\n\n{WRONG}\n{GONE}")
+    found = Book.load(book.root)
+    release = run_book(found, Path(sys.executable), found.claims)
+    words = {name: result.word for name, result in release.results.items()}
+    assert release.version == TORCH
+    assert words == {
+        **dict.fromkeys(("sum-adds", "prod-multiplies", "script-is-text"), "holds"),
+        "ones-have-a-shape": "holds",
+        "two-is-three": "value",
+        "it-exits": "crashed",
+    }
+    assert release.results["two-is-three"].outputs == ("tensor(2.)",)
+    assert "the process exited with status 3" in release.results["it-exits"].message
+
+
+def test_what_is_kept_comes_back(tmp_path):
+    """A file holds the whole release, and two releases come in their order, not in that of text."""
+    kept = Releases(tmp_path)
+    for one in (NEW, OLD, DEAD):
+        kept.save(one)
+    assert kept.load_all() == [OLD, NEW, DEAD]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "2.10.0.json",
+        "2.12.0.json",
+        "2.8.0.json",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"outcome": "failed"', '"outcome": "fine"'),
+        ('"gravity": "error text"', '"gravity": "grave"'),
+        ('"release": "2.8.0"', '"release": "2.9.0"'),
+        ('"schema": 1', '"schema": 2'),
+        ('"outputs": [""', '"outputs": [7'),
+        ('"digest"', '"digger"'),
+        ("}", ""),
+    ],
+)
+def test_a_broken_file_is_named(tmp_path, old, new):
+    """What cannot be a release is no release, and its file is told."""
+    kept = Releases(tmp_path)
+    kept.save(OLD)
+    path = kept.path("2.8.0")
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), "utf-8")
+    with pytest.raises(RecordError, match=r"2\.8\.0\.json: no record of a release"):
+        kept.load_all()
+
+
+def test_spans_and_changes():
+    """Neighbours that did the same are one; a change is the first example that prints otherwise."""
+    newest = replace(NEW, version="2.13.0")
+    found = [(str(span), span.result.word) for span in spans(ERROR, [OLD, NEW, newest])]
+    assert found == [("2.8.0", "error text"), ("2.10.0 to 2.13.0", "holds")]
+    [change] = changed([ERROR], OLD, NEW)
+    assert (change.example.source, change.kind) == ("torch.ones(2) @ torch.ones(3)\n", "error text")
+    assert ("other sizes" in change.before, change.after) == (
+        True,
+        ERROR.examples(Lane.CPU)[1].want,
+    )
+    assert [*changed([ERROR], NEW, newest)] == []
+    [death] = changed([ERROR], NEW, DEAD)
+    assert (death.after, death.kind) == ("(not reached)", "crashed")
+    assert (flipped([ERROR], OLD, NEW), flipped([ERROR], NEW, newest)) == ([ERROR], [])
+
+
+def test_a_claim_that_was_edited_since_was_not_run():
+    """Its result is another claim's."""
+    edited = replace(ERROR, fences=ERROR.fences[:0])
+    assert (spans(edited, [OLD, NEW]), [*changed([edited], OLD, NEW)]) == ([], [])
+
+
+@given(st.integers(2, 40), st.data())
+def test_flip_is_found_in_few_steps(count, data):
+    """Whatever cannot be had, the two neighbours differ, and few were asked."""
+    versions = list(range(count))
+    first_bad = data.draw(st.integers(1, count - 1))
+    away = data.draw(st.sets(st.sampled_from(versions[1:-1] or [None])))
+    asked = []
+
+    def ask(version):
+        asked.append(version)
+        return None if version in away else version < first_bad
+
+    left = [version for version in versions if version not in away]
+    place = next(i for i, version in enumerate(left) if version >= first_bad)
+    assert flip(versions, ask) == (left[place - 1], left[place])
+    assert len(asked) <= 2 + count.bit_length() + len(away)
+
+
+def test_no_flip_between_two_of_a_kind():
+    """It says so, and does not search."""
+    with pytest.raises(ValueError, match="nothing to find between"):
+        flip("ab", lambda version: True)
+
+
+def test_a_release_that_cannot_be_installed_is_told(book, monkeypatch):
+    """The others go on, and the status is 1."""
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(book.root))
+    monkeypatch.delenv("PIP_EXTRA_INDEX_URL", raising=False)
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    with (
+        pytest.raises(InstallError, match=r"No matching distribution found for torch==0\.0\.1"),
+        installed("0.0.1"),
+    ):
+        pass
+    done = CliRunner().invoke(main, ["matrix", "0.0.1", "0.0.2"])
+    assert done.exit_code == 1
+    for version in ("0.0.1", "0.0.2"):
+        assert (
+            f"torch {version}: No matching distribution found for torch=={version}" in done.output
+        )
+
+
+def test_bisect_uses_what_is_recorded(book, monkeypatch):
+    """Where neighbours of the records differ and nothing lies between, nothing is installed."""
+    book.write("docs/raises.md", "# R\n\n" + claim_text(ERROR.id, _session(ERROR)))
+    [ours] = Book.load(book.root).select([ERROR.id])
+    assert ours.digest(Lane.CPU) == ERROR.digest(Lane.CPU)
+    kept = Releases(book.docs / "records/releases")
+    kept.save(OLD)
+    kept.save(NEW)
+    monkeypatch.setattr("claimbook.cli.releases.available", lambda: ["2.8.0", "2.10.0"])
+    done = CliRunner().invoke(main, ["bisect", ERROR.id])
+    assert done.exit_code == 0, done.output
+    assert "torch 2.8.0: error text\ntorch 2.10.0: holds\n" in done.output
+    assert "it-raises began to hold with torch 2.10.0. On 2.8.0:" in done.output
+    assert "+ RuntimeError: other sizes" in done.output
+    done = CliRunner().invoke(main, ["bisect", "sum-adds"])
+    assert (done.exit_code, "--good and --bad" in done.output) == (2, True)
+
+
+def _session(claim):
+    lines = [f">>> {e.source}{e.want}".rstrip() for e in claim.examples(Lane.CPU)]
+    return "\n".join(lines)
+
+
+def test_pages_say_where_claims_hold(tmp_path):
+    """The badge, what another release prints, the timeline, and the data say the same."""
+    pages = {
+        **PAGES,
+        "index": PAGES["index"].replace("ledger\n", "ledger\ntimeline\nraises\n"),
+        "raises": "# R\n\n" + claim_text(ERROR.id, _session(ERROR), ":lanes: cuda\n"),
+        "timeline": "# T\n\n```{timeline}\n```\n",
+    }
+    book = TinyBook(tmp_path, pages)
+    kept = Releases(book.docs / "records/releases")
+    kept.save(OLD)
+    kept.save(NEW)
+    done = book.sphinx()
+    assert "none of this page's claims ran" in done.stderr, done.stderr
+    page = BeautifulSoup((book.site / "raises.html").read_text("utf-8"), "html.parser")
+    badges = page.select_one(".claim-badges").get_text()
+    assert "Releases differs (error text) on 2.8.0 · holds on 2.10.0" in badges
+    fold = page.select_one("details.claim-fold")
+    assert fold.summary.get_text() == "On torch 2.8.0"
+    assert "RuntimeError: other sizes" in fold.get_text()
+    timeline = BeautifulSoup((book.site / "timeline.html").read_text("utf-8"), "html.parser")
+    step = timeline.select_one("#torch-2-10-0, [id='torch-2.10.0']")
+    assert "From 2.8.0 to 2.10.0" in step.get_text()
+    assert "error text (1)" in step.get_text()
+    data = json.loads((book.site / "claims.json").read_text("utf-8"))
+    by_id = {item["id"]: item["releases"] for item in data["claims"]}
+    assert by_id == {
+        **{key: {} for key in by_id},
+        ERROR.id: {"2.8.0": "error text", "2.10.0": "holds"},
+    }
+    assert set(by_id) > {"sum-adds"}
