@@ -1,6 +1,7 @@
 """How the book is built. Versions are pinned in constraints.txt."""
 
 import importlib.metadata
+import os
 import zlib
 from pathlib import Path
 
@@ -30,6 +31,7 @@ version = release = importlib.metadata.version("pytorch-under-test")
 
 extensions = [
     "claimbook.sphinx",
+    "claimbook.editions.extension",
     "myst_nb",
     "sphinx.ext.intersphinx",
     "sphinx_copybutton",
@@ -74,6 +76,10 @@ bibtex_reference_style = "author_year"
 bibtex_default_style = "plain"
 
 claimbook_whole_register = True  # an entry without an answer fails the build
+
+# Where the site and its sources are published. What needs an address is left out where none is.
+html_baseurl = os.environ.get("BOOK_URL", "")
+claimbook_repository = os.environ.get("BOOK_REPOSITORY", "")
 
 html_theme = "furo"
 html_title = "PyTorch Under Test"

@@ -44,6 +44,7 @@ MAY_IMPORT = {
     "export": {"model", "register"},
     "pytest_plugin": {"model", "book", "register", "report", "runner"},
     "cli": EVERYTHING,
+    "editions": EVERYTHING | {"sphinx"},
     "__main__": {"cli"},
     "sphinx": EVERYTHING | {"teach"},
     "teach": set(),
@@ -59,6 +60,7 @@ OTHERS = {
     "pytest_plugin": {"pytest"},
     "cli": {"click", "rich"},
     "sphinx": {"docutils", "sphinx", "sphinx_gallery", "torch", "matplotlib", "joblib"},
+    "editions": {"docutils", "sphinx", "sphinx_markdown_builder", "PIL"},
     "teach": {"torch", "matplotlib"},
 }
 """What each may import that is neither Python's own nor this package's."""
@@ -122,6 +124,7 @@ def test_no_circles():
         ("claimbook.cli", "torch sphinx matplotlib IPython jupyter_client"),
         ("claimbook.pytest_plugin", "torch sphinx matplotlib IPython jupyter_client"),
         ("claimbook.sphinx", "torch matplotlib"),
+        ("claimbook.editions.extension", "torch matplotlib nbformat"),
     ],
 )
 def test_what_an_import_loads(modules, absent):
@@ -163,10 +166,11 @@ BLANK = {
 
 
 SITE = {"sphinx", "errors", "apis"}
-ENGINE = MAY_IMPORT.keys() - SITE - {"teach"}
+EDITIONS = {"editions"}
+ENGINE = MAY_IMPORT.keys() - SITE - EDITIONS - {"teach"}
 
 
-@pytest.mark.parametrize(("parts", "limit"), [(SITE, 1500), (ENGINE, 3100)])
+@pytest.mark.parametrize(("parts", "limit"), [(SITE, 1500), (EDITIONS, 700), (ENGINE, 3100)])
 def test_size_of_the_package(parts, limit):
     """What runs claims can be read in an afternoon, and so can what shows them to readers."""
     sizes = {

@@ -58,7 +58,7 @@ def session(fence: Fence, code: str) -> nodes.container:
     cells += nodes.container("", _block(prelude(code), "python"), classes=["claim-prelude"])
     gathered = ""
     for example, on_cuda in zip_longest(fence.examples, fence.cuda_examples or ()):
-        gathered += example.source + ("\n" if _is_block(example.source) else "")
+        gathered += spaced(example.source)
         if example.want or (on_cuda and on_cuda.want):
             cells += nodes.container("", _block(gathered, "python"), classes=["claim-code"])
             cells += list(_outputs(example, on_cuda))
@@ -69,10 +69,10 @@ def session(fence: Fence, code: str) -> nodes.container:
     return whole
 
 
-def _is_block(source: str) -> bool:
-    """Whether it is a compound statement, which Python's prompt ends at an empty line."""
+def spaced(source: str) -> str:
+    """A statement as a program has it: an empty line ends a compound one, as at the prompt."""
     first, *rest = source.rstrip("\n").split("\n")
-    return bool(rest) and (first.endswith(":") or first.startswith("@"))
+    return source + "\n" * (bool(rest) and (first.endswith(":") or first.startswith("@")))
 
 
 def _outputs(example: Example, on_cuda: Example | None) -> Iterator[nodes.Node]:
