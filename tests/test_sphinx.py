@@ -17,10 +17,11 @@ from claimbook import environment
 from claimbook.book import Book
 from claimbook.model import Lane, Provenance, Record
 from claimbook.runner import Runner
+from claimbook.sphinx import STATIC
 from claimbook.sphinx.domain import claim_domain
 from helpers import CONF, PAGES, ROOT, SHAPE, SUM, TinyBook, claim_text
 
-SCHEMA = json.loads(Path(__file__).with_name("claims.schema.json").read_text("utf-8"))
+SCHEMA = json.loads((STATIC / "claims.schema.json").read_text("utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +50,7 @@ def claims_json(book):
 def test_claims_json_fits_its_schema(built):
     """What leaves the build has the form that others rely on."""
     jsonschema.validate(claims_json(built), SCHEMA)
+    assert json.loads((built.site / "_static/claims.schema.json").read_text("utf-8")) == SCHEMA
 
 
 def test_claims_json_has_every_entry(built):
@@ -154,6 +156,29 @@ def test_inventory_holds_the_claims(built):
         "script-is-text": "a/sums.html#claim-script-is-text",
         "ones-have-a-shape": "a/shapes.html#claim-ones-have-a-shape",
     }
+
+
+LINKS = """\
+{external+tiny:std:ref}`the sum <claim-sum-adds>`
+[](inv:tiny:claim:claim#sum-adds)
+<inv:tiny#sum-adds>
+"""
+
+
+@pytest.mark.parametrize(
+    ("extension", "links"),
+    [("myst_parser", LINKS), ("claimbook.sphinx", "{external+tiny:claim:claim}`sum-adds`\n")],
+)
+def test_other_projects_link_claims(built, tmp_path, extension, links):
+    """Sphinx's own references lead from another project's page to a claim, by the inventory."""
+    inventory = str(built.site / "objects.inv")
+    conf = f"extensions = {sorted({'myst_parser', extension, 'sphinx.ext.intersphinx'})}\n"
+    conf += f"intersphinx_mapping = {{'tiny': ('https://tiny.example/', {inventory!r})}}\n"
+    other = TinyBook(tmp_path, pages={"index": f"# Other\n\n{links}"}, conf=conf)
+    done = other.sphinx()
+    assert (done.returncode, done.stderr) == (0, "")
+    found = re.findall(r'href="(https://tiny.example/[^"]*)"', html(other, "index"))
+    assert found == ["https://tiny.example/a/sums.html#claim-sum-adds"] * len(links.splitlines())
 
 
 def comparable(site):
