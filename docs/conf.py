@@ -88,6 +88,14 @@ html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {"navigation_with_keys": True}
 
+epub_basename = "pytorch-under-test"
+epub_description = "A book about PyTorch in which every claim is an example that runs."
+epub_identifier = epub_uid = epub_basename  # epubcheck wants them equal
+epub_show_urls = "no"
+epub_tocdup = False
+epub_css_files = ["epub.css"]
+suppress_warnings = ["epub.unknown_project_files"]  # scripts and data, for the site alone
+
 # A claim is copied whole, with what it finds in its namespace, and without what it prints.
 copybutton_selector = "div.claim-cells, div.highlight:not(.claim-cells *) > pre"
 copybutton_exclude = ".linenos, .gp, .go, .claim-output, .prediction-show"

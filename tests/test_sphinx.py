@@ -5,7 +5,6 @@ import re
 import shutil
 import warnings
 from dataclasses import replace
-from pathlib import Path
 
 import jsonschema
 import pytest

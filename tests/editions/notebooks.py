@@ -1,5 +1,7 @@
 """Runs notebooks as a reader does, and compares what their cells print with what they show."""
 
+import re
+
 import nbformat
 from nbclient import NotebookClient
 
@@ -23,8 +25,9 @@ def printed(outputs) -> str:
 
 
 def _squeezed(text):
-    """Jupyter breaks the lines of a long value in other places than a prompt."""
-    return " ".join(text.split())
+    """Jupyter breaks lines in other places than a prompt, and shows a class by its name."""
+    text = re.sub(r"<class '([\w.]+)'>", r"\1", text).replace("collections.", "")
+    return " ".join(text.split()).removesuffix(":")
 
 
 def differences(path):

@@ -15,7 +15,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.typing import ExtensionMetadata
 
 from claimbook import __version__
-from claimbook.editions import social
+from claimbook.editions import epub, social
 from claimbook.editions.markdown import markdown
 from claimbook.editions.notebook import notebook
 from claimbook.editions.site import Listed, llms_txt, sitemap
@@ -32,6 +32,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.setup_extension("sphinx_markdown_builder")
     app.connect("doctree-read", note_summary)
     app.connect("html-page-context", write_forms)
+    app.connect("html-page-context", epub.adapt)
     app.connect("build-finished", write_lists)
     return {
         "version": __version__,

@@ -36,6 +36,14 @@ def figure_label(html: str) -> str:
     return unescape(found[1]) if found else ""
 
 
+def standalone(html: str) -> str:
+    """The SVG of a drawn figure: black on white, as it has no page to take colours from."""
+    svg = html[html.index("<svg") : html.index("</svg>") + len("</svg>")]
+    if "xmlns=" not in svg:
+        svg = svg.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
+    return svg.replace('style="', 'style="background:#fff;color:#000;', 1)
+
+
 class Writer(MarkdownTranslator):  # type: ignore[misc]
     """What the library's translator cannot know: claims, drawn figures, the site's addresses."""
 
@@ -87,6 +95,13 @@ class Writer(MarkdownTranslator):  # type: ignore[misc]
         fence = "`" * max(3, _longest_run(text) + 1)
         self.add(f"{fence}{node.get('language', '')}\n{text}\n{fence}", 2, 2)
         raise nodes.SkipNode
+
+    def visit_claim_more(self, node: nodes.Element) -> None:
+        if node["summary"].startswith("What"):
+            self.add("What the sources say:", 2, 1)
+
+    def depart_claim_more(self, node: nodes.Element) -> None:
+        """Nothing ends it."""
 
     def visit_raw(self, node: nodes.Element) -> None:
         for figure in DRAWN.findall(node.astext()):

@@ -11,7 +11,7 @@ from typing import Any
 from docutils import nodes
 
 from claimbook.checker import HEADER
-from claimbook.editions.markdown import DRAWN, figure_label, has
+from claimbook.editions.markdown import DRAWN, figure_label, has, standalone
 from claimbook.export import anchor
 from claimbook.model import Claim, Example, Lane
 from claimbook.sphinx.render import spaced
@@ -19,6 +19,7 @@ from claimbook.sphinx.render import spaced
 Cell = dict[str, Any]
 
 SETUP = """\
+import importlib.util
 import os
 import tempfile
 
@@ -47,7 +48,18 @@ def fresh():
     torch.use_deterministic_algorithms(False)
 
 
+def echo(value):
+    \"""Shows a value that ends a block, as a prompt does.\"""
+    if value is not None:
+        display(value)
+
+
 _first = {name: value for name, value in globals().items() if not name.startswith("_")}
+"""
+NUMPY = """
+
+if not importlib.util.find_spec("numpy"):
+    %pip install --quiet numpy
 """
 FRESH = "fresh()\n"
 CATCH = """\
@@ -77,8 +89,8 @@ def notebook(
     """
     by_anchor = {anchor(name): claim for name, claim in claims.items()}
     cells = list(_joined(_cells(doctree, by_anchor, write, repository)))
-    wanted = "%pip install --quiet numpy\n" * any("numpy" in c.code for c in claims.values())
-    cells.insert(1, _code(wanted + SETUP))
+    numpy = NUMPY * any("numpy" in claim.code for claim in claims.values())
+    cells.insert(1, _code(SETUP + numpy))
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number}"
     return {
@@ -110,7 +122,9 @@ def _cells(
             yield from map(_picture, DRAWN.findall(child.astext()))
         elif has(child, "cell"):
             yield from _cells(child, claims, write, repository)
-        elif not (has(child, "claim-session") or has(child, "claim-badges")):
+        elif not (
+            has(child, "claim-session") or has(child, "claim-badges") or has(child, "claim-more")
+        ):
             yield _markdown(write(child))
 
 
@@ -160,7 +174,8 @@ def _displaying(example: Example) -> str:
         if isinstance(last, ast.Expr) and not _prints(last):
             value = ast.get_source_segment(example.source, last) or ""
             head, _, tail = example.source.rpartition(value)
-            return f"{head}display({value}){tail}"
+            whole = f"({value})" if isinstance(last.value, ast.Tuple) else value
+            return f"{head}echo({whole}){tail}"
     return example.source
 
 
@@ -204,13 +219,9 @@ def _markdown(source: str) -> Cell:
 
 
 def _picture(html: str) -> Cell:
-    """A drawn figure as an attachment: black on white, as it has no page to take colours from."""
-    svg = html[html.index("<svg") : html.index("</svg>") + len("</svg>")]
-    if "xmlns=" not in svg:
-        svg = svg.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
-    svg = svg.replace('style="', 'style="background:#fff;color:#000;', 1)
+    """A drawn figure as an attachment."""
     cell = _markdown(f"![{figure_label(html)}](attachment:figure.svg)")
-    data = base64.b64encode(svg.encode()).decode()
+    data = base64.b64encode(standalone(html).encode()).decode()
     return {**cell, "attachments": {"figure.svg": {"image/svg+xml": data}}}
 
 

@@ -29,6 +29,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
         app.add_directive(kind, ViewDirective)
     app.add_directive("bench", BenchDirective)
     app.add_role("claim", ClaimRole(warn_dangling=True))
+    app.add_node(nodes.claim_more, html=(theme.open_details, theme.close_details))
     for node in (nodes.claim_status, nodes.whole_book):
         app.add_node(node)
     app.connect("config-inited", lambda _, config: config.html_static_path.append(str(STATIC)))

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import zip_longest
 from typing import Any
+from urllib.parse import urlencode
 
 from docutils import nodes
 
@@ -166,6 +167,43 @@ def relation_line(pairs: Iterable[tuple[str, str]], ledger: str | None, link: Li
             ]
         line += group
     return line
+
+
+def more(
+    claim: str | None,
+    said: Iterable[tuple[str, str]],
+    ledger: str | None,
+    link: Link,
+    repository: str,
+) -> nodes.Node:
+    """On demand: what the sources say, how to run the claim, where to correct it.
+
+    Args:
+        claim: its id; None for a remark.
+        said: (entry id, its statement).
+        repository: `owner/name` on GitHub; may be empty.
+    """
+    whole, listed = places.claim_more(classes=["claim-more"]), nodes.bullet_list()
+    for entry, statement in said:
+        name = nodes.inline("", entry)
+        shown = link(ledger, f"entry-{entry}", name) if ledger else name
+        item = nodes.paragraph("", "", shown, nodes.Text(": "), *inline(statement))
+        listed += nodes.list_item("", item)
+    offers = [
+        *(["What the sources say"] if listed else []),
+        *(["run it yourself"] if claim else []),
+    ]
+    whole["summary"] = ", ".join(offers).capitalize()
+    whole += [listed] if listed else []
+    if claim:
+        run = nodes.literal("", f"claimbook run {claim}")
+        line = nodes.paragraph("", "", nodes.Text("Run it: "), run)
+        if repository:
+            address = f"https://github.com/{repository}/issues/new?{urlencode({'title': claim})}"
+            correct = nodes.reference("", "Suggest a correction", refuri=address)
+            line += [nodes.Text(" · "), correct]
+        whole += line
+    return whole
 
 
 def inline(text: str) -> Iterator[nodes.Node]:
