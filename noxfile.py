@@ -16,6 +16,7 @@ PYPROJECT = nox.project.load_toml("pyproject.toml")
 SITE = Path("docs/_build/html")
 EPUB = Path("docs/_build/epub")
 DOWNLOADS = Path("docs/_build/downloads")
+VNU = "vnu-jar@26.9.27"
 BOOK = "pytorch-under-test"
 MADE = [Path("docs/_build"), Path("docs/labs")]
 
@@ -116,6 +117,9 @@ def editions(session: nox.Session) -> None:
     session.run("python", "-m", "claimbook.editions.offline", str(SITE), str(DOWNLOADS / BOOK))
     for file in sorted(DOWNLOADS.iterdir()):
         session.log(f"{file}: {file.stat().st_size / 1e6:.1f} MB")
+    if shutil.which("npm"):
+        vnu = ["npm", "install", "--silent", "--no-save", "--prefix", "docs/_build/vnu", VNU]
+        session.run(*vnu, external=True)
     session.run("pytest", "tests/editions", env={"ALL_NOTEBOOKS": str("--run" in session.posargs)})
 
 

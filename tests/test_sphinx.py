@@ -127,6 +127,33 @@ def test_ledger_and_counts(built):
     }
 
 
+SAID = "basics-01.1 : A sum adds all elements."
+
+
+def test_a_card_says_more_on_demand(built):
+    """What the sources say in their words, and how to run the claim."""
+    page = html(built, "a/sums")
+    more = re.findall(r'<details class="claim-more">(.*?)</details>', page, re.DOTALL)
+    texts = [" ".join(re.sub("<[^>]+>", " ", part).split()) for part in more]
+    assert texts == [
+        f"What the sources say, run it yourself {SAID} Run it: claimbook run sum-adds",
+        "Run it yourself Run it: claimbook run prod-multiplies",
+        "Run it yourself Run it: claimbook run script-is-text",
+    ]
+    assert "People made it." in html(built, "a/shapes")
+    assert "github.com" not in page
+
+
+def test_a_changed_entry_changes_its_cards(tmp_path):
+    """A card repeats what a source says, so it is written anew with the register."""
+    book = TinyBook(tmp_path)
+    assert book.sphinx("-D", "claimbook_repository=someone/book").returncode == 0
+    assert "https://github.com/someone/book/issues/new?title=sum-adds" in html(book, "a/sums")
+    book.replace("docs/register/basics.yaml", "A sum adds", "A sum gathers")
+    assert book.sphinx("-D", "claimbook_repository=someone/book").returncode == 0
+    assert "A sum gathers" in html(book, "a/sums")
+
+
 def test_role_resolves(built):
     """`{claim}` links to the claim, by its id or by a title of one's own."""
     links = re.findall(r'href="(a/sums.html#claim-sum-adds)".*?>(<.*?)</a>', html(built, "c"))

@@ -67,6 +67,9 @@ def write_forms(
     context["metatags"] += f'\n<link rel="alternate" type="text/markdown" href="{name}.md">'
     if app.config.html_baseurl:
         context["metatags"] += "\n" + _share(app, page)
+    if page == app.config.root_doc and app.config.claimbook_downloads:
+        links = download_links(app.config.claimbook_downloads, app.config.epub_basename)
+        context["body"] = context["body"].replace("</h1>", f"</h1>\n{links}", 1)
     if page != app.config.root_doc and _write_notebook(app, page, doctree):
         links = form_links(name, page, app.config.claimbook_repository)
         context["body"] = context["body"].replace("</h1>", f"</h1>\n{links}", 1)
@@ -117,6 +120,14 @@ def form_links(name: str, page: str, repository: str) -> str:
         links.append(("Open in Colab", f'href="{escape(colab)}"'))
     links.append(("Markdown", f'href="{name}.md"'))
     items = " · ".join(f"<a {attributes}>{text}</a>" for text, attributes in links)
+    return f'<p class="page-forms">{items}</p>'
+
+
+def download_links(folder: str, book: str) -> str:
+    """Where the whole book can be had, in one line of HTML."""
+    where = escape(folder.rstrip("/"))
+    forms = [("EPUB", f"{where}/{book}.epub"), ("Offline site", f"{where}/{book}.zip")]
+    items = " · ".join(f'<a href="{address}">{text}</a>' for text, address in forms)
     return f'<p class="page-forms">{items}</p>'
 
 

@@ -19,7 +19,6 @@ from claimbook.sphinx.render import spaced
 Cell = dict[str, Any]
 
 SETUP = """\
-import importlib.util
 import os
 import tempfile
 
@@ -46,6 +45,7 @@ def fresh():
     torch.set_warn_always(True)
     torch.autograd.set_detect_anomaly(False)
     torch.use_deterministic_algorithms(False)
+    torch.backends.cudnn.benchmark = torch.backends.cudnn.deterministic = False
 
 
 def echo(value):
@@ -57,6 +57,8 @@ def echo(value):
 _first = {name: value for name, value in globals().items() if not name.startswith("_")}
 """
 NUMPY = """
+
+import importlib.util
 
 if not importlib.util.find_spec("numpy"):
     %pip install --quiet numpy

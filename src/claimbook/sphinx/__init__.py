@@ -20,6 +20,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_config_value("claimbook_strict_cuda", default=False, rebuild="", types=(bool, int, str))
     app.add_config_value("claimbook_whole_register", default=False, rebuild="", types=bool)
     app.add_config_value("claimbook_max_age", default=None, rebuild="", types=(int, str))
+    app.add_config_value("claimbook_downloads", default="", rebuild="html", types=str)
     app.add_config_value("claimbook_repository", default="", rebuild="html", types=str)
     app.add_domain(ClaimDomain)
     app.add_directive("claim", ClaimDirective)

@@ -148,7 +148,7 @@ def _status(
         pairs = [("remark", entry) for entry in entries]
         said = domain.said(entries)
         line = render.relation_line(pairs, domain.ledger, link)
-        return [line, render.more(None, said, domain.ledger, link, repository)]
+        return [line, *([render.more(None, said, domain.ledger, link, "")] if said else [])]
     claim = domain.claim_on(docname, place["claim"])
     assert claim
     pairs = [(str(relation.kind), relation.entry) for relation in claim.relations]

@@ -170,11 +170,7 @@ def relation_line(pairs: Iterable[tuple[str, str]], ledger: str | None, link: Li
 
 
 def more(
-    claim: str | None,
-    said: Iterable[tuple[str, str]],
-    ledger: str | None,
-    link: Link,
-    repository: str,
+    claim: str | None, said: list[tuple[str, str]], ledger: str | None, link: Link, repository: str
 ) -> nodes.Node:
     """On demand: what the sources say, how to run the claim, where to correct it.
 
@@ -183,27 +179,26 @@ def more(
         said: (entry id, its statement).
         repository: `owner/name` on GitHub; may be empty.
     """
-    whole, listed = places.claim_more(classes=["claim-more"]), nodes.bullet_list()
-    for entry, statement in said:
-        name = nodes.inline("", entry)
-        shown = link(ledger, f"entry-{entry}", name) if ledger else name
-        item = nodes.paragraph("", "", shown, nodes.Text(": "), *inline(statement))
-        listed += nodes.list_item("", item)
-    offers = [
-        *(["What the sources say"] if listed else []),
-        *(["run it yourself"] if claim else []),
-    ]
-    whole["summary"] = ", ".join(offers).capitalize()
-    whole += [listed] if listed else []
+    offers = ["What the sources say"] * bool(said) + ["run it yourself"] * bool(claim)
+    summary = ", ".join(offers)
+    whole = places.claim_more(classes=["claim-more"], summary=summary[:1].upper() + summary[1:])
+    if said:
+        whole += nodes.bullet_list("", *(_said(*pair, ledger, link) for pair in said))
     if claim:
         run = nodes.literal("", f"claimbook run {claim}")
-        line = nodes.paragraph("", "", nodes.Text("Run it: "), run)
-        if repository:
-            address = f"https://github.com/{repository}/issues/new?{urlencode({'title': claim})}"
-            correct = nodes.reference("", "Suggest a correction", refuri=address)
-            line += [nodes.Text(" · "), correct]
-        whole += line
+        whole += nodes.paragraph("", "", nodes.Text("Run it: "), run)
+    if claim and repository:
+        address = f"https://github.com/{repository}/issues/new?{urlencode({'title': claim})}"
+        whole += nodes.paragraph(
+            "", "", nodes.reference("", "Suggest a correction", refuri=address)
+        )
     return whole
+
+
+def _said(entry: str, statement: str, ledger: str | None, link: Link) -> nodes.list_item:
+    name = nodes.inline("", entry)
+    shown = link(ledger, f"entry-{entry}", name) if ledger else name
+    return nodes.list_item("", nodes.paragraph("", "", shown, nodes.Text(": "), *inline(statement)))
 
 
 def inline(text: str) -> Iterator[nodes.Node]:
