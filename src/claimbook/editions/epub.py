@@ -19,13 +19,17 @@ def adapt(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
     """Gives each drawn figure a file; of links to files that are not there the text is left."""
-    if app.builder.name == "epub" and "body" in context:
+    if app.builder.name != "epub":
+        return
+    # myst-nb puts its style sheet in place when the EPUB has been packed already.
+    sheets = context["css_files"]
+    context["css_files"] = [sheet for sheet in sheets if "mystnb" not in str(sheet.filename)]
+    if "body" in context:
         up = "../" * page.count("/")
         body = DRAWN.sub(
             lambda figure: _with_file(figure[0], Path(app.outdir), up), context["body"]
         )
         context["body"] = DATA.sub(r"\1", body)
-        context["css_files"] = [file for file in context["css_files"] if "mystnb" not in file]
 
 
 def _with_file(figure: str, outdir: Path, up: str) -> str:

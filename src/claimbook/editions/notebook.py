@@ -120,7 +120,7 @@ def _cells(
             yield from _cells(child, claims, write, repository)
             if claim:
                 yield from _claim_cells(claim, repository)
-        elif has(child, "cell_output"):
+        elif has(child, "cell_output") or isinstance(child, nodes.raw):
             yield from map(_picture, DRAWN.findall(child.astext()))
         elif has(child, "cell"):
             yield from _cells(child, claims, write, repository)
