@@ -14,6 +14,10 @@ nox.options.sessions = ["docs", "tests", "lint"]
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 SITE = Path("docs/_build/html")
+EPUB = Path("docs/_build/epub")
+DOWNLOADS = Path("docs/_build/downloads")
+VNU = "vnu-jar@26.9.27"
+BOOK = "pytorch-under-test"
 MADE = [Path("docs/_build"), Path("docs/labs")]
 
 
@@ -106,6 +110,26 @@ def browser(session: nox.Session) -> None:
     """Looks at the built site with Chromium: errors, phone width, accessibility, lookup."""
     install(session, "docs", "test", "browser")
     session.run("pytest", "tests/browser", *session.posargs)
+
+
+@nox.session
+def editions(session: nox.Session) -> None:
+    """Makes the EPUB and the offline zip of the built site; `-- --run` runs all notebooks too."""
+    install(session, "docs", "test", "editions")
+    if not (SITE / "index.html").exists():
+        session.error("the site is not built; nox -s docs builds it")
+    # Pages are read once: a copy of what the site was built from leaves the site's own state alone.
+    shutil.copytree(SITE / ".doctrees", EPUB / ".doctrees", dirs_exist_ok=True)
+    session.run("sphinx-build", "-W", "--keep-going", "-q", "-b", "epub", "docs", str(EPUB))
+    DOWNLOADS.mkdir(exist_ok=True)
+    shutil.copy(EPUB / f"{BOOK}.epub", DOWNLOADS)
+    session.run("python", "-m", "claimbook.editions.offline", str(SITE), str(DOWNLOADS / BOOK))
+    for file in sorted(DOWNLOADS.iterdir()):
+        session.log(f"{file}: {file.stat().st_size / 1e6:.1f} MB")
+    if shutil.which("npm"):
+        vnu = ["npm", "install", "--silent", "--no-save", "--prefix", "docs/_build/vnu", VNU]
+        session.run(*vnu, external=True)
+    session.run("pytest", "tests/editions", env={"ALL_NOTEBOOKS": str("--run" in session.posargs)})
 
 
 @nox.session

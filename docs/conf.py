@@ -1,6 +1,7 @@
 """How the book is built. Versions are pinned in constraints.txt."""
 
 import importlib.metadata
+import os
 import zlib
 from pathlib import Path
 
@@ -22,6 +23,7 @@ version = release = importlib.metadata.version("pytorch-under-test")
 
 extensions = [
     "claimbook.sphinx",
+    "claimbook.editions.extension",
     "myst_nb",
     "sphinx.ext.intersphinx",
     "sphinx_copybutton",
@@ -66,6 +68,11 @@ bibtex_default_style = "plain"
 
 claimbook_whole_register = True  # an entry without an answer fails the build
 
+# Where the site and its sources are published. What needs an address is left out where none is.
+html_baseurl = os.environ.get("BOOK_URL", "")
+claimbook_repository = os.environ.get("BOOK_REPOSITORY", "")
+claimbook_downloads = os.environ.get("BOOK_DOWNLOADS", "")  # the address of the folder with them
+
 html_theme = "furo"
 html_title = "PyTorch Under Test"
 html_static_path = ["_static"]
@@ -73,6 +80,14 @@ html_copy_source = False
 html_show_sourcelink = False
 html_use_index = False  # all that it would hold is in the index of claims
 html_theme_options = {"navigation_with_keys": True}
+
+epub_basename = "pytorch-under-test"
+epub_description = "A book about PyTorch in which every claim is an example that runs."
+epub_identifier = epub_uid = epub_basename  # epubcheck wants them equal
+epub_show_urls = "no"
+epub_tocdup = False
+epub_css_files = ["epub.css"]
+suppress_warnings = ["epub.unknown_project_files"]  # scripts and data, for the site alone
 
 # A claim is copied whole, with what it finds in its namespace, and without what it prints.
 copybutton_selector = "div.claim-cells, div.highlight:not(.claim-cells *) > pre"

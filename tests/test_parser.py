@@ -156,10 +156,13 @@ def test_sample():
 
 def test_remark():
     """A remark gives one reason for several entries."""
-    page = scan_page("a\n\n:::{remark} basics-01.1 basics-01.2\nHistory,\nsays X.\n:::\n", "p.md")
+    page = scan_page(
+        "a\n\n:::{remark} basics-01.1 basics-01.2\nHistory,\n{cite:t}`lee2017a` says X.\n:::\n",
+        "p.md",
+    )
     (remark,) = page.remarks
     assert remark.entries == ("basics-01.1", "basics-01.2")
-    assert (remark.text, remark.location) == ("History, says X.", Location("p.md", 3))
+    assert (remark.text, remark.location) == ("History, Lee (2017) says X.", Location("p.md", 3))
     assert page.problems == ()
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from pydoc import locate
 from urllib.parse import unquote, urlsplit
 
+import jsonschema
 import pytest
 from bs4 import BeautifulSoup
 
@@ -58,6 +59,12 @@ def test_every_claim_ran_as_printed(site):
     lanes = [claim["lanes"]["cpu"] for claim in data["claims"] if "cpu" in claim["lanes"]]
     assert lanes
     assert {(lane["status"], lane["outcome"]) for lane in lanes} == {("current", "passed")}
+
+
+def test_claims_json_fits_its_schema(site):
+    """What the site publishes has the form that it publishes."""
+    schema = json.loads((site / "_static/claims.schema.json").read_text("utf-8"))
+    jsonschema.validate(json.loads((site / "claims.json").read_text("utf-8")), schema)
 
 
 def test_every_entry_of_the_register_is_there(site):

@@ -5,7 +5,6 @@ import re
 import shutil
 import warnings
 from dataclasses import replace
-from pathlib import Path
 
 import jsonschema
 import pytest
@@ -17,10 +16,11 @@ from claimbook import environment
 from claimbook.book import Book
 from claimbook.model import Lane, Provenance, Record
 from claimbook.runner import Runner
+from claimbook.sphinx import STATIC
 from claimbook.sphinx.domain import claim_domain
 from helpers import CONF, PAGES, ROOT, SHAPE, SUM, TinyBook, claim_text
 
-SCHEMA = json.loads(Path(__file__).with_name("claims.schema.json").read_text("utf-8"))
+SCHEMA = json.loads((STATIC / "claims.schema.json").read_text("utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +49,7 @@ def claims_json(book):
 def test_claims_json_fits_its_schema(built):
     """What leaves the build has the form that others rely on."""
     jsonschema.validate(claims_json(built), SCHEMA)
+    assert json.loads((built.site / "_static/claims.schema.json").read_text("utf-8")) == SCHEMA
 
 
 def test_claims_json_has_every_entry(built):
@@ -73,6 +74,7 @@ def test_claims_json_has_every_claim(built):
         "anchor": "claim-sum-adds",
         "relations": {"confirms": ["basics-01.1"]},
         "code": "torch.ones(2).sum()\n",
+        "releases": {},
         "falsified": None,
     }
     assert (cpu["status"], cpu["outcome"], cpu["outputs"]) == ("current", "passed", ["tensor(2.)"])
@@ -126,6 +128,33 @@ def test_ledger_and_counts(built):
     }
 
 
+SAID = "basics-01.1 : A sum adds all elements."
+
+
+def test_a_card_says_more_on_demand(built):
+    """What the sources say in their words, and how to run the claim."""
+    page = html(built, "a/sums")
+    more = re.findall(r'<details class="claim-more">(.*?)</details>', page, re.DOTALL)
+    texts = [" ".join(re.sub("<[^>]+>", " ", part).split()) for part in more]
+    assert texts == [
+        f"What the sources say, run it yourself {SAID} Run it: claimbook run sum-adds",
+        "Run it yourself Run it: claimbook run prod-multiplies",
+        "Run it yourself Run it: claimbook run script-is-text",
+    ]
+    assert "People made it." in html(built, "a/shapes")
+    assert "github.com" not in page
+
+
+def test_a_changed_entry_changes_its_cards(tmp_path):
+    """A card repeats what a source says, so it is written anew with the register."""
+    book = TinyBook(tmp_path)
+    assert book.sphinx("-D", "claimbook_repository=someone/book").returncode == 0
+    assert "https://github.com/someone/book/issues/new?title=sum-adds" in html(book, "a/sums")
+    book.replace("docs/register/basics.yaml", "A sum adds", "A sum gathers")
+    assert book.sphinx("-D", "claimbook_repository=someone/book").returncode == 0
+    assert "A sum gathers" in html(book, "a/sums")
+
+
 def test_role_resolves(built):
     """`{claim}` links to the claim, by its id or by a title of one's own."""
     links = re.findall(r'href="(a/sums.html#claim-sum-adds)".*?>(<.*?)</a>', html(built, "c"))
@@ -154,6 +183,29 @@ def test_inventory_holds_the_claims(built):
         "script-is-text": "a/sums.html#claim-script-is-text",
         "ones-have-a-shape": "a/shapes.html#claim-ones-have-a-shape",
     }
+
+
+LINKS = """\
+{external+tiny:std:ref}`the sum <claim-sum-adds>`
+[](inv:tiny:claim:claim#sum-adds)
+<inv:tiny#sum-adds>
+"""
+
+
+@pytest.mark.parametrize(
+    ("extension", "links"),
+    [("myst_parser", LINKS), ("claimbook.sphinx", "{external+tiny:claim:claim}`sum-adds`\n")],
+)
+def test_other_projects_link_claims(built, tmp_path, extension, links):
+    """Sphinx's own references lead from another project's page to a claim, by the inventory."""
+    inventory = str(built.site / "objects.inv")
+    conf = f"extensions = {sorted({'myst_parser', extension, 'sphinx.ext.intersphinx'})}\n"
+    conf += f"intersphinx_mapping = {{'tiny': ('https://tiny.example/', {inventory!r})}}\n"
+    other = TinyBook(tmp_path, pages={"index": f"# Other\n\n{links}"}, conf=conf)
+    done = other.sphinx()
+    assert (done.returncode, done.stderr) == (0, "")
+    found = re.findall(r'href="(https://tiny.example/[^"]*)"', html(other, "index"))
+    assert found == ["https://tiny.example/a/sums.html#claim-sum-adds"] * len(links.splitlines())
 
 
 def comparable(site):

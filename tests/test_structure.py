@@ -54,6 +54,7 @@ MAY_IMPORT = {
     },
     "pytest_plugin": {"model", "book", "register", "report", "runner"},
     "cli": EVERYTHING,
+    "editions": EVERYTHING | {"sphinx"},
     "__main__": {"cli"},
     "sphinx": EVERYTHING | {"teach"},
     "teach": set(),
@@ -69,6 +70,7 @@ OTHERS = {
     "pytest_plugin": {"pytest"},
     "cli": {"click", "rich"},
     "sphinx": {"docutils", "sphinx", "sphinx_gallery", "torch", "matplotlib", "joblib"},
+    "editions": {"docutils", "sphinx", "sphinx_markdown_builder", "PIL"},
     "teach": {"torch", "matplotlib"},
 }
 """What each may import that is neither Python's own nor this package's."""
@@ -132,6 +134,7 @@ def test_no_circles():
         ("claimbook.cli", "torch sphinx matplotlib IPython jupyter_client"),
         ("claimbook.pytest_plugin", "torch sphinx matplotlib IPython jupyter_client"),
         ("claimbook.sphinx", "torch matplotlib"),
+        ("claimbook.editions.extension", "torch matplotlib nbformat"),
     ],
 )
 def test_what_an_import_loads(modules, absent):
@@ -173,10 +176,12 @@ BLANK = {
 
 
 SITE = {"sphinx", "errors", "apis"}
-ENGINE = MAY_IMPORT.keys() - SITE - {"teach", "releases"}
+EDITIONS, RELEASES = {"editions"}, {"releases"}
+ENGINE = MAY_IMPORT.keys() - SITE - EDITIONS - RELEASES - {"teach"}
+LIMITS = [(SITE, 1700), (EDITIONS, 700), (RELEASES, 400), (ENGINE, 3200)]
 
 
-@pytest.mark.parametrize(("parts", "limit"), [(SITE, 1600), (ENGINE, 3200), ({"releases"}, 400)])
+@pytest.mark.parametrize(("parts", "limit"), LIMITS)
 def test_size_of_the_package(parts, limit):
     """What runs claims can be read in an afternoon, and so can what shows them to readers."""
     sizes = {

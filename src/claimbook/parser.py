@@ -172,7 +172,7 @@ class _Scan:
         if not body.strip():
             self.problem(line, ProblemKind.MALFORMED_CLAIM, "a remark must give its reason")
         text = " ".join(body.split())
-        self.remarks.append(Remark(tuple(parsed.arguments), text, Location(self.path, line)))
+        self.remarks.append(Remark(tuple(parsed.arguments), alone(text), Location(self.path, line)))
         self.walk(_tokens(body), line + 1 + parsed.body_offset)
 
     def sample(self, token: Token, line: int) -> None:

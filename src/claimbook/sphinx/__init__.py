@@ -27,6 +27,8 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_config_value("claimbook_strict_cuda", default=False, rebuild="", types=(bool, int))
     app.add_config_value("claimbook_whole_register", default=False, rebuild="", types=bool)
     app.add_config_value("claimbook_max_age", default=None, rebuild="", types=(int, str))
+    app.add_config_value("claimbook_downloads", default="", rebuild="html", types=str)
+    app.add_config_value("claimbook_repository", default="", rebuild="html", types=str)
     app.add_domain(ClaimDomain)
     app.add_directive("claim", ClaimDirective)
     app.add_directive("remark", RemarkDirective)
@@ -35,11 +37,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
         app.add_directive(kind, ViewDirective)
     app.add_directive("bench", BenchDirective)
     app.add_role("claim", ClaimRole(warn_dangling=True))
-    app.add_node(
-        nodes.fold,
-        html=(nodes.visit_fold, nodes.depart_fold),
-        text=(lambda *_: None, lambda *_: None),
-    )
+    app.add_node(nodes.fold, html=(theme.open_fold, theme.close_fold))
     for node in (nodes.claim_status, nodes.whole_book):
         app.add_node(node)
     app.connect("config-inited", lambda _, config: config.html_static_path.append(str(STATIC)))

@@ -60,6 +60,7 @@ def run_claims(lanes: Lanes, env: BuildEnvironment) -> list[str]:
         "shown": shown,
         "releases": {c.id: releases.made_of(c, domain.releases) for c in domain.claims()},
         "falsified": _falsified(project, domain),
+        "said": {c.id: domain.said(r.entry for r in c.relations) for c in domain.claims()},
     }
     before = {key: domain.data[key] for key in now}
     domain.data.update(now)
@@ -131,31 +132,38 @@ def _shown(domain: ClaimDomain, claim: Claim) -> dict[str, Any]:
 
 def fill_in(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Puts badges, relations and views of the whole book where the page left a place for them."""
-    domain = claim_domain(app.env)
+    domain, repository = claim_domain(app.env), app.config.claimbook_repository
 
     def link(target: str, anchor: str, content: nodes.Node) -> nodes.Node:
         return make_refnode(app.builder, docname, target, anchor, content)
 
     for place in list(doctree.findall(places.claim_status)):
-        place.replace_self(_status(domain, docname, place, link))
+        place.replace_self(_status(domain, docname, place, link, repository))
     for view in list(doctree.findall(places.whole_book)):
         view.replace_self(VIEWS[view["kind"]].show(domain, link))
 
 
 def _status(
-    domain: ClaimDomain, docname: str, place: nodes.Element, link: render.Link
+    domain: ClaimDomain, docname: str, place: nodes.Element, link: render.Link, repository: str
 ) -> list[nodes.Node]:
     if entries := place.get("remark"):
         pairs = [("remark", entry) for entry in entries]
-        return [render.relation_line(pairs, domain.ledger, link)]
+        said = domain.said(entries)
+        line = render.relation_line(pairs, domain.ledger, link)
+        return [line, *([render.more(None, said, domain.ledger, link, "")] if said else [])]
     claim = domain.claim_on(docname, place["claim"])
     assert claim
     pairs = [(str(relation.kind), relation.entry) for relation in claim.relations]
     lines = [render.relation_line(pairs, domain.ledger, link)] if pairs else []
     found = spans(claim, domain.releases)
     falsified = domain.data["falsified"].get(claim.id)
-    line = render.badges(_shown(domain, claim), falsified, releases.badge(found))
-    return [*lines, line, *releases.folds(claim, found)]
+    said = domain.said(entry for _, entry in pairs)
+    return [
+        *lines,
+        render.badges(_shown(domain, claim), falsified, releases.badge(found)),
+        *releases.folds(claim, found),
+        render.more(claim.id, said, domain.ledger, link, repository),
+    ]
 
 
 def write_json(app: Sphinx, exception: Exception | None) -> None:

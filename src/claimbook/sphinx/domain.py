@@ -109,6 +109,7 @@ class ClaimDomain(Domain):
         "shown": {},  # claim id → what its badges said in the last build
         "releases": {},  # claim id → on which releases it did what, in the last build
         "falsified": {},  # claim id → what became of its mutants, as they said it
+        "said": {},  # claim id → what its entries say, by their ids
         "whole": {},  # kind of page that shows the whole book → what it was made of
         "environments": {},  # lane → where its claims ran last
     }
@@ -143,6 +144,16 @@ class ClaimDomain(Domain):
     def apis(self) -> dict[str, dict[str, list[str]]]:
         """Docname → claim id → which of torch's names its code may use."""
         return self.data["apis"]  # type: ignore[no-any-return]
+
+    def said(self, entries: Iterable[str]) -> list[tuple[str, str]]:
+        """Each of these entries with its statement; those that the register has."""
+        known = self._statements
+        return [(entry, known[entry]) for entry in entries if entry in known]
+
+    @cached_property
+    def _statements(self) -> dict[str, str]:
+        entries = (entry for question in self.register.questions for entry in question.entries)
+        return {entry.id: entry.statement for entry in entries}
 
     def located(self) -> Iterator[tuple[str, Claim]]:
         """Every claim with the docname of its page, in order of page."""

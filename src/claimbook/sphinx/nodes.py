@@ -1,8 +1,5 @@
 """Places on a page that are filled in when it is written, and what docutils has no node for."""
 
-from html import escape
-from typing import Any
-
 from docutils import nodes
 
 
@@ -16,14 +13,3 @@ class whole_book(nodes.General, nodes.Element):  # noqa: N801
 
 class fold(nodes.General, nodes.Element):  # noqa: N801
     """What is read on demand; `title` stands where it is opened."""
-
-
-def visit_fold(translator: Any, node: fold) -> None:
-    """Opens it in HTML."""
-    translator.body.append(translator.starttag(node, "details"))
-    translator.body.append(f"<summary>{escape(node['title'])}</summary>\n")
-
-
-def depart_fold(translator: Any, node: fold) -> None:
-    """Closes it in HTML."""
-    translator.body.append("</details>\n")

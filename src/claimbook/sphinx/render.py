@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import zip_longest
 from typing import Any
+from urllib.parse import urlencode
 
 from docutils import nodes
 
@@ -58,7 +59,7 @@ def session(fence: Fence, source: str) -> nodes.container:
     cells += nodes.container("", _block(prelude(source), "python"), classes=["claim-prelude"])
     gathered = ""
     for example, on_cuda in zip_longest(fence.examples, fence.cuda_examples or ()):
-        gathered += example.source + ("\n" if _is_block(example.source) else "")
+        gathered += spaced(example.source)
         if example.want or (on_cuda and on_cuda.want):
             cells += code(gathered)
             cells += list(_outputs(example, on_cuda))
@@ -69,10 +70,10 @@ def session(fence: Fence, source: str) -> nodes.container:
     return whole
 
 
-def _is_block(source: str) -> bool:
-    """Whether it is a compound statement, which Python's prompt ends at an empty line."""
+def spaced(source: str) -> str:
+    """A statement as a program has it: an empty line ends a compound one, as at the prompt."""
     first, *rest = source.rstrip("\n").split("\n")
-    return bool(rest) and (first.endswith(":") or first.startswith("@"))
+    return source + "\n" * (bool(rest) and (first.endswith(":") or first.startswith("@")))
 
 
 def _outputs(example: Example, on_cuda: Example | None) -> Iterator[nodes.Node]:
@@ -177,6 +178,38 @@ def relation_line(pairs: Iterable[tuple[str, str]], ledger: str | None, link: Li
             ]
         line += group
     return line
+
+
+def more(
+    claim: str | None, said: list[tuple[str, str]], ledger: str | None, link: Link, repository: str
+) -> nodes.Node:
+    """On demand: what the sources say, how to run the claim, where to correct it.
+
+    Args:
+        claim: its id; None for a remark.
+        said: (entry id, its statement).
+        repository: `owner/name` on GitHub; may be empty.
+    """
+    offers = ["What the sources say"] * bool(said) + ["run it yourself"] * bool(claim)
+    summary = ", ".join(offers)
+    whole = places.fold(classes=["claim-more"], title=summary[:1].upper() + summary[1:])
+    if said:
+        whole += nodes.bullet_list("", *(_said(*pair, ledger, link) for pair in said))
+    if claim:
+        run = nodes.literal("", f"claimbook run {claim}")
+        whole += nodes.paragraph("", "", nodes.Text("Run it: "), run)
+    if claim and repository:
+        address = f"https://github.com/{repository}/issues/new?{urlencode({'title': claim})}"
+        whole += nodes.paragraph(
+            "", "", nodes.reference("", "Suggest a correction", refuri=address)
+        )
+    return whole
+
+
+def _said(entry: str, statement: str, ledger: str | None, link: Link) -> nodes.list_item:
+    name = nodes.inline("", entry)
+    shown = link(ledger, f"entry-{entry}", name) if ledger else name
+    return nodes.list_item("", nodes.paragraph("", "", shown, nodes.Text(": "), *inline(statement)))
 
 
 def inline(text: str) -> Iterator[nodes.Node]:

@@ -1,9 +1,11 @@
-"""What is mended of the pages that the theme makes."""
+"""What is mended of the pages that the theme and other extensions make."""
 
+from html import escape
 from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.writers.html5 import HTML5Translator
 
 HEADING = 'role="heading"'
 
@@ -11,6 +13,7 @@ HEADING = 'role="heading"'
 def connect(app: Sphinx) -> None:
     """Comes after the theme has made its contents."""
     app.connect("html-page-context", give_captions_a_level, priority=900)
+    app.connect("html-page-context", drop_double_ids)
 
 
 def give_captions_a_level(
@@ -19,3 +22,22 @@ def give_captions_a_level(
     """Sphinx calls the captions of the contents headings and says no level; screen readers ask."""
     if tree := context.get("furo_navigation_tree"):
         context["furo_navigation_tree"] = tree.replace(HEADING, f'{HEADING} aria-level="2"')
+
+
+def drop_double_ids(
+    app: Sphinx, name: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """sphinx-gallery gives the place for its tags, of which there are none, one id many times."""
+    if body := context.get("body"):
+        context["body"] = body.replace(" id='sg-tag-list'", "")
+
+
+def open_fold(writer: HTML5Translator, node: nodes.Element) -> None:
+    """What is closed until asked for."""
+    classes, title = " ".join(node["classes"]), escape(node["title"])
+    writer.body.append(f'<details class="{classes}"><summary>{title}</summary>\n')
+
+
+def close_fold(writer: HTML5Translator, node: nodes.Element) -> None:
+    """Its end."""
+    writer.body.append("</details>\n")

@@ -41,7 +41,7 @@ def bits(value: float, *dtypes: torch.dtype) -> Figure:
         f"{name}: {', '.join(f'{field} {digits}' for field, digits in fields.items())}. {text}."
         for name, fields, text in zip(names, rows, stored, strict=True)
     ]
-    svg = f'<svg {size} fill="currentColor" style="{FONT}">{"".join(drawn)}</svg>'
+    svg = f'<svg {size}><g fill="currentColor" style="{FONT}">{"".join(drawn)}</g></svg>'
     return Figure(svg, "\n".join([f"The bits of {value} in {', '.join(names)}.", *words]))
 
 

@@ -58,6 +58,6 @@ def _inline(document: str) -> str:
     """Cut what is meant for a file of its own, and make ids differ from other figures' ids."""
     svg = document[document.index("<svg") :].replace(INK, "currentColor")
     svg = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", svg, flags=re.DOTALL)
-    mark = hashlib.sha256(svg.encode()).hexdigest()[:8]
+    mark = "c" + hashlib.sha256(svg.encode()).hexdigest()[:8]  # an id begins with a letter
     svg = re.sub(r'<\w+ id="|xlink:href="#|url\(#', rf"\g<0>{mark}-", svg)
     return svg.replace("<svg", '<svg stroke-linejoin="round"', 1).strip()

