@@ -17,6 +17,7 @@ from sphinx.roles import XRefRole
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
+from claimbook.editions.sections import Section
 from claimbook.export import anchor
 from claimbook.model import Claim, Page, Remark
 from claimbook.register import Register, load_register
@@ -89,7 +90,7 @@ class ClaimIndex(Index):
         return sorted(letters.items()), True
 
 
-PER_PAGE = ("pages", "apis", "views")
+PER_PAGE = ("pages", "sections", "apis", "views")
 
 
 class ClaimDomain(Domain):
@@ -103,6 +104,7 @@ class ClaimDomain(Domain):
     indices: ClassVar[list[type[Index]]] = [ClaimIndex]
     initial_data: ClassVar[dict[str, Any]] = {
         "pages": {},  # docname → Page
+        "sections": {},  # docname → its sections
         "apis": {},  # docname → claim id → which of torch's names its code may use
         "views": {},  # docname → what it shows of the whole book: "ledger", "counts" and so on
         "shown": {},  # claim id → what its badges said in the last build
@@ -110,12 +112,17 @@ class ClaimDomain(Domain):
         "whole": {},  # kind of page that shows the whole book → what it was made of
         "environments": {},  # lane → where its claims ran last
     }
-    data_version = 4
+    data_version = 5
 
     @property
     def pages(self) -> dict[str, Page]:
         """Docname → what the page scan found there."""
         return self.data["pages"]  # type: ignore[no-any-return]
+
+    @property
+    def sections(self) -> dict[str, list[Section]]:
+        """Docname → the sections of that page."""
+        return self.data["sections"]  # type: ignore[no-any-return]
 
     @property
     def views(self) -> dict[str, str]:

@@ -11,7 +11,7 @@ from claimbook import errors
 from claimbook.export import anchor, answer_data
 from claimbook.model import Claim
 from claimbook.register import answers
-from claimbook.sphinx import render
+from claimbook.sphinx import practice, render
 from claimbook.sphinx.domain import ClaimDomain
 from claimbook.sphinx.render import Link
 
@@ -55,8 +55,9 @@ def _ledger(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
 
 
 def _errors_made_of(domain: ClaimDomain) -> Any:
+    where = _where(domain)
     return [
-        [message.type, message.text, [(c.id, c.statement, _where(domain)[c.id])]]
+        [message.type, message.text, [(c.id, c.statement, where[c.id])]]
         for message in errors.messages(domain.claims())
         for c in message.claims
     ]
@@ -155,4 +156,5 @@ VIEWS = {
     "ledger": View(_ledger_made_of, _ledger),
     "errors": View(_errors_made_of, _errors),
     "apis": View(_apis_made_of, _apis),
+    "practice": View(practice.made_of, practice.show),
 }
