@@ -42,7 +42,7 @@ MAY_IMPORT = {
     "errors": {"model", "checker"},
     "apis": set(),
     "export": {"model", "register"},
-    "editions": {"model", "parser", "prose", "register", "export"},
+    "editions": {"model", "parser", "prose", "register", "export", "errors"},
     "pytest_plugin": {"model", "book", "register", "report", "runner"},
     "cli": EVERYTHING,
     "__main__": {"cli"},
