@@ -39,7 +39,7 @@ def connect(app: Sphinx) -> None:
 def _add_files(
     app: Sphinx, name: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    if claim_domain(app.env).views.get(name) == "practice":
+    if app.builder.name == "html" and name == _page(claim_domain(app.env)):
         app.add_css_file("practice.css")
         app.add_js_file("practice.js", loading_method="defer")
 
@@ -107,7 +107,7 @@ def write_decks(app: Sphinx, exception: Exception | None) -> None:
     """Writes a data file for each deck and the Anki deck, those whose cards changed."""
     domain = claim_domain(app.env)
     page = _page(domain)
-    if exception or app.builder.format != "html" or not page:
+    if exception or app.builder.name != "html" or not page:
         return
     folder = Path(app.outdir, page)
     folder.mkdir(parents=True, exist_ok=True)

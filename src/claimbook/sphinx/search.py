@@ -25,14 +25,14 @@ def connect(app: Sphinx) -> None:
 def _take_over(app: Sphinx, config: Config) -> None:
     if config.html_theme == "furo":
         config.templates_path.append(str(TEMPLATES))
-        app.connect("builder-inited", _leave_out_sphinx_own)
+        app.connect("builder-inited", _replace)
+
+
+def _replace(app: Sphinx) -> None:
+    if app.builder.name == "html" and isinstance(app.builder, StandaloneHTMLBuilder):
+        app.builder.search = False
         app.connect("html-collect-pages", make_page)
         app.connect("html-page-context", _add_files)
-
-
-def _leave_out_sphinx_own(app: Sphinx) -> None:
-    if isinstance(app.builder, StandaloneHTMLBuilder):
-        app.builder.search = False
 
 
 def make_page(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
