@@ -132,7 +132,7 @@ def _now() -> int:
     return int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
 
 
-# A script, not JSON: a page that was opened from a file may load the one and not the other.
+# A script, not JSON: a page that was opened from a file loads the one and not the other.
 
 
 def _write_data(path: Path, deck: Deck, mark: str) -> None:

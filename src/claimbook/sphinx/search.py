@@ -31,22 +31,24 @@ def _take_over(app: Sphinx, config: Config) -> None:
 def _replace(app: Sphinx) -> None:
     if app.builder.name == "html" and isinstance(app.builder, StandaloneHTMLBuilder):
         app.builder.search = False
-        app.connect("html-collect-pages", make_page)
+        read: list[str] = []
+        app.connect("env-purge-doc", lambda _, env, docname: read.append(docname))
+        app.connect("html-collect-pages", lambda app: make_page(app, read))
         app.connect("html-page-context", _add_files)
 
 
-def make_page(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Called when some page was written: only then is there anything new to be found."""
-    _write_data(app)
-    yield "search", {}, "search.html"
+def make_page(app: Sphinx, read: list[str]) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """The page, and its data if there may be something new to be found.
 
-
-def _write_data(app: Sphinx) -> None:
-    # A script, not JSON: a page that was opened from a file may load the one and not the other.
+    Args:
+        read: the pages that this build has read anew or found gone.
+    """
     path = Path(app.outdir, DATA)
-    text = f"searchData({json.dumps(_data(app), ensure_ascii=False)});\n"
-    if not path.exists() or path.read_text("utf-8") != text:
-        write_atomically(path, text)
+    if read or not path.exists():
+        # A script, not JSON: a page that was opened from a file loads the one and not the other.
+        data = json.dumps(_data(app), ensure_ascii=False)
+        write_atomically(path, f"searchData({data});\n")
+    yield "search", {}, "search.html"
 
 
 def _data(app: Sphinx) -> dict[str, Any]:
