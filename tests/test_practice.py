@@ -211,7 +211,7 @@ def test_anki_reads_the_deck(collection, tmp_path):
     """Notes have their fields; the output is on the back, hidden on the front."""
     write(tmp_path / "a.apkg", CARD, OTHER)
     assert imported(collection, tmp_path / "a.apkg") == (2, 0)
-    assert "Tiny::The part" in collection.decks.all_names()
+    assert "Tiny::The part" in [each.name for each in collection.decks.all_names_and_ids()]
     (number,) = collection.find_notes("Id:output-sum-adds")
     note = collection.get_note(number)
     assert note["Answer"] == "It <em>adds</em>."

@@ -160,3 +160,13 @@ def test_broken_progress_is_forgotten(page):
     known(page)
     assert len(page.evaluate(KEPT)) == 1
     assert page.problems == []
+
+
+def test_a_browser_that_keeps_nothing(page):
+    """The page goes on without, and says what to do."""
+    page.evaluate("() => { Storage.prototype.setItem = () => { throw new Error('full'); }; }")
+    first = ask(page)
+    known(page)
+    assert ask(page) != first
+    assert "export" in page.locator(".practice-said").inner_text()
+    assert page.problems == []

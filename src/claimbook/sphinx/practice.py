@@ -11,7 +11,7 @@ from docutils import nodes
 from sphinx.addnodes import toctree
 from sphinx.application import Sphinx
 
-import claimbook.editions
+from claimbook.editions import cards, markup
 from claimbook.editions import deck as anki
 from claimbook.editions.cards import SAID, Card, card_data, page_cards, said_cards
 from claimbook.model import digest
@@ -50,13 +50,13 @@ def decks(domain: ClaimDomain) -> list[Deck]:
     answered = answers(domain.register, domain.claims(), domain.remarks()).values()
     found = [Deck(SAID, "Often said: right or wrong?", list(said_cards(answered, where)))]
     for title, docnames in _parts(domain):
-        cards = [
+        made = [
             card
             for name in docnames
             for card in page_cards(name, domain.pages[name], domain.sections[name])
         ]
-        if cards:
-            found.append(Deck(cards[0].deck, title, cards))
+        if made:
+            found.append(Deck(made[0].deck, title, made))
     return [deck for deck in found if deck.cards]
 
 
@@ -124,8 +124,7 @@ def write_decks(app: Sphinx, exception: Exception | None) -> None:
 
 def _made_with() -> list[str]:
     """The code that makes cards, by its text."""
-    folder = Path(claimbook.editions.__file__).parent
-    return [path.read_text("utf-8") for path in sorted(folder.glob("*.py"))]
+    return [Path(str(module.__file__)).read_text("utf-8") for module in (cards, anki, markup)]
 
 
 def _now() -> int:

@@ -11,11 +11,13 @@ const today = () => {
 
 // { deck, kind, cards: { id: [box, day when it is due] } }
 
+let unkept = { deck: "", kind: "", cards: {} }; // where the browser refuses to keep anything
+
 function readProgress() {
   try {
     return checked(JSON.parse(localStorage.getItem(KEY)));
   } catch {
-    return { deck: "", kind: "", cards: {} };
+    return unkept;
   }
 }
 
@@ -29,7 +31,13 @@ function checked(progress) {
 function writeProgress(change) {
   const progress = readProgress();
   change(progress);
-  localStorage.setItem(KEY, JSON.stringify(progress));
+  try {
+    localStorage.setItem(KEY, JSON.stringify(progress));
+  } catch {
+    unkept = progress;
+    document.querySelector(".practice-said").textContent =
+      "This browser keeps nothing for this page: export your progress before you leave.";
+  }
 }
 
 const loading = {}; // name of a deck → what to do with its cards
