@@ -234,7 +234,8 @@ def drawn(tmp_path_factory):
     }
     conf = (
         CONF_EDITIONS
-        + 'author = copyright = "people"\nepub_identifier = epub_uid = epub_basename = "tiny"\nversion = "1"\n'
+        + 'author = copyright = "people"\nversion = "1"\n'
+        + 'epub_identifier = epub_uid = epub_basename = "tiny"\n'
     )
     conf += 'suppress_warnings = ["epub.unknown_project_files"]\nmyst_heading_anchors = 2\n'
     book = TinyBook(tmp_path_factory.mktemp("drawn"), pages=pages, conf=conf)

@@ -3,9 +3,11 @@
 import re
 
 import pytest
+import yaml
 
 from claimbook import errors
 from claimbook.book import Book
+from claimbook.cli.explain import LIKE
 from helpers import ROOT, claim
 
 BOOK = errors.messages(Book.load(ROOT).claims)
@@ -101,6 +103,21 @@ def test_every_message_of_the_book_is_found(message):
 def test_part_of_a_message(pasted, expected):
     """A piece of a line, as people paste it, finds the message too."""
     assert expected in errors.search(BOOK, pasted, 1)[0].message.text
+
+
+QUERIES = yaml.safe_load((ROOT / "tests/error_queries.yaml").read_text("utf-8"))
+
+
+def test_errors_of_other_programs():
+    """Of 100 errors as people paste them, at least 95 find what reproduces them, and first."""
+    first = {query: errors.search(BOOK, query, 1)[0] for query in QUERIES}
+    wrong = [
+        query
+        for query, part in QUERIES.items()
+        if part not in first[query].message.text or first[query].likeness < LIKE
+    ]
+    assert len(QUERIES) >= 40
+    assert len(wrong) <= 0.05 * len(QUERIES), wrong
 
 
 def test_likeness_falls_with_the_words():

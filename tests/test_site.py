@@ -109,6 +109,33 @@ def test_internal_links_resolve(pages):
     assert broken == []
 
 
+def test_cards_and_hits_lead_to_places(site, pages):
+    """Each card and each thing that the search may find is on the page that it names."""
+    cards = [card for file in site.glob("practice/*.js") for card in data_of(file)[1]]
+    hits = data_of(site / "searchdata.js")[0]["sections"]
+    assert len(cards) > 1500
+    assert len(hits) > 250
+    broken = [
+        target
+        for target in [*(card["link"] for card in cards), *(hit["id"] for hit in hits)]
+        if not is_place(pages, site, target)
+    ]
+    assert broken == []
+
+
+def data_of(file):
+    """The arguments of the one call that a data file is."""
+    arguments = file.read_text("utf-8").partition("(")[2].rpartition(")")[0]
+    return json.loads(f"[{arguments}]")
+
+
+def is_place(pages, site, target):
+    """Whether there is such a page with such an id."""
+    name, _, place = target.partition("#")
+    page = pages.get(site / name)
+    return page is not None and (not place or place in page.ids)
+
+
 def test_pictures_have_a_text(pages):
     """Every picture says in words what it shows; a thumbnail stands beside its title."""
     assert {path.name: page.unnamed for path, page in pages.items() if page.unnamed} == {}

@@ -85,7 +85,7 @@ def scan_page(text: str, path: str) -> Page:
         path: how the page is named in locations, relative to the root of the project.
     """
     scan = _Scan(path)
-    scan.walk(_tokens(text), first_line=1)
+    scan.walk(tokenize(text), first_line=1)
     scan.look_for_prompts(text)
     return Page(
         path,
@@ -108,7 +108,8 @@ def _tokenizer() -> MarkdownIt:
     return create_md_parser(MdParserConfig(enable_extensions=set(MYST_EXTENSIONS)), RendererHTML)
 
 
-def _tokens(text: str) -> list[Token]:
+def tokenize(text: str) -> list[Token]:
+    """Markdown as MyST reads it; what directives hold is not taken apart."""
     return _tokenizer().parse(text)
 
 
@@ -152,7 +153,7 @@ class _Scan:
         elif name == "code-cell":
             self.own(token, line)
         elif name not in RAW_DIRECTIVES | CODE_DIRECTIVES:
-            self.walk(_tokens(token.content), line + 1)
+            self.walk(tokenize(token.content), line + 1)
 
     def claim(self, argument: str, token: Token, line: int) -> None:
         reader = _ClaimReader(self.path, line)
@@ -173,11 +174,11 @@ class _Scan:
             self.problem(line, ProblemKind.MALFORMED_CLAIM, "a remark must give its reason")
         text = " ".join(body.split())
         self.remarks.append(Remark(tuple(parsed.arguments), alone(text), Location(self.path, line)))
-        self.walk(_tokens(body), line + 1 + parsed.body_offset)
+        self.walk(tokenize(body), line + 1 + parsed.body_offset)
 
     def sample(self, token: Token, line: int) -> None:
         inner = _Scan(self.path)
-        inner.walk(_tokens(token.content), line + 1)
+        inner.walk(tokenize(token.content), line + 1)
         self.samples += inner.claims
         self.problems += inner.problems
         self.own(token, line)
@@ -240,7 +241,7 @@ class _ClaimReader:
             self.problem(ProblemKind.BAD_OPTION, warning.msg, warning.lineno)
         self.check_options(content)
         body = "\n".join(_lines(content)[parsed.body_offset :])
-        tokens = _tokens(body)
+        tokens = tokenize(body)
         first_line = self.location.line + 1 + parsed.body_offset
         return Claim(
             id=self.name,

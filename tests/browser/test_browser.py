@@ -1,7 +1,6 @@
 """What only a browser can tell of the site: it is whole, quiet, narrow enough, and it answers."""
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -15,49 +14,6 @@ SITE = ROOT / "docs/_build/html"
 NAMES = sorted(path.relative_to(SITE).with_suffix("").as_posix() for path in SITE.rglob("*.html"))
 READ = [name for name in NAMES if not name.startswith(("genindex", "search", "_static"))]
 TRACEBACK = 'Traceback (most recent call last):\n  File "train.py", line 9, in <module>\n'
-
-
-@pytest.fixture(scope="session")
-def browser():
-    """A browser; where there is none, these tests are skipped and say so."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="nox -s browser installs it")
-    program = shutil.which("chromium")
-    if program is None:
-        pytest.skip("there is no chromium on this machine; on Debian: apt-get install chromium")
-    if not (SITE / "index.html").exists():
-        pytest.skip("the site is not built; nox -s docs builds it")
-    with playwright.sync_playwright() as driver:
-        running = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield running
-        running.close()
-
-
-@pytest.fixture
-def open_page(browser):
-    """Opens a page of the site by its name; `problems` of what is returned must stay empty."""
-    contexts = []
-
-    def opened(name, width=1200, theme="light"):
-        context = browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme=theme, reduced_motion="reduce"
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.problems = []
-        page.on("console", lambda said: said.type == "error" and page.problems.append(said.text))
-        page.on("pageerror", lambda error: page.problems.append(str(error)))
-        page.on("request", lambda request: _note_foreign(page, request.url))
-        page.goto((SITE / f"{name}.html").as_uri())
-        return page
-
-    yield opened
-    for context in contexts:
-        context.close()
-
-
-def _note_foreign(page, url):
-    if not url.startswith(("file:", "data:", "blob:")):
-        page.problems.append(f"a request to {url}")
 
 
 @pytest.mark.parametrize("name", NAMES)

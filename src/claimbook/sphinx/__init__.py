@@ -7,7 +7,7 @@ from sphinx.application import Sphinx
 from sphinx.util.typing import ExtensionMetadata
 
 from claimbook import __version__
-from claimbook.sphinx import build, guards, labs, nodes, theme, views
+from claimbook.sphinx import build, guards, labs, nodes, practice, search, theme, views
 from claimbook.sphinx.bench import BenchDirective
 from claimbook.sphinx.directives import RemarkDirective, RouteDirective, ViewDirective
 from claimbook.sphinx.domain import ClaimDirective, ClaimDomain, ClaimRole
@@ -46,6 +46,8 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     build.connect(app)
     labs.connect(app)
     guards.connect(app)
+    practice.connect(app)
+    search.connect(app)
     theme.connect(app)
     return {
         "version": __version__,

@@ -15,6 +15,7 @@ from sphinx.util.nodes import make_refnode
 
 from claimbook import apis, environment
 from claimbook.book import Project, read_page, script_problems
+from claimbook.editions.sections import sections
 from claimbook.export import SCHEMA, answer_data, claim_data
 from claimbook.falsify import Results, falsified_data, load_all
 from claimbook.model import Claim, Lane, Problem, Status
@@ -47,6 +48,7 @@ def scan(app: Sphinx, docname: str, source: list[str]) -> None:
     if path.suffix == ".md":
         domain, page = claim_domain(app.env), read_page(project_of(app.env), Path(path))
         domain.pages[docname] = page
+        domain.sections[docname] = sections(source[0])
         domain.apis[docname] = {claim.id: sorted(apis.used(claim.code)) for claim in page.claims}
 
 

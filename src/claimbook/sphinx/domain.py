@@ -17,6 +17,7 @@ from sphinx.roles import XRefRole
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
+from claimbook.editions.sections import Section
 from claimbook.export import anchor
 from claimbook.model import Claim, Page, Remark
 from claimbook.register import Register, load_register
@@ -90,7 +91,7 @@ class ClaimIndex(Index):
         return sorted(letters.items()), True
 
 
-PER_PAGE = ("pages", "apis", "views")
+PER_PAGE = ("pages", "sections", "apis", "views")
 
 
 class ClaimDomain(Domain):
@@ -104,6 +105,7 @@ class ClaimDomain(Domain):
     indices: ClassVar[list[type[Index]]] = [ClaimIndex]
     initial_data: ClassVar[dict[str, Any]] = {
         "pages": {},  # docname → Page
+        "sections": {},  # docname → its sections
         "apis": {},  # docname → claim id → which of torch's names its code may use
         "views": {},  # docname → what it shows of the whole book: "ledger", "counts" and so on
         "shown": {},  # claim id → what its badges said in the last build
@@ -119,6 +121,11 @@ class ClaimDomain(Domain):
     def pages(self) -> dict[str, Page]:
         """Docname → what the page scan found there."""
         return self.data["pages"]  # type: ignore[no-any-return]
+
+    @property
+    def sections(self) -> dict[str, list[Section]]:
+        """Docname → the sections of that page."""
+        return self.data["sections"]  # type: ignore[no-any-return]
 
     @property
     def views(self) -> dict[str, str]:

@@ -13,7 +13,7 @@ from claimbook.export import anchor, answer_data
 from claimbook.model import Claim
 from claimbook.register import answers
 from claimbook.releases.history import changed
-from claimbook.sphinx import releases, render
+from claimbook.sphinx import practice, releases, render
 from claimbook.sphinx.domain import ClaimDomain
 from claimbook.sphinx.render import Link
 
@@ -174,4 +174,5 @@ VIEWS = {
     "ledger": View(_ledger_made_of, _ledger),
     "errors": View(_errors_made_of, _errors),
     "apis": View(_apis_made_of, _apis),
+    "practice": View(practice.made_of, practice.show),
 }

@@ -1,0 +1,147 @@
+"""The practice page: its decks, the data files that it loads, and the Anki deck beside them."""
+
+import json
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.addnodes import toctree
+from sphinx.application import Sphinx
+
+from claimbook.editions import cards, markup
+from claimbook.editions import deck as anki
+from claimbook.editions.cards import SAID, Card, card_data, page_cards, said_cards
+from claimbook.model import digest
+from claimbook.records import write_atomically
+from claimbook.register import answers
+from claimbook.sphinx.domain import ClaimDomain, claim_domain
+from claimbook.sphinx.render import Link
+
+
+@dataclass(frozen=True)
+class Deck:
+    """Cards that are practised together."""
+
+    name: str
+    title: str
+    cards: list[Card]
+
+
+def connect(app: Sphinx) -> None:
+    """The page's own script and style, and after the build its data."""
+    app.connect("html-page-context", _add_files)
+    app.connect("build-finished", write_decks)
+
+
+def _add_files(
+    app: Sphinx, name: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    if app.builder.name == "html" and name == _page(claim_domain(app.env)):
+        app.add_css_file("practice.css")
+        app.add_js_file("practice.js", loading_method="defer")
+
+
+def decks(domain: ClaimDomain) -> list[Deck]:
+    """What the sources say, and a deck for each part of the book."""
+    where = {claim.id: docname for docname, claim in domain.located()}
+    answered = answers(domain.register, domain.claims(), domain.remarks()).values()
+    found = [Deck(SAID, "Often said: right or wrong?", list(said_cards(answered, where)))]
+    for title, docnames in _parts(domain):
+        made = [
+            card
+            for name in docnames
+            for card in page_cards(name, domain.pages[name], domain.sections[name])
+        ]
+        if made:
+            found.append(Deck(made[0].deck, title, made))
+    return [deck for deck in found if deck.cards]
+
+
+def _parts(domain: ClaimDomain) -> list[tuple[str, list[str]]]:
+    """The captions of the book's contents, each with its pages that hold claims."""
+    contents = domain.env.tocs[domain.env.config.root_doc].findall(toctree)
+    pages = [
+        (tree["caption"], [name for name in tree["includefiles"] if name in domain.pages])
+        for tree in contents
+        if tree["caption"]
+    ]
+    return [(title, names) for title, names in pages if names]
+
+
+def made_of(domain: ClaimDomain) -> list[tuple[str, str, int]]:
+    """What the page itself shows of the decks."""
+    return [(deck.name, deck.title, len(deck.cards)) for deck in decks(domain)]
+
+
+def show(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
+    """The decks as a list, which the page's script makes a desk of, and the deck for Anki."""
+    items = [_item(*deck) for deck in made_of(domain)]
+    honest = nodes.paragraph("", "Practising on this page needs JavaScript, which is off.")
+    places = nodes.bullet_list("", *items, classes=["practice-decks"])
+    desk = nodes.container("", honest, places, classes=["practice"])
+    page, name = _page(domain).rpartition("/")[2], apkg(domain.env.config.project)
+    file = nodes.reference("", name, refuri=f"{page}/{name}", classes=["practice-file"])
+    return [desk, nodes.paragraph("", "", nodes.Text("The same cards for Anki: "), file)]
+
+
+def _item(name: str, title: str, count: int) -> nodes.list_item:
+    size = nodes.inline("", f" {count} cards", classes=["minutes"])
+    line = nodes.paragraph("", "", nodes.inline("", title), size)
+    return nodes.list_item("", line, ids=[f"deck-{name}"])
+
+
+def apkg(project: str) -> str:
+    """The name of the file with the Anki deck."""
+    return f"{nodes.make_id(project)}.apkg"
+
+
+def _page(domain: ClaimDomain) -> str:
+    """The docname of the practice page; empty if there is none."""
+    return next((name for name, kind in domain.views.items() if kind == "practice"), "")
+
+
+def write_decks(app: Sphinx, exception: Exception | None) -> None:
+    """Writes a data file for each deck and the Anki deck, those whose cards changed."""
+    domain = claim_domain(app.env)
+    page = _page(domain)
+    if exception or app.builder.name != "html" or not page:
+        return
+    folder = Path(app.outdir, page)
+    folder.mkdir(parents=True, exist_ok=True)
+    made_with, found = _made_with(), decks(domain)
+    marks = [digest([made_with, [vars(card) for card in deck.cards]]) for deck in found]
+    for deck, mark in zip(found, marks, strict=True):
+        _write_data(folder / f"{deck.name}.js", deck, mark)
+    title, site = app.config.project, app.config.html_baseurl
+    file, mark = folder / apkg(title), digest([marks, [deck.title for deck in found], title, site])
+    if anki.comment_of(file) != mark:
+        data = {deck.title: _read_data(folder / f"{deck.name}.js") for deck in found}
+        anki.write_deck(file, title, data, site=site, seconds=_now(), comment=mark)
+
+
+def _made_with() -> list[str]:
+    """The code that makes cards, by its text."""
+    return [Path(str(module.__file__)).read_text("utf-8") for module in (cards, anki, markup)]
+
+
+def _now() -> int:
+    return int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
+
+
+# A script, not JSON: a page that was opened from a file loads the one and not the other.
+
+
+def _write_data(path: Path, deck: Deck, mark: str) -> None:
+    head = f"// {mark}\n"
+    if path.exists() and path.open(encoding="utf-8").readline() == head:
+        return
+    cards = ",\n".join(json.dumps(card_data(card), ensure_ascii=False) for card in deck.cards)
+    write_atomically(path, f"{head}practiceCards({json.dumps(deck.name)}, [\n{cards}\n]);\n")
+
+
+def _read_data(path: Path) -> list[dict[str, Any]]:
+    text = path.read_text("utf-8").partition(", ")[2].removesuffix(");\n")
+    return json.loads(text)  # type: ignore[no-any-return]

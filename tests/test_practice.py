@@ -1,0 +1,248 @@
+"""Cards to practise with: what they ask, how the build writes them, and what Anki makes of them."""
+
+import json
+import zipfile
+
+import pytest
+
+from claimbook.book import Book
+from claimbook.editions import deck
+from claimbook.editions.cards import CardKind, card_data, page_cards, said_cards
+from claimbook.editions.sections import sections
+from claimbook.parser import scan_page
+from helpers import REGISTER, ROOT, TinyBook, claim_text
+
+TWO = claim_text("two-lines", ">>> x = torch.ones(2)\n>>> x.sum()\ntensor(2.)\n>>> y = x")
+PAGE = f"""\
+---
+file_format: mystnb
+---
+# A page
+
+## What does `sum()` do, and *why*?
+
+**In short.** It {{py:meth}}`adds <torch.Tensor.sum>`
+all of it, if 1 < 2.
+
+## No short answer
+
+**Not in short.** No.
+
+{TWO}
+"""
+
+
+def test_sections():
+    """A section has its title, the paragraph *In short* on one line, its id and its lines."""
+    first, second = sections(PAGE)
+    assert (first.title, first.anchor) == (
+        "What does `sum()` do, and *why*?",
+        "what-does-sum-do-and-why",
+    )
+    assert first.short == "It adds all of it, if 1 < 2."
+    assert (second.title, second.short) == ("No short answer", "")
+    assert list(first.lines) == [6, 7, 8, 9, 10]
+    assert PAGE.splitlines()[second.lines.start - 1] == "## No short answer"
+    assert len(PAGE.splitlines()) in second.lines
+
+
+def test_cards_of_a_page():
+    """A question with a short answer and a claim is a card, and so is each claim."""
+    text = PAGE.replace("**Not in short.** No.", "**In short.** Yes.")
+    page = scan_page(text, "docs/a/page.md")
+    question, output = page_cards("a/page", page, sections(text))
+    assert (question.id, question.kind) == ("question-two-lines", CardKind.QUESTION)
+    assert (question.ask, question.answer, question.deck) == ("No short answer", "Yes.", "a")
+    assert (output.id, output.answer) == ("output-two-lines", "It says so.")
+    assert output.session == (("x = torch.ones(2)\nx.sum()\n", "tensor(2.)"), ("y = x\n", ""))
+
+
+def test_sections_without_claims_are_no_cards():
+    """Nothing in the book stands for such an answer."""
+    cards = page_cards("a/page", scan_page(PAGE, "docs/a/page.md"), sections(PAGE))
+    assert [card.kind for card in cards] == [CardKind.OUTPUT]
+
+
+def test_texts_of_a_card_are_html():
+    """What is text stays text, whatever it holds."""
+    session = ">>> print('<b>')\n<b>"
+    page = scan_page(f"# P\n\n## T\n\n{claim_text('tag', session)}", "docs/a/p.md")
+    (card,) = page_cards("a/p", page, sections("# P\n\n## T\n\n:::\n\n\n\n\n\n\n\n\n\n\n"))
+    data = card_data(card)
+    assert data["session"][0][1] == "&lt;b&gt;"
+    assert "<b>" not in data["session"][0][0]
+    assert data["link"] == "a/p.html#claim-tag"
+
+
+BOOK = Book.load(ROOT)
+WHERE = {claim.id: claim.location.path[5:-3] for claim in BOOK.claims}
+SAID = list(said_cards(BOOK.answers.values(), WHERE))
+
+
+def test_what_is_said_is_right_or_wrong():
+    """Every corrected entry is a card, and right ones stand among them."""
+    wrong = [card for card in SAID if card.answer.startswith("**Wrong.**")]
+    right = [card for card in SAID if card.answer.startswith("**Right.**")]
+    assert len(wrong) == sum(answer.word == "corrects" for answer in BOOK.answers.values())
+    assert len(wrong) / 2 < len(right) <= len(wrong)
+
+
+def test_ids_are_unique_in_the_book():
+    """A reader's progress is kept by them."""
+    ids = [card.id for card in SAID]
+    for page in BOOK.pages:
+        text = (ROOT / page.path).read_text("utf-8")
+        ids += [card.id for card in page_cards("a/b", page, sections(text))]
+    assert len(ids) == len(set(ids)) > 1500
+
+
+PAGES = {
+    "index": "# Tiny\n\n```{toctree}\n:caption: The part\n\na/sums\npractice\n```\n",
+    "a/sums": "# Sums\n\n## What is a sum?\n\n**In short.** An addition.\n\n"
+    + claim_text("sum-adds", ">>> torch.ones(2).sum()\ntensor(2.)", ":corrects: basics-01.2\n"),
+    "practice": "# Practise\n\n```{practice}\n```\n",
+}
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory):
+    """A small book with a practice page, built."""
+    made = TinyBook(tmp_path_factory.mktemp("book"), PAGES, REGISTER)
+    done = made.sphinx()
+    assert done.returncode == 0, done.stdout + done.stderr
+    return made
+
+
+def cards_in(path):
+    """The name and the cards that a data file hands to the page."""
+    call = path.read_text("utf-8").partition("\n")[2]
+    return json.loads("[" + call.removeprefix("practiceCards(").removesuffix(");\n") + "]")
+
+
+def test_page_lists_its_decks(book):
+    """Without JavaScript the page says what there is, and where the Anki deck lies."""
+    html = (book.site / "practice.html").read_text("utf-8")
+    assert "needs JavaScript" in html
+    assert "The part" in html
+    assert "2 cards" in html
+    assert 'href="practice/tiny.apkg"' in html
+    assert "practice.js" in html
+    assert "practice.js" not in (book.site / "a/sums.html").read_text("utf-8")
+
+
+def test_data_files(book):
+    """A deck is a script, named by the folder of its pages."""
+    name, cards = cards_in(book.site / "practice/a.js")
+    assert name == "a"
+    assert [card["id"] for card in cards] == ["question-sum-adds", "output-sum-adds"]
+    name, (card,) = cards_in(book.site / "practice/said.js")
+    assert (name, card["id"]) == ("said", "said-sum-adds-basics-01.2")
+
+
+def test_only_what_changed_is_written(book):
+    """A build without a change writes no card; one changed claim, its deck and Anki's."""
+    files = sorted((book.site / "practice").iterdir())
+    before = [path.stat().st_mtime_ns for path in files]
+    assert book.sphinx().returncode == 0
+    assert [path.stat().st_mtime_ns for path in files] == before
+    book.replace("docs/a/sums.md", "An addition", "A long addition")
+    assert book.sphinx().returncode == 0
+    written = [
+        path.name
+        for path, then in zip(files, before, strict=True)
+        if path.stat().st_mtime_ns != then
+    ]
+    assert written == ["a.js", "tiny.apkg"]
+
+
+CARD = {
+    "id": "output-sum-adds",
+    "kind": "output",
+    "topic": "",
+    "ask": "What does it print?",
+    "session": [["torch.ones(<span>2</span>).sum()", "tensor(2.)"]],
+    "answer": "It <em>adds</em>.",
+    "link": "a/sums.html#claim-sum-adds",
+}
+OTHER = {**CARD, "id": "question-sum-adds", "session": [], "ask": "What is a sum?"}
+
+
+def write(path, *cards, seconds=1_800_000_000):
+    """Writes a deck of cards."""
+    parts = {"The part": cards}
+    deck.write_deck(path, "Tiny", parts, site="https://book/", seconds=seconds, comment="c")
+
+
+def test_equal_cards_give_equal_bytes(tmp_path):
+    """Nothing of the machine or the hour is in the file."""
+    write(tmp_path / "a.apkg", CARD, OTHER)
+    write(tmp_path / "b.apkg", CARD, OTHER)
+    assert (tmp_path / "a.apkg").read_bytes() == (tmp_path / "b.apkg").read_bytes()
+    assert deck.comment_of(tmp_path / "a.apkg") == "c"
+    assert deck.comment_of(tmp_path / "none.apkg") is None
+
+
+def test_names_keep_their_numbers():
+    """Whoever imported a deck once must get its next edition into the same one."""
+    assert deck._number("PyTorch Under Test") == 1293698807
+    assert deck._number("a") != deck._number("b")
+
+
+@pytest.fixture
+def collection(tmp_path):
+    """An empty collection of Anki's own."""
+    anki = pytest.importorskip("anki.collection", reason="Anki's library is not installed")
+    opened = anki.Collection(str(tmp_path / "collection.anki2"))
+    yield opened
+    opened.close()
+
+
+def imported(collection, path):
+    """Imports a deck as Anki's window does; the numbers of new and of updated notes."""
+    from anki.collection import ImportAnkiPackageOptions, ImportAnkiPackageRequest
+
+    options = ImportAnkiPackageOptions(merge_notetypes=True)
+    request = ImportAnkiPackageRequest(package_path=str(path), options=options)
+    log = collection.import_anki_package(request).log
+    return len(log.new), len(log.updated)
+
+
+def test_anki_reads_the_deck(collection, tmp_path):
+    """Notes have their fields; the output is on the back, hidden on the front."""
+    write(tmp_path / "a.apkg", CARD, OTHER)
+    assert imported(collection, tmp_path / "a.apkg") == (2, 0)
+    assert "Tiny::The part" in [each.name for each in collection.decks.all_names_and_ids()]
+    (number,) = collection.find_notes("Id:output-sum-adds")
+    note = collection.get_note(number)
+    assert note["Answer"] == "It <em>adds</em>."
+    assert 'href="https://book/a/sums.html#claim-sum-adds"' in note["Link"]
+    assert note.tags == ["output"]
+    (card,) = note.cards()
+    assert "<span>tensor(2.)</span>" in card.answer()
+    assert "class=front" in card.question()
+    assert ".front pre.output span { visibility: hidden; }" in card.render_output().css
+    assert card.question().count("adds</em>") == 0 < card.answer().count("adds</em>")
+
+
+def test_a_newer_deck_updates_notes_in_place(collection, tmp_path):
+    """The text changes, the note and what Anki knows of it stay, and new cards come."""
+    write(tmp_path / "a.apkg", CARD)
+    imported(collection, tmp_path / "a.apkg")
+    (number,) = collection.find_cards("")
+    collection.sched.set_due_date([number], "9")
+    due = collection.get_card(number).due
+    changed = {**CARD, "answer": "It sums."}
+    write(tmp_path / "b.apkg", changed, OTHER, seconds=1_800_000_100)
+    assert imported(collection, tmp_path / "b.apkg") == (1, 1)
+    card = collection.get_card(number)
+    assert card.note()["Answer"] == "It sums."
+    assert card.due == due
+    assert collection.card_count() == 2
+
+
+def test_deck_of_the_small_book(book):
+    """The build's own deck holds a note for each card."""
+    path = book.site / "practice/tiny.apkg"
+    with zipfile.ZipFile(path) as packed:
+        assert packed.testzip() is None
+        assert {each.date_time for each in packed.infolist()} == {deck.EARLIEST}
