@@ -34,7 +34,7 @@ def peak_memory(work: Work, *, name: str | None = None) -> int:
     8000
     """
     gc.collect()  # earlier garbage must not be freed while we count
-    device = torch.get_default_device()
+    device = torch.empty(0).device  # torch 2.6 fails to say its default once that was reset
     peak = _peak_on_cuda(work, device) if device.type == "cuda" else _peak_on_cpu(work)
     record(name or label(work, "work"), peak, "bytes")
     return peak
