@@ -232,10 +232,8 @@ def drawn(tmp_path_factory):
         "index": "# Tiny\n\n```{toctree}\ns\n```\n",
         "s": f'# S\n\n{SUM}\n{FIGURE}\n<a href="claims.json">data</a>, [Sums](#s)\n',
     }
-    conf = (
-        CONF_EDITIONS
-        + 'author = copyright = "people"\nepub_identifier = epub_uid = epub_basename = "tiny"\nversion = "1"\n'
-    )
+    conf = CONF_EDITIONS + 'author = copyright = "people"\nversion = "1"\n'
+    conf += 'epub_identifier = epub_uid = epub_basename = "tiny"\n'
     conf += 'suppress_warnings = ["epub.unknown_project_files"]\nmyst_heading_anchors = 2\n'
     book = TinyBook(tmp_path_factory.mktemp("drawn"), pages=pages, conf=conf)
     assert book.sphinx().returncode == 0
