@@ -16,7 +16,7 @@ from editions.notebooks import differences, printed
 from helpers import CONF, PAGES, SHAPE, SUM, TinyBook, claim_text, python
 
 ADDRESS = "https://book.example/under-test/"
-CONF_EDITIONS = CONF.replace('"myst_nb"', '"myst_nb", "claimbook.editions.extension"') + (
+CONF_EDITIONS = CONF.replace('"myst_nb"', '"myst_nb", "claimbook.sphinx.forms"') + (
     f'html_baseurl = "{ADDRESS}"\nclaimbook_repository = "someone/book"\nhtml_title = "Tiny"\n'
 )
 ERROR = claim_text(
