@@ -23,7 +23,7 @@ version = release = importlib.metadata.version("pytorch-under-test")
 
 extensions = [
     "claimbook.sphinx",
-    "claimbook.editions.extension",
+    "claimbook.sphinx.forms",
     "myst_nb",
     "sphinx.ext.intersphinx",
     "sphinx_copybutton",

@@ -16,7 +16,7 @@ from editions.notebooks import differences, printed
 from helpers import CONF, PAGES, SHAPE, SUM, TinyBook, claim_text, python
 
 ADDRESS = "https://book.example/under-test/"
-CONF_EDITIONS = CONF.replace('"myst_nb"', '"myst_nb", "claimbook.editions.extension"') + (
+CONF_EDITIONS = CONF.replace('"myst_nb"', '"myst_nb", "claimbook.sphinx.forms"') + (
     f'html_baseurl = "{ADDRESS}"\nclaimbook_repository = "someone/book"\nhtml_title = "Tiny"\n'
 )
 ERROR = claim_text(
@@ -232,11 +232,8 @@ def drawn(tmp_path_factory):
         "index": "# Tiny\n\n```{toctree}\ns\n```\n",
         "s": f'# S\n\n{SUM}\n{FIGURE}\n<a href="claims.json">data</a>, [Sums](#s)\n',
     }
-    conf = (
-        CONF_EDITIONS
-        + 'author = copyright = "people"\nversion = "1"\n'
-        + 'epub_identifier = epub_uid = epub_basename = "tiny"\n'
-    )
+    conf = CONF_EDITIONS + 'author = copyright = "people"\nversion = "1"\n'
+    conf += 'epub_identifier = epub_uid = epub_basename = "tiny"\n'
     conf += 'suppress_warnings = ["epub.unknown_project_files"]\nmyst_heading_anchors = 2\n'
     book = TinyBook(tmp_path_factory.mktemp("drawn"), pages=pages, conf=conf)
     assert book.sphinx().returncode == 0

@@ -58,3 +58,9 @@ def lane_data(status: Status, record: Record | None) -> dict[str, Any]:
 def anchor(claim_id: str) -> str:
     """The id of a claim's element on its page."""
     return f"claim-{claim_id}"
+
+
+def spaced(source: str) -> str:
+    """A statement as a program has it: an empty line ends a compound one, as at the prompt."""
+    first, *rest = source.rstrip("\n").split("\n")
+    return source + "\n" * (bool(rest) and (first.endswith(":") or first.startswith("@")))

@@ -12,9 +12,8 @@ from docutils import nodes
 
 from claimbook.checker import HEADER
 from claimbook.editions.markdown import DRAWN, figure_label, has, standalone
-from claimbook.export import anchor
+from claimbook.export import anchor, spaced
 from claimbook.model import Claim, Example, Lane
-from claimbook.sphinx.render import spaced
 
 Cell = dict[str, Any]
 

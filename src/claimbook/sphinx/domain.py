@@ -115,7 +115,7 @@ class ClaimDomain(Domain):
         "whole": {},  # kind of page that shows the whole book → what it was made of
         "environments": {},  # lane → where its claims ran last
     }
-    data_version = 5
+    data_version = 6
 
     @property
     def pages(self) -> dict[str, Page]:

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from docutils import nodes
 
 from claimbook.checker import HEADER
-from claimbook.export import anchor
+from claimbook.export import anchor, spaced
 from claimbook.model import Claim, Example, Fence, Lane, RelationKind
 from claimbook.register import Answer, Register
 from claimbook.sphinx import nodes as places
@@ -68,12 +68,6 @@ def session(fence: Fence, source: str) -> nodes.container:
         cells += code(gathered)
     whole += cells
     return whole
-
-
-def spaced(source: str) -> str:
-    """A statement as a program has it: an empty line ends a compound one, as at the prompt."""
-    first, *rest = source.rstrip("\n").split("\n")
-    return source + "\n" * (bool(rest) and (first.endswith(":") or first.startswith("@")))
 
 
 def _outputs(example: Example, on_cuda: Example | None) -> Iterator[nodes.Node]:

@@ -13,7 +13,7 @@ HEADING = 'role="heading"'
 def connect(app: Sphinx) -> None:
     """Comes after the theme has made its contents."""
     app.connect("html-page-context", give_captions_a_level, priority=900)
-    app.connect("html-page-context", drop_double_ids)
+    app.connect("html-page-context", mend_gallery)
 
 
 def give_captions_a_level(
@@ -24,12 +24,13 @@ def give_captions_a_level(
         context["furo_navigation_tree"] = tree.replace(HEADING, f'{HEADING} aria-level="2"')
 
 
-def drop_double_ids(
+def mend_gallery(
     app: Sphinx, name: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """sphinx-gallery gives the place for its tags, of which there are none, one id many times."""
+    """sphinx-gallery gives an id many times, and has an attribute that HTML does not know."""
     if body := context.get("body"):
-        context["body"] = body.replace(" id='sg-tag-list'", "")
+        body = body.replace(" id='sg-tag-list'", "")
+        context["body"] = body.replace(' tooltip="', ' title="')
 
 
 def open_fold(writer: HTML5Translator, node: nodes.Element) -> None:
