@@ -68,10 +68,9 @@ def _table(releases: list[Release], claims: list[Claim]) -> nodes.Node:
         words = Counter(result.word for claim in claims if (result := release.of(claim)))
         holds, run = words.pop(HOLDS, 0), words.total()
         others = ", ".join(f"{count} {word}" for word, count in words.most_common())
-        cells = [release.version, str(run + holds), str(holds), others, release.provenance.date]
+        cells = [release.version, str(run + holds), str(holds), others]
         rows.append(tuple([nodes.Text(cell)] for cell in cells))
-    titles = ["torch", "Claims run", "Hold", "Differ", "Run on"]
-    return render.table(titles, rows, [12, 14, 10, 46, 18])
+    return render.table(["torch", "Claims", "Hold", "Differ"], rows, [14, 14, 14, 58])
 
 
 def _step(
@@ -94,7 +93,8 @@ def _changed(
 ) -> nodes.Node:
     claim = change.claim
     name = link(where[claim.id], anchor(claim.id), nodes.inline("", claim.id))
-    fold = places.fold(title=claim.statement.replace("`", ""), classes=["timeline-change"])
+    summary = claim.statement.replace("`", "").partition(". ")[0].rstrip(".")
+    fold = places.fold(title=summary, classes=["timeline-change"])
     fold += nodes.paragraph("", "", nodes.Text("Claim "), name)
     fold += render.code(change.example.source)
     for version, text in ((older, change.before), (newer, change.after)):
