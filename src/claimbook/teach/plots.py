@@ -33,7 +33,8 @@ def grouped_bars(
 ) -> None:
     """Draw a group of bars for each of the names, one bar a series, with their values on them.
 
-    A series that is shorter than the names has no bar in the last groups.
+    A series that is shorter than the names has no bar in the last groups; ``form=""`` shows no
+    values.
 
     Raises ValueError for more series than there are hatches.
     """
