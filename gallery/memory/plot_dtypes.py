@@ -28,6 +28,7 @@ import torch
 from claimbook.teach import compare
 from claimbook.teach.plots import legend
 
+torch.manual_seed(0)
 powers = torch.arange(-160, 161, dtype=torch.float64)
 numbers = (1 + torch.rand(1000, 1, dtype=torch.float64)) * 2.0**powers
 

@@ -22,6 +22,7 @@ import torch
 from claimbook.teach import compare
 from claimbook.teach.plots import curves, legend
 
+torch.manual_seed(0)
 warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
 
 
