@@ -114,5 +114,5 @@ if CORE is not None:
 #
 # No CUDA measurement of loaders has been recorded yet. The chapter :doc:`/data/workers` answers
 # the questions around this one; see the claims :claim:`waiting-uses-no-cpu`,
-# :claim:`one-thread-fills-one-core`, :claim:`tiny-samples-are-slower-with-a-worker` and
-# :claim:`batches-are-loaded-beside-the-step`.
+# :claim:`one-thread-fills-one-core` and :claim:`tiny-samples-are-slower-with-a-worker`; what one
+# worker is good for is in :claim:`batches-are-loaded-beside-the-step`.

@@ -109,6 +109,6 @@ plt.show()
 # * Scaling the loss saves them, and costs nothing.
 #
 # The chapters are :doc:`/memory/channels-last` and :doc:`/tensors/low-precision`; see the claims
-# :claim:`channels-last-changes-strides-only`, :claim:`float16-gradients-underflow`,
-# :claim:`scaling-cures-what-autocast-does-not` and :claim:`scaler-skips-overflowing-steps`. Loss
-# scaling is due to `Micikevicius et al. (2018) <https://arxiv.org/abs/1710.03740>`_.
+# :claim:`channels-last-changes-strides-only`, :claim:`float16-gradients-underflow` and
+# :claim:`scaling-cures-what-autocast-does-not`; how a factor is found is in
+# :claim:`scaler-skips-overflowing-steps`. Loss scaling is due to `Micikevicius et al. (2018) <https://arxiv.org/abs/1710.03740>`_.

@@ -3,8 +3,8 @@ Equal units stay equal
 ======================
 
 Units of a hidden layer that start with the same numbers get the same gradients and remain the same
-for ever. At zero they do not even move. At another constant they move as one. The balance is
-unstable, however: a difference of a hundred-thousandth grows until the units part.
+for ever. At zero they do not even move. At another constant they learn what one unit learns. The
+balance is unstable, however: a difference of a hundred-thousandth grows until the units part.
 """
 
 # %%
@@ -50,20 +50,23 @@ def spread(path):
 # ------------
 # Each line is the way of one unit through the plane of its first two numbers, and the dot is its
 # end. From zero there is no way: ``tanh(0)`` is 0 and so are all gradients. From the constant 0.3
-# eight units go one way, and the width buys nothing. From random numbers they go eight ways, and
-# end with less than a fifth of that loss.
+# eight units go one way. They have the losses of one unit with an eightfold outer weight, which
+# learns eight times as fast, and inner numbers that learn at an eighth of the rate. From random
+# numbers they go eight ways, and end with less than a fifth of that loss.
 
 NAMES = "all zero", "all 0.3", "random"
 shape = UNITS, 3
-starts = torch.stack(
-    [torch.zeros(shape), torch.full(shape, 0.3), 0.6 * torch.randn(shape)]
-).double()
+kinds = torch.zeros(shape), torch.full(shape, 0.3), 0.6 * torch.randn(shape)
+starts = torch.stack(kinds).double()
 path, losses = train(starts, 1000, LR)
 
 assert torch.equal(path[-1, 0], path[0, 0]), "zeros stay where they are"
 assert spread(path[:, 1:2]).max() < 1e-6, "a constant stays constant across units"
 assert (path[-1, 1] - path[0, 1]).abs().max() > 0.1, "though it moves"
 assert torch.pdist(path[-1, 2]).min() > 0.01, "random units end apart"
+single, eighth = starts[1:2, :1] * torch.tensor([1, 1, UNITS]), torch.tensor([1 / 8, 1 / 8, 8])
+one = train(single, len(losses), LR * eighth)[1]
+assert torch.allclose(losses[:, 1], one[:, 0]), "equal units descend like one"
 assert losses[-1, 2] < losses[-1, 1] / 5, "and get further than equal ones"
 
 fig, panels = plt.subplots(1, 3, figsize=(8, 3.4), sharex=True, sharey=True, layout="constrained")
