@@ -18,6 +18,8 @@ import matplotlib.pyplot as plt
 import torch
 from torch import nn
 
+from claimbook.teach.plots import legend
+
 BATCH, WIDTH = 64, 32
 torch.manual_seed(0)
 x = torch.randn(BATCH, 8, dtype=torch.float64)
@@ -60,9 +62,7 @@ assert torch.allclose(gradient(SIZE), plain, rtol=1e-9), "pieces equal the batch
 assert torch.allclose(gradient(SIZE, scaled=False), PIECES * plain, rtol=1e-9), "k times too long"
 assert error(SIZE, nn.BatchNorm1d) > 0.2, "BatchNorm makes another gradient"
 
-CARD = {"layout": "constrained"}
-
-fig, panels = plt.subplots(1, 3, figsize=(8, 3.2), **CARD)
+fig, panels = plt.subplots(1, 3, figsize=(8, 3.2), layout="constrained")
 fig.suptitle("Weighted pieces give the batch's gradient; two things spoil it")
 fig.set_label("Points on the diagonal; on a line sixteen times as steep; scattered round it.")
 for number, (axes, (title, cloud)) in enumerate(zip(panels, clouds.items(), strict=True)):
@@ -93,7 +93,7 @@ assert errors["BatchNorm"][0] > 3 * errors["BatchNorm"][-1], "small pieces are w
 assert errors["BatchNorm"][-1] > 1e-3, "half of the batch is not the batch"
 assert max(errors["LayerNorm"] + errors["no normalisation"]) < 1e-12, "the others: rounding"
 
-fig, axes = plt.subplots(figsize=(8, 3.6), **CARD)
+fig, axes = plt.subplots(figsize=(8, 3.6), layout="constrained")
 fig.suptitle("With BatchNorm smaller pieces are worse; without it there is no error")
 fig.set_label("BatchNorm's error falls with the piece's size; the other two stay at 0.")
 axes.set_xscale("log", base=2)
@@ -103,7 +103,7 @@ axes.set_xticks(sizes, sizes)
 for number, (name, values) in enumerate(errors.items()):
     size, style = (6, 10, 5)[number], "os^"[number] + ("-", "--", "-.")[number]
     axes.plot(sizes, values, style, markersize=size, label=name)
-fig.legend(loc="outside lower center", ncols=3, frameon=False)
+legend(fig)
 plt.show()
 
 # %%

@@ -12,23 +12,25 @@ a factor of 1. LayerNorm takes the scale of the weights out of the matter.
 # A narrow strip between nothing and too much
 # -------------------------------------------
 # Forty layers of 128 units with ReLU, without biases. ``gradient_sizes`` sends a random gradient in
-# at the top and returns the length of what arrives at the output of each layer, over the length of
-# what was sent in.
+# at the top and returns the length of what arrives at each layer's output, over that.
 
 import matplotlib.pyplot as plt
 import torch
 from matplotlib.colors import LinearSegmentedColormap, to_rgba
 from torch import nn
 
+from claimbook.teach.plots import legend
+
 WIDTH, DEPTH = 128, 40
+torch.set_default_dtype(torch.float64)
 
 
-def gradient_sizes(draw, normalise=nn.Identity, seed=0):
+def gradient_sizes(draw, normalise=nn.Identity):
     """Return the length of the gradient at each layer's output, relative to the last."""
-    torch.manual_seed(seed)
-    out, outputs = torch.randn(32, WIDTH, dtype=torch.float64, requires_grad=True), []
+    torch.manual_seed(0)
+    out, outputs = torch.randn(32, WIDTH, requires_grad=True), []
     for _ in range(DEPTH):
-        layer = nn.Linear(WIDTH, WIDTH, bias=False, dtype=out.dtype)
+        layer = nn.Linear(WIDTH, WIDTH, bias=False)
         draw(layer.weight)
         out = normalise()(layer(out)).relu()
         outputs.append(out)
@@ -39,9 +41,8 @@ def gradient_sizes(draw, normalise=nn.Identity, seed=0):
 
 # %%
 # The picture shows forty such networks side by side. From left to right the standard deviation of
-# the weights goes from half of Kaiming's, which is ``sqrt(2 / fan_in)``, to twice as much.
-# Downwards in the picture is downwards in the network. The lines join places where the gradient is
-# smaller or larger by the same power of ten.
+# the weights goes from half of Kaiming's, which is ``sqrt(2 / fan_in)``, to twice as much. The
+# lines join places where the gradient is smaller or larger by the same power of ten.
 
 KAIMING = (2 / WIDTH) ** 0.5
 scales = torch.logspace(-1, 1, 40, base=2).tolist()
@@ -51,24 +52,21 @@ columns = [
 ]
 tens = torch.stack(columns, dim=1).log10().flip(0)
 
-assert tens[-1, 0] < -10, "half the scale: vanished"
-assert tens[-1, -1] > 10, "twice the scale: exploded"
+assert tens[-1, 0] < -10 < 10 < tens[-1, -1], "half the scale: vanished; twice: exploded"
 near_one = [i for i, scale in enumerate(scales) if 0.95 < scale < 1.05]
 assert tens[:, near_one].abs().max() < 1.5, "within a twentieth of Kaiming's: neither"
 
-CARD = {"layout": "constrained"}
 ends = [to_rgba("C0"), to_rgba("C0", 0), to_rgba("C1", 0), to_rgba("C1")]
 signed = LinearSegmentedColormap.from_list("signed", ends)
-extent = (-1, 1, DEPTH + 0.5, 0.5)
 
-fig, axes = plt.subplots(figsize=(8, 4), **CARD)
+fig, axes = plt.subplots(figsize=(8, 4), layout="constrained")
 fig.suptitle("Only near one scale of the weights does a gradient keep its size")
 fig.set_label("Small at the lower left, large at the lower right, a clear strip between them.")
 axes.set(xlabel="standard deviation of the weights / Kaiming's", ylabel="layers below the top")
-picture = axes.imshow(tens, cmap=signed, vmin=-12, vmax=12, extent=extent, aspect="auto")
-lines = axes.contour(
-    tens, [-9, -6, -3, -1, 1, 3, 6, 9], extent=(-1, 1, 1, DEPTH), colors=plt.rcParams["text.color"]
-)
+extent = (-1, 1, DEPTH + 0.5, 0.5)
+axes.imshow(tens, cmap=signed, vmin=-12, vmax=12, extent=extent, aspect="auto")
+ink, levels = plt.rcParams["text.color"], [-9, -6, -3, -1, 1, 3, 6, 9]
+lines = axes.contour(tens, levels, extent=(-1, 1, 1, DEPTH), colors=ink)
 axes.clabel(lines, fmt=lambda power: f"1e{power:+.0f}", fontsize=9)
 axes.set_xticks([-1, -0.5, 0, 0.5, 1], ["1/2", "0.71", "1", "1.41", "2"])
 plt.show()
@@ -77,54 +75,35 @@ plt.show()
 # Which factor
 # ------------
 # Back through a layer, a gradient meets the ReLU, which stops it in about half of the units, and
-# then the transposed weights, which multiply its mean square by ``fan_out * variance``:
-#
-# .. code-block:: text
-#
-#     factor = sqrt(fan_out * variance / 2)
-#
-# With torch's default, the variance is ``1 / (3 * fan_in)`` and the factor ``sqrt(1/6) = 0.41``;
-# with Xavier's ``sqrt(1/2) = 0.71``; with Kaiming's 1. The lines on the left are these
-# powers, the marks are measured.
+# then the transposed weights, which multiply its mean square by ``fan_out * variance``. So its
+# factor is ``sqrt(fan_out * variance / 2)``: with torch's default ``sqrt(1/6)``, with Xavier's
+# ``sqrt(1/2)``, with Kaiming's 1. The lines are powers of these, the marks are measured.
 #
 # On the right there is a LayerNorm between each product and its ReLU. It divides by the very scale
-# that the weights put in, forward and so also backward. The factor is about 1 for all three
-# schemes. Half and twice Kaiming's scale then have the same gradients, to a thousandth.
-
-
-def layer_norm():
-    return nn.LayerNorm(WIDTH, dtype=torch.float64)
-
+# that the weights put in, forward and so also backward: the factor is about 1 for all schemes.
 
 draws = {
     "default": (lambda weight: weight, (1 / 6) ** 0.5),
     "Xavier": (nn.init.xavier_normal_, (1 / 2) ** 0.5),
     "Kaiming": (nn.init.kaiming_normal_, 1.0),
 }
-half, twice = (
-    gradient_sizes(lambda weight, std=scale * KAIMING: nn.init.normal_(weight, std=std), layer_norm)
-    for scale in (0.5, 2)
-)
-assert torch.allclose(half, twice, rtol=1e-3), "LayerNorm undoes the scale"
-
 depth = torch.arange(DEPTH)
 
-fig, panels = plt.subplots(1, 2, figsize=(8, 3.8), sharey=True, **CARD)
+fig, panels = plt.subplots(1, 2, figsize=(8, 3.8), sharey=True, layout="constrained")
 fig.suptitle("The scheme sets the factor of a plain layer, LayerNorm makes it 1")
 fig.set_label("Left three straight lines of different slope; right all three stay near 1.")
-for axes, normalise in zip(panels, (nn.Identity, layer_norm), strict=True):
+for axes, normalise in zip(panels, (nn.Identity, lambda: nn.LayerNorm(WIDTH)), strict=True):
     plain = normalise is nn.Identity
     axes.set(title="plain" if plain else "with LayerNorm", xlabel="layers below the top")
     for number, (name, (draw, factor)) in enumerate(draws.items()):
         sizes = gradient_sizes(draw, normalise).flip(0)
-        measured = sizes[-1] ** (1 / (DEPTH - 1))
-        assert abs(measured / (factor if plain else 1.0) - 1) < 0.06, "the factor of a layer"
-        if plain:
-            axes.plot(depth, factor**depth, color=f"C{number}")
-        label = f"{name}: {factor:.2f} a layer" if plain else None
+        expected = factor if plain else 1.0
+        assert abs(sizes[-1] ** (1 / (DEPTH - 1)) / expected - 1) < 0.06, "the factor of a layer"
+        label = f"{name}: {factor:.2f} a plain layer"
+        axes.plot(depth, expected**depth, color=f"C{number}")
         axes.plot(depth[::3], sizes[::3], "os^"[number], color=f"C{number}", label=label)
 panels[0].set(ylabel="length of the gradient", yscale="log")
-fig.legend(loc="outside lower center", ncols=3, frameon=False)
+legend(fig)
 plt.show()
 
 # %%
@@ -133,10 +112,8 @@ plt.show()
 # * The depth is the exponent of the factor of one layer, so small errors of scale grow large.
 # * For plain ReLU layers Kaiming's scale is right; half of it loses ten powers of ten in forty
 #   layers, twice of it gains as many.
-# * With LayerNorm in each layer the scale of the weights does not reach the gradients of the
-#   signals.
+# * With LayerNorm in each layer the scale of the weights does not reach the gradients.
 #
-# The same experiment with the signal on its way up is in :doc:`/modules/initialisation`; how to
-# look at gradients inside a model, in :doc:`/autograd/hooks`. See the claims
+# The chapters are :doc:`/modules/initialisation` and :doc:`/autograd/hooks`; see the claims
 # :claim:`kaiming-keeps-the-scale-through-relu`, :claim:`default-variance-is-a-third-over-fan-in`,
 # :claim:`same-factor-grows-or-vanishes` and :claim:`hooks-show-a-vanishing-gradient`.

@@ -12,11 +12,12 @@ rounded networks that it finds have less than a third of the error.
 # Three ways to rounded weights
 # -----------------------------
 # Each network has one input, 16 hidden units and one output, and learns a sine. Twenty-four of
-# them, started at random, train side by side in one batched product, so that no conclusion hangs on
-# one lucky start. Only ``quantise`` differs between the three ways.
+# them, started at random, train side by side. Only ``quantise`` differs between the three ways.
 
 import matplotlib.pyplot as plt
 import torch
+
+from claimbook.teach.plots import legend
 
 NETWORKS, HIDDEN, STEP, UPDATES = 24, 16, 0.5, 300
 x = torch.linspace(-3, 3, 64).reshape(1, 64, 1)
@@ -25,10 +26,6 @@ y = x.sin()
 
 def rounded(weight):
     return (weight / STEP).round() * STEP
-
-
-def straight_through(weight):
-    return rounded(weight) + (weight - weight.detach())
 
 
 def losses(weights, quantise):
@@ -40,10 +37,9 @@ def losses(weights, quantise):
 
 def train(quantise):
     """Return the weights after training, all losses, and the outer weights before each update."""
-    generator = torch.Generator().manual_seed(0)
+    torch.manual_seed(0)
     shapes = (1, HIDDEN), (1, HIDDEN), (HIDDEN, 1), (1, 1)
-    weights = [torch.randn(NETWORKS, *shape, generator=generator) for shape in shapes]
-    weights = [weight.requires_grad_() for weight in weights]
+    weights = [torch.randn(NETWORKS, *shape).requires_grad_() for shape in shapes]
     optimizer = torch.optim.Adam(weights, lr=0.01)
     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1, 0.01, UPDATES)
     curve, path = [], []
@@ -60,7 +56,7 @@ def train(quantise):
 
 stuck, stuck_curve, _ = train(rounded)
 free, free_curve, _ = train(lambda weight: weight)
-_, curve, path = train(straight_through)
+_, curve, path = train(lambda weight: rounded(weight) + (weight - weight.detach()))
 
 # %%
 # What moves
@@ -74,46 +70,42 @@ assert (path[-1] - path[0]).abs().mean() > 0.1, "straight through weights move"
 jumps = (rounded(path).diff(dim=0) != 0).sum(dim=(0, 2, 3))
 assert jumps.min() > 0, "and in each network rounded values jump"
 
-CARD = {"layout": "constrained"}
-BELOW = {"loc": "outside lower center", "ncols": 2, "frameon": False}
-
-fig, axes = plt.subplots(figsize=(8, 3.8), **CARD)
+fig, axes = plt.subplots(figsize=(8, 3.8), layout="constrained")
 fig.suptitle("Float weights drift, and the rounded ones jump when a boundary is crossed")
 fig.set_label("Three smooth curves, and three staircases on multiples of one half beside them.")
 axes.set(xlabel="update", ylabel="weight")
 moved = (path[-1] - path[0]).abs().flatten()
 for number, index in enumerate(moved.argsort()[-3:].tolist()):
     weight = path.flatten(1)[:, index]
-    labels = ("float", "rounded, as the loss sees it") if number == 0 else (None, None)
-    axes.plot(weight, ":", color=f"C{number}", label=labels[0])
-    axes.step(range(UPDATES), rounded(weight), color=f"C{number}", label=labels[1])
-fig.legend(**BELOW)
+    axes.plot(weight, ":", color=f"C{number}", label="float")
+    axes.step(range(UPDATES), rounded(weight), color=f"C{number}", label="rounded")
+legend(fig)
 plt.show()
 
 # %%
 # What is gained
 # --------------
 # Each row of the next picture is one network: its error after free training and rounding at the
-# end, and the best that its training straight through has passed. Best, since near a boundary the
-# rounded weights may jump to and fro: keep the rounded model with the least loss, not the last one.
-# The estimator does not reach the float network. Multiples of one half cannot say as much.
+# end, and the best that its training straight through has passed. Near a boundary the rounded
+# weights may jump to and fro, so keep the best, not the last. The float network stays out of reach.
 
 after, best = losses(free, rounded), curve.min(dim=0).values
 assert free_curve[-1].median() < best.median() / 2, "float weights are better still"
 assert best.median() < after.median() / 3, "straight through: less than a third"
 assert (best < after).float().mean() > 0.75, "in more than three networks of four"
 
-fig, axes = plt.subplots(figsize=(8, 4.2), **CARD)
+fig, axes = plt.subplots(figsize=(8, 4.2), layout="constrained")
 fig.suptitle("Trained straight through, rounded networks are better than rounded at the end")
 fig.set_label("In nearly all of 24 rows the straight-through mark lies left of the other.")
-axes.set(xlabel="mean squared error of the rounded network", xscale="log", ylabel="network")
+axes.set(
+    xlabel="mean squared error of the rounded network", xscale="log", ylabel="network", yticks=[]
+)
 order, rows = after.argsort(), range(NETWORKS)
 axes.hlines(rows, best[order], after[order], color=plt.rcParams["text.color"], linewidth=0.8)
 axes.plot(best[order], rows, "o", color="C0", label="trained straight through")
 axes.plot(after[order], rows, "s", color="C1", label="rounded after training")
 axes.axvline(free_curve[-1].median(), linestyle=":", color="C2", label="not rounded, median")
-axes.set_yticks([])
-fig.legend(**BELOW | {"ncols": 3})
+legend(fig)
 plt.show()
 
 # %%
@@ -121,8 +113,7 @@ plt.show()
 # ------------
 # * ``round`` passes zeros back, so nothing can be trained through it as it is.
 # * Written ``x.round() + (x - x.detach())``, the value is rounded and the gradient passes.
-# * The gradient is that of another function. It finds good rounded weights, but it need not rest
-#   there: lower the learning rate, and keep the best.
+# * The gradient is that of another function and need not rest at a solution: keep the best.
 #
 # The chapter :doc:`/autograd/no-derivative` tells what else stops a gradient; see the
 # claims :claim:`no-gradient-survives-round`, :claim:`straight-through-rounds-forward-passes-back`,

@@ -11,18 +11,15 @@ save is its result.
 # %%
 # What is read
 # ------------
-# A row of eight numbers is to serve a matrix of six rows. ``expand`` shows what broadcasting does
-# with it, ``repeat`` makes the copies. The picture colours each index by the position in memory
-# that it reads: 8 positions on the left, and 48 on the right.
+# A row of eight numbers serves a matrix of six rows. ``expand`` shows what broadcasting does with
+# it, ``repeat`` makes the copies. The colour is the position in memory that each index reads.
 
 import matplotlib.pyplot as plt
 import torch
 from matplotlib.colors import PowerNorm
 
 from claimbook.teach import compare, peak_memory
-
-CARD = {"layout": "constrained"}
-BELOW = {"loc": "outside lower center", "ncols": 3, "frameon": False}
+from claimbook.teach.plots import curves, legend, log_ticks
 
 
 def positions(t):
@@ -36,12 +33,12 @@ counts = [len(positions(t).unique()) for t in read.values()]
 assert counts == [8, 48], "expand reads eight numbers, repeat makes them anew"
 assert read["row.expand(6, 8)"].stride() == (0, 1), "the stride is 0"
 
-fig, panels = plt.subplots(1, 2, figsize=(8, 3.2), sharey=True, **CARD)
+fig, panels = plt.subplots(1, 2, figsize=(8, 3.4), sharey=True, layout="constrained")
 fig.suptitle("expand reads one row again and again, repeat makes a row for each")
 fig.set_label("Left, all rows have the same colours; right, the colours go on from row to row.")
 for axes, (name, t) in zip(panels, read.items(), strict=True):
     axes.set(title=name, xlabel="column")
-    image = axes.imshow(positions(t), norm=PowerNorm(0.5, vmin=0, vmax=47))
+    image = axes.imshow(positions(t), norm=PowerNorm(0.5, vmin=0, vmax=47), aspect="auto")
 panels[0].set(ylabel="row")
 fig.colorbar(image, ax=panels, label="position in memory", shrink=0.8)
 plt.show()
@@ -50,12 +47,9 @@ plt.show()
 # What it takes
 # -------------
 # The same with a row of 256 numbers and more and more rows. ``peak_memory`` counts every byte that
-# an operation allocates. The result takes its bytes in both ways. Broadcasting takes no byte more;
-# ``repeat`` takes as many again for the copies. For comparison the picture shows the row itself.
-#
-# The copies cost time too: they are written, and then read, where the one row would have stayed in
-# the cache. Here both ways write into the same tensor, made beforehand. With ``repeat`` it takes
-# more than 1.3 times as long at every size.
+# an operation allocates. Broadcasting takes the bytes of the result; ``repeat`` takes as many again
+# for the copies. These cost time too, as they are written and then read: where both ways write into
+# the same tensor, ``repeat`` takes more than 1.3 times as long at every size.
 
 row = torch.ones(256)
 heights = [4**power for power in range(2, 7)]
@@ -73,27 +67,25 @@ for n in heights:
     slower.append(times.best)
 assert min(slower) > 1.3, "copies cost time"
 
-fig, (left, right) = plt.subplots(1, 2, figsize=(8, 3.8), **CARD)
+fig, (left, right) = plt.subplots(1, 2, figsize=(8, 3.8), layout="constrained")
 fig.suptitle("Copies double the memory, and take their time")
 fig.set_label("repeat takes twice the bytes at every size, and more time at every size.")
 left.set(xlabel="rows", ylabel="bytes allocated")
-left.loglog(heights, repeated, "s--", color="C1", label="x + row.repeat(n, 1)")
-left.loglog(heights, broadcast, "o-", color="C0", label="x + row")
+left.set(xscale="log", yscale="log")
+curves(left, heights, {"x + row": broadcast, "x + row.repeat(n, 1)": repeated})
 left.axhline(row.nbytes, color="C2", linestyle=":", label="the row itself")
-right.set(xlabel="rows", ylabel="time, repeat / broadcast", xscale="log")
+right.set(xlabel="rows", ylabel="time, repeat / broadcast", xscale="log", ylim=(0, max(slower) + 1))
 right.plot(heights, slower, "s--", color="C1")
 right.axhline(1, color="C0")
-right.set_ylim(bottom=0)
-fig.legend(**BELOW)
+legend(fig)
 plt.show()
 
 # %%
 # What it does not save
 # ---------------------
 # Both sides may be stretched: ``n`` points and ``n`` others, each of 32 coordinates, have
-# ``n * n`` differences. None of the inputs is copied. Yet the differences are tensors in full size,
-# and the distances that they are made for are 32 times smaller. ``torch.cdist`` goes straight to
-# the distances.
+# ``n * n`` differences. None of the inputs is copied. Yet the differences are there in full size,
+# 32 times as large as the distances that they are made for. ``torch.cdist`` goes straight to these.
 
 numbers = [2**power for power in range(4, 10)]
 inputs, differences, direct = [], [], []
@@ -106,16 +98,13 @@ for n in numbers:
     assert differences[-1] > 30 * result, "the differences are in memory, all of them"
 assert direct[-1] < differences[-1] / 10, "cdist takes less than a tenth"
 
-fig, axes = plt.subplots(figsize=(8, 3.8), **CARD)
+fig, axes = plt.subplots(figsize=(8, 3.8), layout="constrained")
 fig.suptitle("Nothing is copied, and the result is large all the same")
 fig.set_label("Bytes of all differences lie far above those of cdist and of the inputs.")
-axes.set(xlabel="points on each side", ylabel="bytes", xscale="log", yscale="log")
-axes.set_xticks(numbers, numbers)
-axes.minorticks_off()
-axes.plot(numbers, differences, "s--", color="C1", label="(a[:, None] - b).norm(dim=-1)")
-axes.plot(numbers, direct, "^-.", color="C2", label="torch.cdist(a, b)")
-axes.plot(numbers, inputs, "o-", color="C0", label="the inputs")
-fig.legend(**BELOW)
+axes.set(xlabel="points on each side", ylabel="bytes", yscale="log")
+log_ticks(axes, x=numbers)
+curves(axes, numbers, {"inputs": inputs, "(a[:, None] - b).norm()": differences, "cdist": direct})
+legend(fig)
 plt.show()
 
 # %%
@@ -123,7 +112,7 @@ plt.show()
 # ------------
 # * A stretched dimension has stride 0: it is read again, and takes no memory.
 # * ``repeat`` before an elementwise operation costs bytes and time, and gives the same result.
-# * The result of broadcasting has its full size. Watch it when both sides are stretched.
+# * The result has its full size. Watch it when both sides are stretched.
 #
 # The chapter :doc:`/memory/broadcasting` has the rules; see the claims
 # :claim:`stretched-rows-have-stride-zero`, :claim:`bias-is-not-copied`,

@@ -20,17 +20,15 @@ in a matrix product.
 # are lost one by one, and in the end the number is 0.
 #
 # ``bfloat16`` has as wide a floor as ``float32``, and a much higher one. ``float16`` has a lower
-# floor for the same 16 bits, and a short one. The same trade again: ``float8_e5m2`` keeps
-# the reach of ``float16``, and gives up nearly all of its digits.
+# floor for the same 16 bits, and a short one. ``float8_e5m2`` keeps that reach without the digits.
 
 import matplotlib.pyplot as plt
 import torch
 
 from claimbook.teach import compare
+from claimbook.teach.plots import legend
 
-CARD = {"layout": "constrained"}
-BELOW = {"loc": "outside lower center", "ncols": 4, "frameon": False}
-
+torch.manual_seed(0)
 powers = torch.arange(-160, 161, dtype=torch.float64)
 numbers = (1 + torch.rand(1000, 1, dtype=torch.float64)) * 2.0**powers
 
@@ -46,7 +44,7 @@ lines = {
     torch.float16: "C2-.",
     torch.float32: "C0-",
 }
-fig, axes = plt.subplots(figsize=(8, 4), **CARD)
+fig, axes = plt.subplots(figsize=(8, 4), layout="constrained")
 fig.suptitle("Reach is the width of the floor, digits are its depth")
 fig.set_label("Four floors: float32's lies deepest, and the two of 5 exponent bits end early.")
 axes.set(xlabel="power of two", ylabel="largest relative error", yscale="log")
@@ -58,7 +56,7 @@ for dtype, line in lines.items():
     assert (found[floor] > info.eps / 3).all(), "the floor is level"
     assert (found[gone] == 1).all(), "outside nothing is left"
     axes.plot(powers, found, line[2:], color=line[:2], label=str(dtype).removeprefix("torch."))
-fig.legend(**BELOW)
+legend(fig, columns=4)
 plt.show()
 
 # %%
@@ -68,8 +66,6 @@ plt.show()
 # It follows the bytes: with 8 of them a copy takes more than 1.3 times as long, with 1 less than
 # 0.6 times. What kind of number the bytes stand for makes no difference.
 #
-# Where the arithmetic takes the time
-# -----------------------------------
 # Beside it stands the product of two 256 by 256 matrices. ``int64`` takes more than five times as
 # long as ``float64``, which has the same 8 bytes. For floats there are libraries that have been
 # tuned for decades, which use every unit of the processor; large integers have a plain loop.
@@ -95,7 +91,7 @@ assert copying["int8"] < 0.6, "a quarter of the bytes takes less time"
 assert product["int64"] > 5 * product["float64"], "the same bytes, other arithmetic"
 
 labels = [f"{kind}: {getattr(torch, kind).itemsize}" for kind in kinds]
-fig, (left, right) = plt.subplots(1, 2, figsize=(8, 3.8), sharey=True, **CARD)
+fig, (left, right) = plt.subplots(1, 2, figsize=(8, 3.8), sharey=True, layout="constrained")
 fig.suptitle("Copying goes by the bytes, matrix products do not")
 fig.set_label("Copying times rise with the bytes; times of products differ for the same bytes.")
 for axes, title, times, style in (

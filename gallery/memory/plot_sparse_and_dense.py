@@ -20,9 +20,9 @@ import matplotlib.pyplot as plt
 import torch
 
 from claimbook.teach import compare
+from claimbook.teach.plots import curves, legend
 
-CARD = {"layout": "constrained"}
-BELOW = {"loc": "outside lower center", "ncols": 3, "frameon": False}
+torch.manual_seed(0)
 warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
 
 
@@ -32,7 +32,7 @@ def matrix(side, density):
     return torch.rand(side, side).add(1).where(chosen.view(side, side), 0)
 
 
-fig, panels = plt.subplots(1, 3, figsize=(8, 3.2), sharey=True, **CARD)
+fig, panels = plt.subplots(1, 3, figsize=(8, 3.2), sharey=True, layout="constrained")
 fig.suptitle("Sparse stores the dots, dense every place")
 fig.set_label("Three squares of dots: a few, a thin cloud, and one that is half full.")
 for axes, density in zip(panels, (0.01, 0.1, 0.5), strict=True):
@@ -95,20 +95,17 @@ assert time["COO"][densities.index(0.2)] > 1, "slower before it is larger"
 at = densities.index(0.3)
 assert size["CSR"][at] < 1 < time["CSR"][at], "smaller, and slower"
 
-fig, (left, right) = plt.subplots(1, 2, figsize=(8, 4), sharey=True, **CARD)
+fig, (left, right) = plt.subplots(1, 2, figsize=(8, 4), sharey=True, layout="constrained")
 fig.suptitle("Sparse stops saving time before it stops saving memory")
 fig.set_label("Bytes and times of COO and CSR rise with the density, and cross those of dense.")
-limits = "from COO's limit for bytes to CSR's"
 left.set(title="bytes", ylabel="sparse / dense")
 right.set(title="time of the product")
 for axes, ratios in (left, size), (right, time):
     axes.set(xlabel="density", xscale="log", yscale="log")
     axes.axhline(1, color=plt.rcParams["text.color"], linewidth=1)
-    for name, style in {"COO": ("o-", "C0"), "CSR": ("s--", "C1")}.items():
-        label = name if axes is left else None
-        axes.plot(densities, ratios[name], style[0], color=style[1], label=label)
-    axes.axvspan(0.2, 1 / 3, color="C2", alpha=0.3, label=limits if axes is left else None)
-fig.legend(**BELOW)
+    curves(axes, densities, ratios)
+    axes.axvspan(0.2, 1 / 3, color="C2", alpha=0.3, label="from COO's limit for bytes to CSR's")
+legend(fig)
 plt.show()
 
 # %%

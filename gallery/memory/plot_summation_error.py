@@ -19,14 +19,11 @@ drift, it stands still.
 # The running totals have more than twenty different values. They are spread more than five times as
 # widely as those of ``torch.sum``, which adds in small groups first.
 
-from math import pi
-
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
 
-CARD = {"layout": "constrained"}
-BELOW = {"loc": "outside lower center", "ncols": 3, "frameon": False}
+from claimbook.teach.plots import legend
 
 
 def running(numbers):
@@ -34,6 +31,7 @@ def running(numbers):
     return torch.from_numpy(np.cumsum(numbers.numpy(), axis=-1))
 
 
+torch.manual_seed(0)
 x = torch.rand(3000)
 shuffled = x[torch.rand(1000, len(x)).argsort()]
 exact = x.double().sum()
@@ -43,7 +41,7 @@ by_sum = (shuffled.sum(1) - exact) / step
 assert len(one_by_one.unique()) > 20, "the order decides the sum"
 assert one_by_one.std() > 5 * by_sum.std(), "torch.sum is less spread"
 
-fig, (top, bottom) = plt.subplots(2, 1, figsize=(8, 4.2), sharex=True, **CARD)
+fig, (top, bottom) = plt.subplots(2, 1, figsize=(8, 4.2), sharex=True, layout="constrained")
 fig.suptitle("One sum, a thousand orders, many results")
 fig.set_label("The errors of running totals are spread widely; those of torch.sum are near 0.")
 bins = torch.arange(one_by_one.min().floor(), one_by_one.max() + 1)
@@ -53,38 +51,7 @@ bottom.set(xlabel="error, in steps of float32")
 for axes in (top, bottom):
     axes.set(ylabel="orders")
     axes.axvline(0, color=plt.rcParams["text.color"], linestyle=":", linewidth=1)
-fig.legend(**BELOW)
-plt.show()
-
-# %%
-# Which end comes first
-# ---------------------
-# The sum of ``1 / k**2`` over all ``k`` is a sixth of pi squared; up to a million it is a millionth
-# below that. A running total from the large end stands still long before. It is between 1 and 2,
-# where ``float32`` goes in steps of ``2**-23``, and from ``k = 4096 = 2**12`` on a summand is at
-# most half a step: it is rounded away, and so are all after it. From the small end each summand
-# meets a total of its own size, and the error is more than a hundred times smaller.
-
-k = np.arange(1, 2**20 + 1, dtype=np.float64)
-terms = torch.from_numpy(1 / k**2)
-from_large = running(terms.float())
-from_small = running(terms.float().flip(0))
-truth = terms.cumsum(0)
-assert from_large[4095:].eq(from_large[4095]).all(), "from 4096 on it stands still"
-assert from_large[-1] < pi**2 / 6 - 1e-4, "far from the limit"
-large_error, small_error = ((t[-1] - truth[-1]).abs() for t in (from_large, from_small))
-assert large_error > 100 * small_error, "small numbers first"
-
-fig, axes = plt.subplots(figsize=(8, 3.6), **CARD)
-fig.suptitle("From the large end the total stands still at k = 4096")
-fig.set_label("The missing part falls with more terms, but in float32 it stays level after 4096.")
-axes.set(xlabel="number of terms", ylabel="missing from pi squared / 6")
-shown = 2 ** torch.arange(21) - 1
-axes.loglog(k[shown], pi**2 / 6 - from_large[shown], "s--", color="C1", label="large first")
-axes.loglog(k[shown], pi**2 / 6 - truth[shown], "-", color="C2", label="in float64")
-small = pi**2 / 6 - from_small[-1]
-axes.loglog(k[-1], small, "o", color="C0", markersize=9, label="small first, all terms")
-fig.legend(**BELOW)
+legend(fig)
 plt.show()
 
 # %%
@@ -119,7 +86,7 @@ lengths = [2**power for power in range(4, 15)]
 halves = {torch.bfloat16: (0.9, "D", "C3"), torch.float16: (0.5, "s", "C1")}
 styles = halves | {torch.float32: (0, "o", "C0")}
 
-fig, axes = plt.subplots(figsize=(8, 4.2), **CARD)
+fig, axes = plt.subplots(figsize=(8, 4.2), layout="constrained")
 fig.suptitle("A running total gets worse with length, torch.sum does not")
 fig.set_label(
     "Dashed lines of running totals rise in each dtype; solid ones of torch.sum are level."
@@ -133,7 +100,7 @@ for dtype, (lost, marker, colour) in styles.items():
     name = str(dtype).removeprefix("torch.")
     axes.plot(lengths, drift, "--", marker=marker, color=colour, label=f"{name}, running")
     axes.plot(lengths, rounded, "-", marker=marker, color=colour, label=f"{name}, torch.sum")
-fig.legend(**BELOW)
+legend(fig)
 plt.show()
 
 # %%

@@ -11,25 +11,24 @@ are averaged. A single one of those answers is less often right than their mean.
 # %%
 # One sum, many masks
 # -------------------
-# A layer with one output adds up a hundred inputs. Dropout in front of it drops some of them, each
-# call others. Every term ``w*x`` becomes 0 with probability ``p``, and ``w*x / (1 - p)`` otherwise.
-# The mean of that is ``w*x``, and the variance is ``p / (1 - p) * (w*x)**2``. Masks are drawn for
-# each term alone, so the variances of the terms add up.
+# A layer with one output adds up a hundred inputs. Behind dropout every term ``w*x`` becomes 0 with
+# probability ``p``, and ``w*x / (1 - p)`` otherwise. That has the mean ``w*x`` and the variance
+# ``p / (1 - p) * (w*x)**2``, and the variances of all terms add up.
 
 import matplotlib.pyplot as plt
 import torch
 from torch import nn
 
+from claimbook.teach.plots import legend
+
 torch.manual_seed(0)
-CARD = {"layout": "constrained"}
-BELOW = {"loc": "outside lower center", "ncols": 4, "frameon": False}
 
 layer = nn.Linear(100, 1, bias=False)
 x = torch.randn(100)
 terms = (layer.weight * x).detach()
 plain = terms.sum()
 
-fig, axes = plt.subplots(figsize=(8, 3.6), **CARD)
+fig, axes = plt.subplots(figsize=(8, 3.6), layout="constrained")
 fig.suptitle("Dropout keeps the mean of a sum and widens it by p / (1 - p)")
 fig.set_label("Three histograms round the value of eval(); the greater p, the wider.")
 with torch.no_grad():
@@ -44,19 +43,17 @@ with torch.no_grad():
         axes.hist(outputs[:, 0], 60, density=True, histtype="step", ls=style, label=f"p = {p}")
 axes.axvline(plain, linestyle=":", color=plt.rcParams["text.color"], label="eval()")
 axes.set(xlabel="output", ylabel="density")
-fig.legend(**BELOW)
+legend(fig, columns=4)
 plt.show()
 
 # %%
 # How sure a network is
 # ---------------------
 # Now a classifier that has every reason to be modest. Of ten inputs one counts, and noise as strong
-# as that input decides with it, so that no classifier is right in more than three of four cases.
-# There are 200 samples to learn from, and weights enough to learn them by heart.
+# as that input decides with it. There are 200 samples, and weights enough to learn them by heart.
 
 
 def sample(size):
-    """Return inputs and classes."""
     x = torch.randn(size, 10)
     return x, (x[:, 0] + torch.randn(size) > 0).long()
 
@@ -87,16 +84,14 @@ with torch.no_grad():
 
 # %%
 # A network's confidence is the probability that it gives to its answer. It is calibrated if nine of
-# ten answers with a confidence of 0.9 are right. Here all are too sure, but not equally. The left
-# picture sorts the answers by confidence and shows how many of each group are right; the dots would
-# lie on the diagonal if confidence were earned. The right one shows by how much the mean
-# confidence exceeds the share of right answers.
+# ten answers with a confidence of 0.9 are right. Here all are too sure, but not equally: the bars
+# show by how much the mean confidence exceeds the share of right answers.
 
-right, confidence, excess = {}, {}, {}
+right, excess = {}, {}
 for name, each in probabilities.items():
-    confidence[name], answer = each.max(1)
+    confidence, answer = each.max(1)
     right[name] = (answer == classes).double()
-    excess[name] = (confidence[name].mean() - right[name].mean()).item()
+    excess[name] = (confidence.mean() - right[name].mean()).item()
 
 assert excess["no dropout"] > excess["eval()"] + 0.02, "dropout makes it less sure"
 assert excess["eval()"] > excess["left on, mean of 30"] + 0.02, "averaging less still"
@@ -104,33 +99,22 @@ assert excess["left on, mean of 30"] > 0.05, "but too sure it remains"
 single = (answers.argmax(2) == classes).double().mean()
 assert right["left on, mean of 30"].mean() > single, "one answer is less often right"
 
-fig, (left, bars) = plt.subplots(1, 2, figsize=(8, 3.8), **CARD)
+fig, axes = plt.subplots(figsize=(8, 2.8), layout="constrained")
 fig.suptitle("Dropout tempers confidence, the mean of many answers most")
-fig.set_label(
-    "Sure answers are right less often than they claim, with no dropout most, in the mean least."
-)
-edges = torch.linspace(0.5, 1, 6, dtype=torch.double)
-for (name, sure), marker in zip(confidence.items(), "os^D", strict=True):
-    group = torch.bucketize(sure.double(), edges[1:-1])
-    share = [right[name][group == each].mean() for each in range(5)]
-    left.plot((edges[1:] + edges[:-1]) / 2, share, marker=marker, label=name)
-left.plot([0.5, 1], [0.5, 1], ":", color=plt.rcParams["text.color"])
-left.set(xlabel="confidence", ylabel="share of right answers")
-bars.barh(list(excess), list(excess.values()), color=["C0", "C1", "C2", "C3"])
-bars.set(xlabel="confidence minus share right")
-bars.invert_yaxis()
-fig.legend(**BELOW)
+fig.set_label("Bars of overconfidence: longest with no dropout, shortest for the mean of 30.")
+bars = axes.barh(list(excess), list(excess.values()), color=["C0", "C1", "C2", "C3"])
+axes.bar_label(bars, fmt="{:.2f}", padding=3)
+axes.set(xlabel="mean confidence minus share of right answers", ylim=(3.5, -0.5))
 plt.show()
 
 # %%
 # To take away
 # ------------
 # * A sum behind dropout has the mean of ``eval()`` mode; its variance grows with p / (1 - p).
-# * Dropout reduces overconfidence and does not remove it. Look at the confidence on new data.
-# * Leave dropout on at test only to average many answers, and know what it costs: their number.
+# * Dropout reduces overconfidence and does not remove it.
 #
 # The chapter :doc:`/modules/dropout` answers the questions around this one; see the claims
 # :claim:`scaling-keeps-the-mean`, :claim:`scaling-raises-the-energy` and
 # :claim:`dropout-left-on-tells-the-uncertainty`. Averaging over masks is Monte Carlo dropout, of
-# `Gal and Ghahramani, 2016 <https://arxiv.org/abs/1506.02142>`_; that modern networks are too sure
-# of themselves is a finding of `Guo and others, 2017 <https://arxiv.org/abs/1706.04599>`_.
+# `Gal and Ghahramani, 2016 <https://arxiv.org/abs/1506.02142>`_; on overconfidence see
+# `Guo and others, 2017 <https://arxiv.org/abs/1706.04599>`_.

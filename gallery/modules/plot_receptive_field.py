@@ -3,20 +3,21 @@ Receptive fields by gradients
 =============================
 
 Three layers with 3x3 kernels see 7x7 pixels if they are plain. With dilations of 1, 2 and 4, or
-with three strides of 2, they see 15x15. The last two compute the same function: a strided stack
-is a dilated one that leaves out most of its outputs. And a wide field is not yet a used one: with
-depth, a plain stack puts its gradient into an ever smaller part of what it sees.
+with three strides of 2, they see 15x15. And a wide field is not yet a used one: with depth, a plain
+stack puts its gradient into an ever smaller part of what it sees.
 """
 
 # %%
 # Four stacks, one gradient each
 # ------------------------------
-# All weights are 1, and there are no activations. The gradient of one output unit then counts on
-# how many ways a pixel gets into it. The stronger the colour, the more ways.
+# All weights are 1, without activations. The gradient of one output unit then counts on how many
+# ways a pixel gets into it. The stronger the colour, the more ways.
 
 import matplotlib.pyplot as plt
 import torch
 from torch.nn.functional import conv1d, conv2d
+
+from claimbook.teach.plots import legend
 
 torch.manual_seed(0)
 STACKS = {  # (stride, dilation) of each layer
@@ -38,7 +39,7 @@ def ways(layers):
 
 
 def sides(gradient):
-    """Return the side of the patch that the gradient spans, and how many of its rows it uses."""
+    """Return how many rows the gradient spans, and how many of them it uses."""
     rows = gradient.any(1).nonzero()[:, 0]
     return (rows[-1] - rows[0] + 1).item(), len(rows)
 
@@ -49,7 +50,7 @@ assert sides(gradients["dilations 2, 2, 2"]) == (13, 7), "with holes"
 assert sides(gradients["dilations 1, 2, 4"]) == (15, 15), "wide and without holes"
 assert torch.equal(gradients["strides 2, 2, 2"], gradients["dilations 1, 2, 4"])
 
-fig, panels = plt.subplots(1, 4, figsize=(8, 2.7), sharey=True, layout="constrained")
+fig, panels = plt.subplots(1, 4, figsize=(8, 2.8), sharex=True, sharey=True, layout="compressed")
 fig.suptitle("Three layers of 3x3 see 7x7 pixels, or up to 15x15")
 fig.set_label("A bell of 7x7, a grid with holes of 13x13, and twice the same pattern of 15x15.")
 for axes, (name, gradient) in zip(panels, gradients.items(), strict=True):
@@ -57,43 +58,27 @@ for axes, (name, gradient) in zip(panels, gradients.items(), strict=True):
     share = gradient[row, column] / gradient.max()
     axes.scatter(column, row, s=18, marker="s", color="C0", alpha=(0.15 + 0.85 * share).tolist())
     axes.set(title=name, xlabel="column", aspect="equal", xticks=[0, 7, 14], yticks=[0, 7, 14])
-panels[0].set(ylabel="row", ylim=(14.9, -0.9))
+panels[0].set(ylabel="row", xlim=(-0.9, 14.9), ylim=(14.9, -0.9))
 plt.show()
 
 # %%
-# A strided stack is a dilated one
-# --------------------------------
-# The last two pictures are the same, and that is no accident. Behind a stride of 2, neighbours lie
-# two pixels apart, so the next kernel reads what a kernel of dilation 2 would read. Three strides
-# of 2 give every eighth output of dilations 1, 2 and 4. This holds for any weights, and with
-# activations. What dilation buys is an output at every pixel; what it costs is to compute them.
+# The last two pictures are the same: behind a stride of 2, neighbours lie two pixels apart. Strides
+# of 2 give every eighth output of dilations 1, 2 and 4, for any weights, and with activations.
 
 kernels = torch.randn(3, 1, 1, 3, dtype=torch.float64)
-signal = torch.randn(1, 111, dtype=torch.float64)
-dilated = strided = signal
+dilated = strided = torch.randn(1, 111, dtype=torch.float64)
 for kernel, dilation in zip(kernels, (1, 2, 4), strict=True):
     dilated = conv1d(dilated, kernel, dilation=dilation).tanh()
     strided = conv1d(strided, kernel, stride=2).tanh()
-dilated, strided = dilated[0], strided[0]
-assert torch.allclose(strided, dilated[::8]), "every eighth output, to rounding"
-
-fig, axes = plt.subplots(figsize=(8, 3), layout="constrained")
-fig.suptitle("Strides of 2, 2, 2 give every eighth output of dilations 1, 2, 4")
-fig.set_label("A jagged line of 97 outputs, and dots on it at every eighth place.")
-axes.plot(dilated, color="C0", label="dilations 1, 2, 4")
-axes.plot(range(0, len(dilated), 8), strided, "o", color="C1", label="strides 2, 2, 2")
-axes.set(xlabel="place in the signal", ylabel="output")
-fig.legend(loc="outside lower center", ncols=2, frameon=False)
-plt.show()
+assert torch.allclose(strided, dilated[:, ::8]), "every eighth output, to rounding"
 
 # %%
 # How much of the field is used
 # -----------------------------
-# Most ways lead to the middle. Take the shortest stretch round the middle that holds nine tenths of
-# the gradient, and compare it with the whole field, for stacks of one to thirty layers. In a plain
-# stack each layer adds a random step of -1, 0 or 1, so the stretch grows with the root of the depth
-# and the field with the depth: the share shrinks. With doubling dilations the last layer's step
-# is as large as all before it together, and the share stays more than half.
+# Most ways lead to the middle. Take the shortest stretch there that holds nine tenths of the
+# gradient, as a share of the whole field. In a plain stack each layer adds a random step
+# of -1, 0 or 1, so the stretch grows with the root of the depth, and the share shrinks. With
+# doubling dilations it stays more than half.
 
 
 def share_used(dilations):
@@ -110,8 +95,7 @@ def share_used(dilations):
 
 plain = {depth: share_used([1] * depth) for depth in range(1, 31)}
 doubling = {depth: share_used([2**layer for layer in range(depth)]) for depth in range(1, 11)}
-assert plain[30] < plain[10] < 0.5, "the deeper, the less of the field"
-assert plain[30] < 0.3
+assert plain[30] < 0.3 < plain[10] < 0.5, "the deeper, the less of the field"
 assert min(doubling.values()) > 0.6, "with doubling dilations more than half"
 
 fig, axes = plt.subplots(figsize=(8, 3.6), layout="constrained")
@@ -120,18 +104,17 @@ fig.set_label("The plain stack's share falls below 0.3; with doubling dilations 
 axes.plot(plain.keys(), plain.values(), "o-", color="C0", label="plain")
 axes.plot(doubling.keys(), doubling.values(), "s--", color="C1", label="dilations 1, 2, 4, …")
 axes.set(xlabel="layers", ylabel="share with 90 % of the gradient", ylim=(0, 1.05))
-fig.legend(loc="outside lower center", ncols=2, frameon=False)
+legend(fig)
 plt.show()
 
 # %%
 # To take away
 # ------------
 # * One backward pass from one output unit draws its receptive field.
-# * Strides and dilations widen the field alike; strides leave out outputs, dilations keep them all.
+# * Strides and dilations widen the field alike; dilations keep all outputs.
 # * Equal dilations leave holes, and deep plain stacks use little of what they see.
 #
 # The chapter :doc:`/modules/receptive-field` has the formula; see the claims
 # :claim:`receptive-field-by-one-gradient`, :claim:`equal-dilations-leave-holes`,
 # :claim:`doubling-dilation-grows-exponentially` and :claim:`receptive-field-is-an-upper-bound`.
-# That the used part grows with the root of the depth is due to
-# `Luo and others, 2016 <https://arxiv.org/abs/1701.04128>`_.
+# The root of the depth is due to `Luo and others, 2016 <https://arxiv.org/abs/1701.04128>`_.

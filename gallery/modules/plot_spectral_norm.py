@@ -4,59 +4,8 @@ Spectral normalisation bounds the slope
 
 A network with ReLU can be no steeper than the product of its weights' largest singular values. If
 each weight is divided by its own, the slope stays at about 1 or below: fitted to a cliff, the
-network makes a ramp. The singular value comes from power iteration, whose error falls with each
-iteration by a factor that depends on the gap to the second value.
+network makes a ramp. The singular value comes from power iteration, one round of it in each step.
 """
-
-# %%
-# A power iteration converges by the gap
-# --------------------------------------
-# One iteration multiplies a vector by the weight and by its transpose. What the vector holds of the
-# second singular direction shrinks by the square of the ratio of the two singular values, and the
-# error of the estimate by its fourth power. Three matrices with known singular values show it: 1
-# is the largest, and the others are a ratio of it.
-
-import matplotlib.pyplot as plt
-import torch
-from torch import nn
-from torch.nn.functional import normalize
-from torch.nn.utils import parametrize
-from torch.nn.utils.parametrizations import spectral_norm
-
-torch.manual_seed(0)
-CARD = {"layout": "constrained"}
-BELOW = {"loc": "outside lower center", "ncols": 3, "frameon": False}
-
-
-def errors(ratio, iterations):
-    """Return what the estimate lacks after each iteration."""
-    left, right = torch.linalg.qr(torch.randn(2, 20, 20, dtype=torch.float64)).Q
-    values = torch.full((20,), ratio, dtype=torch.float64)
-    values[0] = 1
-    weight = left * values @ right.T
-    v = normalize(torch.randn(20, dtype=torch.float64), dim=0)
-    lacks = []
-    for _ in range(iterations):
-        u = normalize(weight @ v, dim=0)
-        v = normalize(weight.T @ u, dim=0)
-        lacks.append(1 - u @ weight @ v)
-    return torch.stack(lacks)
-
-
-fig, axes = plt.subplots(figsize=(8, 3.6), **CARD)
-fig.suptitle("The error of power iteration falls by the fourth power of the ratio")
-fig.set_label("Three curves on a log scale; at ratio 0.5 steep, at 0.8 less, at 0.9 still less.")
-for ratio, style in (0.5, "o-"), (0.8, "s--"), (0.9, "^-."):
-    lacks = errors(ratio, 50)
-    lacks = lacks[lacks > 1e-12]  # below that it is rounding
-    small = lacks[lacks < 1e-3]
-    assert len(small) > 5, "there are factors to look at"
-    factors = small[1:] / small[:-1]
-    assert ((factors / ratio**4 - 1).abs() < 0.05).all(), "the factor is the ratio to the fourth"
-    axes.plot(range(1, len(lacks) + 1), lacks, style, markersize=4, label=f"ratio {ratio}")
-axes.set(xlabel="iteration", ylabel="what the estimate lacks", yscale="log")
-fig.legend(**BELOW)
-plt.show()
 
 # %%
 # A cliff, fitted twice
@@ -65,6 +14,17 @@ plt.show()
 # has ``spectral_norm`` on each layer. In each step the slope is measured on a fine grid, by one
 # gradient, and the bound beside it: the product of the largest singular values, from an exact
 # decomposition of the weights in use.
+
+import matplotlib.pyplot as plt
+import torch
+from torch import nn
+from torch.nn.utils import parametrize
+from torch.nn.utils.parametrizations import spectral_norm
+
+from claimbook.teach.plots import curves, legend
+
+torch.manual_seed(0)
+
 
 x = torch.linspace(-2, 2, 101)[:, None]
 target = x.sign()
@@ -100,14 +60,14 @@ assert plain_slopes[-1] > 5, "the plain network gets steep"
 assert slopes.max() < 1.1, "the other one never does"
 assert slopes[-1] > 0.8, "and it uses what it may"
 
-fig, axes = plt.subplots(figsize=(8, 3.6), **CARD)
+fig, axes = plt.subplots(figsize=(8, 3.6), layout="constrained")
 fig.suptitle("Fitted to a cliff, the normalised network makes a ramp of slope 1")
 fig.set_label("The plain network jumps like the target; the normalised one rises at a slope of 1.")
 axes.plot(x, target, ":", color=plt.rcParams["text.color"], label="target")
 axes.plot(x, plain, color="C0", label="plain")
 axes.plot(x, normed, "--", color="C1", label="spectral_norm")
 axes.set(xlabel="input", ylabel="output")
-fig.legend(**BELOW)
+legend(fig)
 plt.show()
 
 # %%
@@ -119,16 +79,16 @@ plt.show()
 assert plain_bounds[-1] > 1.2 * plain_slopes[-1], "the bound is not tight"
 assert ((bounds[50:] - 1).abs() < 0.2).all(), "the estimate follows the weights"
 
-fig, panels = plt.subplots(1, 2, figsize=(8, 3.6), **CARD)
+fig, panels = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained")
 fig.suptitle("The product of the norms bounds the slope, in each step")
 fig.set_label("Plain: slope and bound grow, bound above. Normalised: both are close to 1.")
 runs = ("plain", plain_slopes, plain_bounds), ("spectral_norm", slopes, bounds)
 for axes, (title, slope, bound) in zip(panels, runs, strict=True):
-    axes.plot(slope, color="C0", label=None if axes is panels[0] else "greatest slope")
-    axes.plot(bound, "--", color="C1", label=None if axes is panels[0] else "product of the norms")
+    series = {"greatest slope": slope, "product of the norms": bound}
+    curves(axes, range(STEPS), series, marker="")
     axes.set(title=title, xlabel="step", ylim=(0, None))
 panels[0].set_ylabel("output per input")
-fig.legend(**BELOW)
+legend(fig)
 plt.show()
 
 # %%
@@ -136,10 +96,9 @@ plt.show()
 # ------------
 # * The product of the largest singular values bounds the slope, for any weights; it is not tight.
 # * With ``spectral_norm`` on all layers that bound is 1, up to what the estimate lags.
-# * Power iteration is quick if the second singular value is well below the first.
 #
 # The chapter :doc:`/modules/spectral-norm` answers the questions around this one; see the claims
-# :claim:`slope-is-the-largest-singular-value`, :claim:`power-iteration-by-the-gap`,
+# :claim:`slope-is-the-largest-singular-value`,
 # :claim:`the-estimate-lags-behind` and, for convolutions,
 # :claim:`convolution-is-bounded-as-a-matrix`.
 # The method is that of `Miyato and others, 2018 <https://arxiv.org/abs/1802.05957>`_.

@@ -3,21 +3,21 @@ Equal units stay equal
 ======================
 
 Units of a hidden layer that start with the same numbers get the same gradients and remain the same
-for ever. At zero they do not even move. At another constant they move as one, and eight of them
-learn what a single unit learns. The balance is unstable, however: a difference of a
-hundred-thousandth grows until the units part.
+for ever. At zero they do not even move. At another constant they learn what one unit learns. The
+balance is unstable, however: a difference of a hundred-thousandth grows until the units part.
 """
 
 # %%
 # One point for each unit
 # -----------------------
 # The network has one input, eight tanh units and one output. A unit has three numbers: the weight
-# and the bias of its input, and the weight of its output. One tensor holds them for all units, and
-# its first dimension holds whole networks, which are trained side by side. The target is a bump
-# beside the middle, and the update is plain SGD on all the data.
+# and the bias of its input, and the weight of its output. One tensor holds them for all units of
+# several networks, which are trained side by side by plain SGD on all the data.
 
 import matplotlib.pyplot as plt
 import torch
+
+from claimbook.teach.plots import curves, legend
 
 torch.manual_seed(0)
 UNITS, LR = 8, 0.2
@@ -50,58 +50,34 @@ def spread(path):
 # ------------
 # Each line is the way of one unit through the plane of its first two numbers, and the dot is its
 # end. From zero there is no way: ``tanh(0)`` is 0 and so are all gradients. From the constant 0.3
-# eight units go one way. From random numbers they go eight ways.
+# eight units go one way. They have the losses of one unit with an eightfold outer weight, which
+# learns eight times as fast, and inner numbers that learn at an eighth of the rate. From random
+# numbers they go eight ways, and end with less than a fifth of that loss.
 
 NAMES = "all zero", "all 0.3", "random"
 shape = UNITS, 3
-starts = torch.stack(
-    [torch.zeros(shape), torch.full(shape, 0.3), 0.6 * torch.randn(shape)]
-).double()
+kinds = torch.zeros(shape), torch.full(shape, 0.3), 0.6 * torch.randn(shape)
+starts = torch.stack(kinds).double()
 path, losses = train(starts, 1000, LR)
 
 assert torch.equal(path[-1, 0], path[0, 0]), "zeros stay where they are"
 assert spread(path[:, 1:2]).max() < 1e-6, "a constant stays constant across units"
 assert (path[-1, 1] - path[0, 1]).abs().max() > 0.1, "though it moves"
 assert torch.pdist(path[-1, 2]).min() > 0.01, "random units end apart"
+single, eighth = starts[1:2, :1] * torch.tensor([1, 1, UNITS]), torch.tensor([1 / 8, 1 / 8, 8])
+one = train(single, len(losses), LR * eighth)[1]
+assert torch.allclose(losses[:, 1], one[:, 0]), "equal units descend like one"
+assert losses[-1, 2] < losses[-1, 1] / 5, "and get further than equal ones"
 
-CARD = {"layout": "constrained"}
-BELOW = {"loc": "outside lower center", "ncols": 4, "frameon": False}
-
-fig, panels = plt.subplots(1, 3, figsize=(8, 3.4), sharex=True, sharey=True, **CARD)
+fig, panels = plt.subplots(1, 3, figsize=(8, 3.4), sharex=True, sharey=True, layout="constrained")
 fig.suptitle("Eight units rest at zero, go one way from a constant, part if random")
 fig.set_label("A dot at zero, one line from the constant, and eight lines from random starts.")
 for network, (axes, name) in enumerate(zip(panels, NAMES, strict=True)):
-    for unit in range(UNITS):
-        weight, bias, _ = path[:, network, unit].T
-        axes.plot(weight, bias, color=f"C{network}")
-        axes.plot(weight[-1], bias[-1], "o", color=f"C{network}")
+    weight, bias, _ = path[:, network].unbind(-1)
+    axes.plot(weight, bias, color=f"C{network}")
+    axes.plot(weight[-1], bias[-1], "o", color=f"C{network}")
     axes.set(title=name, xlabel="weight of the unit")
 panels[0].set_ylabel("bias of the unit")
-plt.show()
-
-# %%
-# Eight equal units are one unit
-# ------------------------------
-# The sum of eight equal units is one unit with an eightfold outer weight. The descent of that one
-# unit is the same too, if its inner numbers learn at an eighth of the rate and its outer weight at
-# eight times the rate. So the width buys nothing: the loss is that of one unit, step by step.
-
-single = starts[1:2, :1] * torch.tensor([1, 1, UNITS])
-rates = LR * torch.tensor([1 / UNITS, 1 / UNITS, UNITS])
-_, single_losses = train(single, len(losses), rates)
-
-assert torch.allclose(losses[:, 1], single_losses[:, 0]), "eight equal units descend like one"
-assert losses[-1, 2] < losses[-1, 1] / 5, "eight different units get further"
-
-fig, axes = plt.subplots(figsize=(8, 3.6), **CARD)
-fig.suptitle("Eight equal units have the loss of a single one")
-fig.set_label("The single unit's dots lie on the constant's line; the random line falls far lower.")
-for network, style in enumerate((":", "-", "--")):
-    axes.plot(losses[:, network], style, color=f"C{network}", label=NAMES[network])
-some = range(0, len(losses), 100)
-axes.plot(some, single_losses[some, 0], "o", color="C3", label="one unit")
-axes.set(xlabel="step", ylabel="mean squared error", yscale="log")
-fig.legend(**BELOW)
 plt.show()
 
 # %%
@@ -123,13 +99,13 @@ assert ((tenths - 0.1).abs() < 0.01).all(), "a tenth stays a tenth while it is s
 assert (distance[-1] > 100 * distance[0]).all(), "every difference grows"
 assert (distance[-1] > 0.1).all(), "and the units part"
 
-fig, axes = plt.subplots(figsize=(8, 3.6), **CARD)
+fig, axes = plt.subplots(figsize=(8, 3.6), layout="constrained")
 fig.suptitle("A difference between the units grows until they part")
 fig.set_label("On a log scale three lines rise, a tenth apart, and bend to about the same height.")
-for column, (size, style) in enumerate(zip(SIZES, ("-", "--", "-."), strict=True)):
-    axes.plot(distance[:, column], style, label=f"noise of {size:.0e}")
+series = {f"noise of {size:.0e}": line for size, line in zip(SIZES, distance.T, strict=True)}
+curves(axes, range(len(distance)), series, marker="")
 axes.set(xlabel="step", ylabel="distance between the units", yscale="log")
-fig.legend(**BELOW)
+legend(fig)
 plt.show()
 
 # %%

@@ -18,9 +18,9 @@ The worst model is also the one with the largest weights, and a little ridge pen
 import matplotlib.pyplot as plt
 import torch
 
+from claimbook.teach.plots import legend, log_ticks
+
 SAMPLES, SETS = 40, 20
-CARD = {"layout": "constrained"}
-BELOW = {"loc": "outside lower center", "ncols": 3, "frameon": False}
 torch.manual_seed(0)
 torch.set_default_dtype(torch.float64)
 
@@ -56,7 +56,7 @@ assert error.argmax() == just, "the test error's peak is there"
 assert error[just] > 10 * error[few], "far above a smaller model's"
 assert error[just] > 10 * error[many], "and far above a larger one's"
 
-fig, axes = plt.subplots(figsize=(8, 4), **CARD)
+fig, axes = plt.subplots(figsize=(8, 4), layout="constrained")
 fig.suptitle("The test error peaks where the model can just fit the training set")
 fig.set_label("The test error falls, peaks at 40 features and falls; training error ends at 40.")
 low, high = test.quantile(0.1, dim=1), test.quantile(0.9, dim=1)
@@ -64,10 +64,9 @@ axes.fill_between(widths, low, high, color="C1", alpha=0.3, label="eight of ten 
 axes.plot(widths, error, "C1s--", label="test, median")
 axes.plot(widths[:just], train.median(1).values[:just], "C0o-", label="training, median")
 axes.axvline(SAMPLES, color=plt.rcParams["text.color"], ls=":", lw=1)
-axes.set(xlabel="features", ylabel="mean squared error", xscale="log", yscale="log")
-axes.set_xticks([5, 10, 20, 40, 80, 160, 320, 640], [5, 10, 20, 40, 80, 160, 320, 640])
-axes.minorticks_off()
-fig.legend(**BELOW)
+axes.set(xlabel="features", ylabel="mean squared error", yscale="log")
+log_ticks(axes, x=[5, 10, 20, 40, 80, 160, 320, 640])
+legend(fig)
 plt.show()
 
 # %%
@@ -85,20 +84,19 @@ at_peak = ridge_error[ridge_widths.index(SAMPLES)]
 assert at_peak < error[just] / 20, "with the penalty the peak is gone"
 assert at_peak < 2 * ridge_error.min(), "that size is about as good as any"
 
-fig, (left, right) = plt.subplots(1, 2, figsize=(8, 3.8), **CARD)
+fig, (left, right) = plt.subplots(1, 2, figsize=(8, 3.8), layout="constrained")
 fig.suptitle("The peak comes from huge weights, and a penalty on them removes it")
 fig.set_label("The norm peaks at 40 features as the error does; the ridge curve has no peak.")
 left.plot(widths, norm, "C2^-.", label="least squares, least norm")
-left.set(title="norm of the weights", xlabel="features", xscale="log", yscale="log")
+left.set(title="norm of the weights", xlabel="features")
 right.plot(widths, error, "C1s--", label="test error, least squares")
 right.plot(ridge_widths, ridge_error, "C3D:", label="test error, ridge")
-right.set(title="test error", xlabel="features", xscale="log", yscale="log")
+right.set(title="test error", xlabel="features", yscale="log")
 for axes in left, right:
     axes.axvline(SAMPLES, color=plt.rcParams["text.color"], ls=":", lw=1)
-    axes.set_xticks([10, 40, 160, 640], [10, 40, 160, 640])
-    axes.minorticks_off()
-left.set_yticks([2, 5, 10, 20, 50], [2, 5, 10, 20, 50])
-fig.legend(**BELOW)
+    log_ticks(axes, x=[10, 40, 160, 640])
+log_ticks(left, y=[2, 5, 10, 20, 50])
+legend(fig)
 plt.show()
 
 # %%

@@ -5,7 +5,6 @@ SGD, momentum and Adam in a narrow valley
 In a valley whose walls bend 200 times as much as its floor, plain SGD needs over four times the
 steps of momentum. Adam is fast as well where the valley lies along an axis. Turned by 45 degrees,
 the same valley costs Adam over one and a half times the steps, and the other two no step more.
-In memory SGD keeps nothing, momentum one tensor, Adam two.
 """
 
 # %%
@@ -28,9 +27,6 @@ OPTIMISERS = {
     "momentum": (torch.optim.SGD, {"momentum": 0.9}, range(-9, -5)),
     "Adam": (torch.optim.Adam, {}, range(-3, 2)),
 }
-STYLES = dict(zip(OPTIMISERS, ("C0o-", "C1s--", "C2^-."), strict=True))
-CARD = {"layout": "constrained"}
-BELOW = {"loc": "outside lower center", "ncols": 3, "frameon": False}
 torch.manual_seed(0)
 starts = nn.functional.normalize(torch.randn(10, 2))
 
@@ -83,16 +79,17 @@ for name in "SGD", "momentum":
 assert median["SGD", 0] > 5 * median["Adam", 0], "straight, Adam is fast"
 assert median["Adam", 45] > 1.5 * median["Adam", 0], "turned, it is slower"
 
-fig, panels = plt.subplots(2, 3, figsize=(8, 5), sharex=True, sharey=True, **CARD)
+fig, panels = plt.subplots(2, 3, figsize=(8, 5), sharex=True, sharey=True, layout="constrained")
 fig.suptitle("Turned by 45 degrees, Adam's way gets longer; the others only turn")
 fig.set_label("SGD crawls along the floor and momentum swings. Adam's path changes with the turn.")
 x, y = torch.meshgrid(*2 * [torch.linspace(-1.1, 1.1, 111)], indexing="xy")
 grid = torch.stack([x, y], dim=2)
+styles = list(zip(OPTIMISERS, ("C0o-", "C1s--", "C2^-."), strict=True))
 shown = starts[:, 1].abs().sub(0.5).abs().argmin()
 for row, angle in zip(panels, (0, 45), strict=True):
     height = ((grid @ valley(angle)[1]) * grid).sum(2) / 2
     row[0].set(ylabel="second weight")
-    for axes, (name, style) in zip(row, STYLES.items(), strict=True):
+    for axes, (name, style) in zip(row, styles, strict=True):
         fastest = counts[name, angle][:, shown].argmin()
         course = courses[name, angle][fastest][:, shown]
         axes.contour(x, y, height, [0.5, 5, 20, 50], colors=plt.rcParams["text.color"], alpha=0.4)
@@ -107,56 +104,12 @@ plt.show()
 # what the crawling steps have in common. Adam divides each element by its own size, so both weights
 # move alike; that helps only if the directions of the valley are those of the weights.
 
-fig, axes = plt.subplots(figsize=(8, 3.2), **CARD)
-fig.suptitle("A turned valley slows Adam, and neither SGD nor momentum")
-fig.set_label("For SGD and momentum both marks coincide; for Adam the turned ones lie far right.")
-for angle, style in (0, "C0o"), (45, "C1x"):
-    for row, name in enumerate(OPTIMISERS):
-        label = f"turned by {angle} degrees" if row == 0 else None
-        axes.plot(best[name, angle], [row] * len(starts), style, markersize=9, label=label)
-axes.set(xlabel="steps to the bottom, one mark for each start", xscale="log", ylim=(2.5, -0.5))
-axes.set_yticks(range(3), [*OPTIMISERS])
-fig.legend(**BELOW)
-plt.show()
-
-# %%
-# What is kept for it
-# -------------------
-# The same three, after one step of a layer of 250,000 weights.
-
-layer = nn.Linear(1000, 250, bias=False)
-layer(torch.ones(1, 1000)).sum().backward()
-state = {}
-for name, (make, options, _) in OPTIMISERS.items():
-    optimizer = make(layer.parameters(), **options)
-    optimizer.step()
-    state[name] = sum(tensor.nbytes for tensor in optimizer.state[layer.weight].values())
-size = layer.weight.nbytes
-assert state == {"SGD": 0, "momentum": size, "Adam": 2 * size + 4}, "4 bytes count Adam's steps"
-
-fig, axes = plt.subplots(figsize=(8, 3), **CARD)
-fig.suptitle("Momentum keeps the model's size once, Adam twice")
-fig.set_label("Weights and gradients are alike for all three; the state adds 0, 1 or 2 sizes.")
-left = [0.0] * 3
-for label, parts, colour, hatch in (
-    ("weights", [size] * 3, "C0", ""),
-    ("gradients", [layer.weight.grad.nbytes] * 3, "C1", "//"),
-    ("state of the optimiser", [*state.values()], "C2", ".."),
-):
-    megabytes = [part / 1e6 for part in parts]
-    axes.barh([*OPTIMISERS], megabytes, left=left, color=colour, hatch=hatch, label=label)
-    left = [a + b for a, b in zip(left, megabytes, strict=True)]
-axes.set(xlabel="MB")
-axes.invert_yaxis()
-fig.legend(**BELOW)
-plt.show()
-
 # %%
 # To take away
 # ------------
 # * In a narrow valley momentum needs a fraction of the steps of plain SGD.
 # * Adam evens out the axes of the weights, and no other directions.
-# * Beyond weights and gradients, SGD keeps nothing, momentum one tensor, Adam two.
 #
 # The chapter :doc:`/optimisation/optimisers` answers the questions around this one; see the claims
-# :claim:`adam-is-faster-on-uneven-slopes` and :claim:`weights-gradients-states-in-bytes`.
+# :claim:`adam-is-faster-on-uneven-slopes` and, for the memory that each takes,
+# :claim:`weights-gradients-states-in-bytes`.

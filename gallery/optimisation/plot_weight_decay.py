@@ -18,11 +18,11 @@ without any penalty is.
 import matplotlib.pyplot as plt
 import torch
 
+from claimbook.teach.plots import legend
+
 LR, DECAY, STEPS = 0.01, 0.1, 1000
 OPTIMISERS = {"L2, Adam": torch.optim.Adam, "decoupled, AdamW": torch.optim.AdamW}
 STYLES = dict(zip(OPTIMISERS, ("C0o-", "C1s--"), strict=True))
-CARD = {"layout": "constrained"}
-BELOW = {"loc": "outside lower center", "ncols": 3, "frameon": False}
 torch.manual_seed(0)
 
 noise = torch.logspace(-3, 3, 13)
@@ -48,14 +48,14 @@ assert left["L2, Adam"][noise < 0.02].max() < 0.1, "L2, small noise: almost noth
 assert left["L2, Adam"][noise > 30].min() > 0.85, "L2, large noise: almost everything is left"
 assert (left["L2, Adam"] - divided)[large].abs().max() < 0.15, "as though divided by the noise"
 
-fig, axes = plt.subplots(figsize=(8, 3.8), **CARD)
+fig, axes = plt.subplots(figsize=(8, 3.8), layout="constrained")
 fig.suptitle("Decoupled decay shrinks all alike, L2 under Adam by the size of the noise")
 fig.set_label("AdamW's points lie level; Adam's climb from about 0 to about 1 as the noise grows.")
 axes.set(xlabel="size of the gradients", ylabel="what is left of the weight", xscale="log")
 for name, style in STYLES.items():
     axes.plot(noise, left[name], style, label=name)
 axes.plot(noise[large], divided[large], "C2:", lw=3, label="formula: decay / noise")
-fig.legend(**BELOW)
+legend(fig)
 plt.show()
 
 # %%
@@ -96,23 +96,19 @@ for name, near, far in (
     assert distance[name, near][-1] < 0.01 * apart, "at the one"
     assert distance[name, far][-1] > 0.9 * apart, "and not at the other"
 
-fig, panels = plt.subplots(1, 2, figsize=(8, 3.8), sharey=True, **CARD)
+fig, panels = plt.subplots(1, 2, figsize=(8, 3.8), sharey=True, layout="constrained")
 fig.suptitle("Without noise Adam with L2 ends at ridge, AdamW at least squares")
 fig.set_label("Adam's distance falls only to the ridge solution, AdamW's only to least squares.")
 for axes, solution in zip(panels, solutions, strict=True):
     axes.set(title=f"distance from {solution}", xlabel="step", yscale="log")
     for name, style in STYLES.items():
-        label = name if solution == "ridge" else None
-        axes.plot(distance[name, solution], style, markevery=100, label=label)
-fig.legend(**BELOW)
+        axes.plot(distance[name, solution], style, markevery=100, label=name)
+legend(fig)
 plt.show()
 
 # %%
-# Why AdamW does so: its step at rest is ``m / (sqrt(v) + eps) + decay * w = 0``. The first term can
-# be anything between -1 and 1 while ``m`` is next to 0, so any weight below ``1 / decay`` in size
-# can rest where its gradient is next to 0. `Xie and Li (2024) <https://arxiv.org/abs/2404.04454>`__
-# prove it: if AdamW converges on full batches, it minimises the loss under the constraint that no
-# weight is larger than ``1 / decay``.
+# `Xie and Li (2024) <https://arxiv.org/abs/2404.04454>`__ prove it: if AdamW converges on full
+# batches, it minimises the loss under the constraint that no weight is larger than ``1 / decay``.
 #
 # To take away
 # ------------
