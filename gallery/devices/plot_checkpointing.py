@@ -48,7 +48,7 @@ def peaks(depth, choices):
 # equal, at the square root of ``N``, and there it is twice that root. The lines in the picture are
 # this sum, the marks are measured. One segment means no checkpoint at all.
 
-choices = {16: [2, 4, 8], 64: [1, 2, 4, 8, 16, 32, 64]}
+choices = {16: [2, 4, 8], 64: [1, 2, 4, 8, 16, 64]}
 measured = {depth: peaks(depth, segments) for depth, segments in choices.items()}
 for depth, segments in choices.items():
     root = round(depth**0.5)
