@@ -1,9 +1,10 @@
 """A small gallery, built as the real one is: which labs are drawn, and when."""
 
 import pytest
+from bs4 import BeautifulSoup
 
 from claimbook.sphinx.labs import INKS
-from helpers import CONF, TinyBook
+from helpers import CONF, SUM, TinyBook
 
 GALLERY = """
 extensions += ["sphinx_gallery.gen_gallery"]
@@ -24,7 +25,7 @@ LAB = '''"""
 {name}
 ======
 
-It draws.
+It draws what :claim:`sum-adds` says.
 """
 
 import matplotlib.pyplot as plt
@@ -35,7 +36,10 @@ axes.set_title("{name}")
 fig.set_label("A line that rises.")
 assert {height} > 0
 '''
-PAGES = {"index": "# Tiny\n\n```{toctree}\nlabs/index\n```\n"}
+PAGES = {
+    "index": "# Tiny\n\n```{toctree}\nsums\nlabs/index\n```\n",
+    "sums": f"# Sums\n\n{SUM}",
+}
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +68,18 @@ def test_each_lab_is_drawn_for_both_themes(book):
     assert light != dark == light.replace(INKS["light"], INKS["dark"])
     page = (book.site / "labs/plot_one.html").read_text("utf-8")
     assert page.count('alt="one. A line that rises."') == 2
+
+
+def test_claims_and_labs_link_each_other(book):
+    """A lab names claims, and each of these names the lab in return."""
+    lab = BeautifulSoup((book.site / "labs/plot_one.html").read_text("utf-8"), "html.parser")
+    assert lab.select_one("a[href='../sums.html#claim-sum-adds']")
+    page = BeautifulSoup((book.site / "sums.html").read_text("utf-8"), "html.parser")
+    links = page.select(".claim .claim-labs a")
+    assert [(link["href"], link.get_text()) for link in links] == [
+        ("labs/plot_one.html", "one"),
+        ("labs/plot_two.html", "two"),
+    ]
 
 
 def test_only_what_changed_is_drawn(book):

@@ -62,6 +62,7 @@ def run_claims(lanes: Lanes, env: BuildEnvironment) -> list[str]:
         "shown": shown,
         "releases": {c.id: releases.made_of(c, domain.releases) for c in domain.claims()},
         "falsified": _falsified(project, domain),
+        "drawn": domain.drawn(),
         "said": {c.id: domain.said(r.entry for r in c.relations) for c in domain.claims()},
     }
     before = {key: domain.data[key] for key in now}
@@ -162,6 +163,7 @@ def _status(
     said = domain.said(entry for _, entry in pairs)
     return [
         *lines,
+        *render.lab_line(domain.data["drawn"].get(claim.id, ()), link),
         render.badges(_shown(domain, claim), falsified, releases.badge(found)),
         *releases.folds(claim, found),
         render.more(claim.id, said, domain.ledger, link, repository),

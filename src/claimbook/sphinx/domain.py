@@ -91,7 +91,7 @@ class ClaimIndex(Index):
         return sorted(letters.items()), True
 
 
-PER_PAGE = ("pages", "sections", "apis", "views")
+PER_PAGE = ("pages", "sections", "apis", "labs", "views")
 
 
 class ClaimDomain(Domain):
@@ -107,15 +107,17 @@ class ClaimDomain(Domain):
         "pages": {},  # docname → Page
         "sections": {},  # docname → its sections
         "apis": {},  # docname → claim id → which of torch's names its code may use
+        "labs": {},  # docname of a lab → the claims that it refers to
         "views": {},  # docname → what it shows of the whole book: "ledger", "counts" and so on
         "shown": {},  # claim id → what its badges said in the last build
         "releases": {},  # claim id → on which releases it did what, in the last build
         "falsified": {},  # claim id → what became of its mutants, as they said it
+        "drawn": {},  # claim id → the labs that refer to it, with their titles
         "said": {},  # claim id → what its entries say, by their ids
         "whole": {},  # kind of page that shows the whole book → what it was made of
         "environments": {},  # lane → where its claims ran last
     }
-    data_version = 6
+    data_version = 7
 
     @property
     def pages(self) -> dict[str, Page]:
@@ -151,6 +153,20 @@ class ClaimDomain(Domain):
     def apis(self) -> dict[str, dict[str, list[str]]]:
         """Docname → claim id → which of torch's names its code may use."""
         return self.data["apis"]  # type: ignore[no-any-return]
+
+    @property
+    def labs(self) -> dict[str, list[str]]:
+        """Docname of a lab → the claims that it refers to."""
+        return self.data["labs"]  # type: ignore[no-any-return]
+
+    def drawn(self) -> dict[str, list[tuple[str, str]]]:
+        """Claim id → the labs that refer to it: (docname, title)."""
+        found: dict[str, list[tuple[str, str]]] = {claim.id: [] for claim in self.claims()}
+        for docname in sorted(self.labs):
+            for claim_id in self.labs[docname]:
+                if claim_id in found:
+                    found[claim_id].append((docname, self.env.titles[docname].astext()))
+        return found
 
     def said(self, entries: Iterable[str]) -> list[tuple[str, str]]:
         """Each of these entries with its statement; those that the register has."""

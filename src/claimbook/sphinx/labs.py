@@ -13,6 +13,8 @@ from pathlib import Path, PurePosixPath
 from textwrap import dedent
 from typing import Any
 
+from docutils import nodes
+from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util import logging
@@ -22,6 +24,7 @@ from sphinx_gallery.utils import get_md5sum
 import claimbook
 from claimbook import environment
 from claimbook.model import Lane, digest
+from claimbook.sphinx.domain import ClaimDomain, claim_domain
 
 logger = logging.getLogger(__name__)
 
@@ -66,6 +69,7 @@ class _Gallery:
         self._texts = _Stamp(made / ".drawn-from", digest(_texts(scripts)))
         app.connect("builder-inited", self._hand_over, priority=400)  # before it draws
         app.connect("builder-inited", self._take_back, priority=600)
+        app.connect("doctree-read", self._note_claims)
         app.connect("build-finished", self._finish, priority=900)  # after it told of failures
 
     def _hand_over(self, app: Sphinx) -> None:
@@ -81,6 +85,16 @@ class _Gallery:
 
     def _take_back(self, app: Sphinx) -> None:
         self._conf.update(self._folders)
+
+    def _note_claims(self, app: Sphinx, doctree: nodes.document) -> None:
+        """Keeps which claims a lab's text refers to, so that they can refer back."""
+        if app.env.docname.startswith(f"{self._folders['gallery_dirs']}/"):
+            found = {
+                place["reftarget"]
+                for place in doctree.findall(pending_xref)
+                if place.get("refdomain") == ClaimDomain.name
+            }
+            claim_domain(app.env).labs[app.env.docname] = sorted(found)
 
     def _finish(self, app: Sphinx, exception: Exception | None) -> None:
         if exception is None:

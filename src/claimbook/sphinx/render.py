@@ -174,6 +174,19 @@ def relation_line(pairs: Iterable[tuple[str, str]], ledger: str | None, link: Li
     return line
 
 
+def lab_line(labs: Iterable[tuple[str, str]], link: Link) -> Iterator[nodes.Node]:
+    """The labs that draw what a claim states.
+
+    Args:
+        labs: (docname, title).
+    """
+    if links := [link(docname, "", nodes.inline("", title)) for docname, title in labs]:
+        parts = [part for each in links for part in (nodes.Text(", "), each)][1:]
+        yield nodes.paragraph(
+            "", "", nodes.Text("Drawn in a lab: "), *parts, classes=["claim-labs"]
+        )
+
+
 def more(
     claim: str | None, said: list[tuple[str, str]], ledger: str | None, link: Link, repository: str
 ) -> nodes.Node:
