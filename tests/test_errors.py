@@ -7,7 +7,7 @@ import yaml
 
 from claimbook import errors
 from claimbook.book import Book
-from claimbook.cli.explain import LIKE
+from claimbook.errors import LIKE
 from helpers import ROOT, claim
 
 BOOK = errors.messages(Book.load(ROOT).claims)
