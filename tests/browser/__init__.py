@@ -1,0 +1,1 @@
+"""The built site, as a browser shows it."""
