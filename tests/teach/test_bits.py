@@ -21,7 +21,7 @@ VALUES = [0.0, -0.0, 0.1, 1.0, -1.5, 3.0, 1e-8, 1e5, 2.0**24 + 1, math.inf, -mat
 
 def rows(figure):
     """The heading and the bits of each field, row by row."""
-    for row in ET.fromstring(figure.svg).iter("g"):
+    for row in ET.fromstring(figure.svg).findall("g/g"):
         head, *cells = row.iter("text")
         fields = {"sign": "", "exponent": "", "fraction": ""}
         for cell in cells:
@@ -86,7 +86,7 @@ def test_words_say_the_same():
 def test_bfloat16_stands_under_the_first_half_of_float32():
     """Equal fields stand below each other, so that one row can be read against the next."""
     root = ET.fromstring(bits(1.0, torch.float32, torch.bfloat16).svg)
-    long, short = ([float(r.get("x")) for r in row.iter("rect")] for row in root.iter("g"))
+    long, short = ([float(r.get("x")) for r in row.iter("rect")] for row in root.findall("g/g"))
     assert short == long[:16]
 
 
@@ -97,10 +97,10 @@ def test_everything_lies_inside():
         width, height = float(svg.get("width")), float(svg.get("height"))
         for rect in svg.iter("rect"):
             assert 0 <= float(rect.get("x")) <= width - float(rect.get("width"))
-        for row in svg.iter("g"):
+        for row in svg.findall("g/g"):
             head = next(row.iter("text"))
             assert float(head.get("x")) + 6.8 * len(head.text) <= width
-        tops = [float(next(row.iter("rect")).get("y")) for row in svg.iter("g")]
+        tops = [float(next(row.iter("rect")).get("y")) for row in svg.findall("g/g")]
         assert all(lower - upper > 40 for upper, lower in pairwise(tops))
         assert tops[-1] + 20 <= height
 
