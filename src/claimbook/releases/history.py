@@ -58,8 +58,8 @@ def printed(claim: Claim, result: Result) -> Sequence[str]:
 
 
 def _change(claim: Claim, was: Result, now: Result) -> Change | None:
-    befores, afters = printed(claim, was), printed(claim, now)
-    for example, before, after in zip_longest(claim.examples(Lane.CPU), befores, afters):
+    old, new = printed(claim, was), printed(claim, now)
+    for example, before, after in zip_longest(claim.examples(Lane.CPU), old, new):
         if before is None or after is None:
             kind = str((now if after is None else was).outcome)
             return Change(claim, example, before or NOT_REACHED, after or NOT_REACHED, kind)
