@@ -162,6 +162,18 @@ function prediction() {
   apply();
 }
 
+// Code that is wider than its box can be scrolled with the keyboard.
+function wideCode() {
+  for (const code of document.querySelectorAll("pre")) {
+    if (code.scrollWidth > code.clientWidth) code.tabIndex = 0;
+    else code.removeAttribute("tabindex");
+  }
+}
+
 ledgerFilter();
 errorLookup();
 prediction();
+wideCode();
+addEventListener("load", wideCode);
+addEventListener("resize", wideCode);
+document.addEventListener("toggle", wideCode, true);
