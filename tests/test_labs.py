@@ -87,6 +87,10 @@ def test_only_what_changed_is_drawn(book):
     assert drawn(book) == "labs: 0 to draw, 2 as they were"
     book.write("gallery/plot_two.py", LAB.format(name="two", height=2))
     assert drawn(book) == "labs: 1 to draw, 1 as they were"
+    for path in (book.docs / "labs").glob("plot_one.*"):
+        path.unlink()
+    assert drawn(book) == "labs: 1 to draw, 1 as they were"
+    assert (book.docs / "labs/plot_one.rst").exists()
     (book.docs / "labs/.drawn-with").write_text("another torch", "utf-8")
     assert drawn(book) == "labs: 2 to draw, 0 as they were"
     assert drawn(book) == "labs: 0 to draw, 2 as they were"

@@ -84,7 +84,7 @@ def test_what_is_kept_comes_back(tmp_path):
     kept = Releases(tmp_path)
     for one in (NEW, OLD, DEAD):
         kept.save(one)
-    assert kept.load_all() == [OLD, NEW, DEAD]
+    assert kept.load_all(pytest.fail) == [OLD, NEW, DEAD]
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "2.10.0.json",
         "2.12.0.json",
@@ -105,15 +105,20 @@ def test_what_is_kept_comes_back(tmp_path):
     ],
 )
 def test_a_broken_file_is_named(tmp_path, old, new):
-    """What cannot be a release is no release, and its file is told."""
-    kept = Releases(tmp_path)
+    """What cannot be a release is no release, and its file is told; the others stand."""
+    kept, told = Releases(tmp_path), []
     kept.save(OLD)
+    kept.save(NEW)
     path = kept.path("2.8.0")
     text = path.read_text("utf-8")
     assert old in text
     path.write_text(text.replace(old, new), "utf-8")
-    with pytest.raises(RecordError, match=r"2\.8\.0\.json: no record of a release"):
-        kept.load_all()
+    assert kept.load_all(lambda path, why: told.append((path, why))) == [NEW]
+    [(where, why)] = told
+    assert where == str(path)
+    assert "2.8.0.json: no record of a release" in why
+    with pytest.raises(RecordError):
+        kept.load("2.8.0")
 
 
 def test_spans_and_changes():
@@ -180,6 +185,23 @@ def test_a_release_that_cannot_be_installed_is_told(book, monkeypatch):
         assert (
             f"torch {version}: No matching distribution found for torch=={version}" in done.output
         )
+
+
+def test_a_report_compares_with_what_is_recorded(book):
+    """Without any record it says so, before anything is installed."""
+    done = CliRunner().invoke(main, ["matrix", "--report", "flips.md", "0.0.1"])
+    assert (done.exit_code, "no release is on record" in done.output) == (2, True)
+
+
+def test_a_broken_release_is_a_warning(tmp_path):
+    """The build names the file, and goes on with the other releases."""
+    book = TinyBook(tmp_path)
+    Releases(book.docs / "records/releases").save(NEW)
+    book.write("docs/records/releases/2.8.0.json", "{")
+    done = book.sphinx()
+    assert done.stderr.count("[claim.broken-record]") == 1
+    assert "2.8.0.json:1: WARNING: " in done.stderr
+    assert (book.site / "index.html").exists()
 
 
 def test_bisect_uses_what_is_recorded(book, monkeypatch):

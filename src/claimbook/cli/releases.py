@@ -36,7 +36,9 @@ def run_matrix(versions: tuple[str, ...], report: Path | None) -> None:
     told, and the others go on. VERSION may be `newest` or `nightly` too.
     """
     book, failed, told = load(), False, list[str]()
-    kept = _records(book)
+    recorded = _recorded(book)
+    if report and not recorded:
+        raise BookError("no release is on record to compare with; run this without --report first")
     for version in versions or book.project.matrix:
         try:
             release = _run(book, version)
@@ -45,9 +47,9 @@ def run_matrix(versions: tuple[str, ...], report: Path | None) -> None:
             failed = True
             continue
         if report:
-            told += _flips(book, kept.load_all()[-1], release)
+            told += _flips(book, recorded[-1], release)
         else:
-            kept.save(release)
+            _records(book).save(release)
         counts = Counter(result.word for result in release.results.values())
         words = ", ".join(f"{count} {word}" for word, count in counts.most_common())
         out.print(f"torch {release.version}: {words}", markup=False)
@@ -58,6 +60,10 @@ def run_matrix(versions: tuple[str, ...], report: Path | None) -> None:
 
 def _records(book: Book) -> Releases:
     return Releases(book.project.docs / "records" / "releases")
+
+
+def _recorded(book: Book) -> list[Release]:
+    return _records(book).load_all(lambda path, why: warn(why))
 
 
 def _run(book: Book, version: str) -> Release:
@@ -100,7 +106,7 @@ def bisect_claim(claim: str, good: str | None, bad: str | None) -> None:
     """
     book = load()
     [chosen, *_] = book.select([claim])
-    known = {r.version: r for r in _records(book).load_all() if r.of(chosen)}
+    known = {r.version: r for r in _recorded(book) if r.of(chosen)}
     ends = (good, bad) if good and bad else _neighbours(chosen, list(known.values()))
     low, high = sorted(ends, key=order)
     results: dict[str, Result] = {}

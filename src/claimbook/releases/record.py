@@ -1,7 +1,7 @@
 """What the whole book did on one release of torch, kept as one file a release."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -92,13 +92,19 @@ class Releases:
         """Where a release stands."""
         return self.folder / f"{version}.json"
 
-    def load_all(self) -> list[Release]:
+    def load_all(self, tell: Callable[[str, str], None]) -> list[Release]:
         """Every release, from the oldest on.
 
-        Raises:
-            RecordError: a file is broken; names it.
+        Args:
+            tell: is given the path of each file that is broken, and why; the others stand.
         """
-        return sorted(map(self._load, self.folder.glob("*.json")), key=lambda r: order(r.version))
+        found = []
+        for path in self.folder.glob("*.json"):
+            try:
+                found.append(self.load(path.stem))
+            except RecordError as error:
+                tell(str(path), f"{error}; it counts as missing")
+        return sorted(found, key=lambda release: order(release.version))
 
     def save(self, release: Release) -> None:
         """Writes a release: a line a claim, so that two runs can be compared by eye."""
@@ -114,9 +120,15 @@ class Releases:
         text = "{\n" + "\n".join(lines) + f'\n"claims": {{\n{body}\n}}}}\n'
         write_atomically(self.path(release.version), text)
 
-    def _load(self, path: Path) -> Release:
+    def load(self, version: str) -> Release:
+        """One release.
+
+        Raises:
+            RecordError: its file is broken, too large, or another release's.
+        """
+        path = self.path(version)
         try:
-            return _release(path.stem, json.loads(read_limited(path)))
+            return _release(version, json.loads(read_limited(path)))
         except (OSError, ValueError, RecursionError) as error:
             raise RecordError(f"{path}: no record of a release: {error}") from error
 

@@ -14,6 +14,7 @@ from sphinx.builders import Builder
 from sphinx.domains import Domain, Index, IndexEntry, ObjType
 from sphinx.environment import BuildEnvironment
 from sphinx.roles import XRefRole
+from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
@@ -23,6 +24,12 @@ from claimbook.model import Claim, Page, Remark
 from claimbook.register import Register, load_register
 from claimbook.releases.record import Release, Releases
 from claimbook.sphinx import render
+
+logger = logging.getLogger(__name__)
+
+
+def _tell(path: str, why: str) -> None:
+    logger.warning(why, location=f"{path}:1", type="claim", subtype="broken-record")
 
 
 class AnyOption(dict[str, Any]):
@@ -142,7 +149,7 @@ class ClaimDomain(Domain):
     @cached_property
     def releases(self) -> list[Release]:
         """The releases of torch on which the book was run, from the oldest on."""
-        return Releases(Path(self.env.srcdir, "records", "releases")).load_all()
+        return Releases(Path(self.env.srcdir, "records", "releases")).load_all(_tell)
 
     @property
     def ledger(self) -> str | None:

@@ -80,7 +80,7 @@ class _Gallery:
         due = [lab for lab, kept in self._labs.items() if not _is_drawn(lab, kept)]
         logger.info("labs: %d to draw, %d as they were", len(due), len(self._labs) - len(due))
         self._conf["parallel"] = PROCESSES if len(due) > 1 else False
-        if self._texts.is_current():
+        if not due and self._texts.is_current():
             self._conf.update(examples_dirs=[], gallery_dirs=[], plot_gallery=False)
 
     def _take_back(self, app: Sphinx) -> None:
