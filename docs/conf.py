@@ -90,7 +90,7 @@ epub_css_files = ["epub.css"]
 suppress_warnings = ["epub.unknown_project_files"]  # scripts and data, for the site alone
 
 # A claim is copied whole, with what it finds in its namespace, and without what it prints.
-copybutton_selector = "div.claim-cells, div.highlight:not(.claim-cells *) > pre"
+copybutton_selector = "div.claim-cells, div.highlight:not(.claim-cells *, details *) > pre"
 copybutton_exclude = ".linenos, .gp, .go, .claim-output, .prediction-show"
 
 

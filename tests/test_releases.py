@@ -21,7 +21,7 @@ from claimbook.releases.history import changed, spans
 from claimbook.releases.install import InstallError, installed
 from claimbook.releases.matrix import run_book
 from claimbook.releases.record import Release, Releases, flipped, result_of
-from helpers import PAGES, TinyBook, claim, claim_text
+from helpers import CONF, PAGES, TinyBook, claim, claim_text
 
 TORCH = environment.release(environment.torch_version())
 WRONG = claim_text("two-is-three", ">>> torch.ones(2).sum()\ntensor(3.)")
@@ -235,7 +235,8 @@ def test_pages_say_where_claims_hold(tmp_path):
         "raises": "# R\n\n" + claim_text(ERROR.id, _session(ERROR), ":lanes: cuda\n"),
         "timeline": "# T\n\n```{timeline}\n```\n",
     }
-    book = TinyBook(tmp_path, pages)
+    conf = CONF.replace('"claimbook.sphinx"', '"claimbook.sphinx", "claimbook.sphinx.forms"')
+    book = TinyBook(tmp_path, pages, conf=conf)
     kept = Releases(book.docs / "records/releases")
     kept.save(OLD)
     kept.save(NEW)
@@ -247,6 +248,7 @@ def test_pages_say_where_claims_hold(tmp_path):
     fold = page.select_one("details.claim-fold")
     assert fold.summary.get_text() == "On torch 2.8.0"
     assert "RuntimeError: other sizes" in fold.get_text()
+    assert "other sizes" not in (book.site / "raises.ipynb").read_text("utf-8")
     timeline = BeautifulSoup((book.site / "timeline.html").read_text("utf-8"), "html.parser")
     step = timeline.select_one("#torch-2-10-0, [id='torch-2.10.0']")
     assert "From 2.8.0 to 2.10.0" in step.get_text()

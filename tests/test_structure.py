@@ -50,7 +50,6 @@ MAY_IMPORT = {
         "accept",
         "records",
         "book",
-        "report",
     },
     "pytest_plugin": {"model", "book", "register", "report", "runner"},
     "cli": EVERYTHING,

@@ -68,6 +68,9 @@ except Exception as error:
     print(f"{type(error).__name__}: {error}")
 """
 MODULE = re.compile(r"^(?:\w+\.)+(?=\w+(?::|$))")
+LEFT_OUT = ("claim-session", "claim-badges", "claim-fold", "claim-more")
+"""Parts of a claim's card that are no prose: its cells come after it, and the rest is the page's."""
+
 NOT_HERE = {
     "claimbook": "Not a cell: it needs `claimbook.teach`, the helpers of the book{where}.",
     "asyncio.run": "Not a cell: it starts an event loop, and a notebook has one already.",
@@ -123,9 +126,7 @@ def _cells(
             yield from map(_picture, DRAWN.findall(child.astext()))
         elif has(child, "cell"):
             yield from _cells(child, claims, write, repository)
-        elif not (
-            has(child, "claim-session") or has(child, "claim-badges") or has(child, "claim-more")
-        ):
+        elif not any(has(child, kind) for kind in LEFT_OUT):
             yield _markdown(write(child))
 
 
