@@ -155,6 +155,17 @@ def test_only_what_changed_is_written(book):
     assert written == ["a.js", "tiny.apkg"]
 
 
+def test_code_is_highlighted_once(book):
+    """A card that did not change is taken from the data file, as it stands there."""
+    path = book.site / "practice/a.js"
+    path.write_text(path.read_text("utf-8").replace("torch", "torch as it stood"), "utf-8")
+    book.replace("docs/a/sums.md", "What is a sum?", "What is the sum?")
+    assert book.sphinx().returncode == 0
+    _, (question, output) = cards_in(path)
+    assert question["ask"] == "What is the sum?"
+    assert "torch as it stood" in output["session"][0][0]
+
+
 CARD = {
     "id": "output-sum-adds",
     "kind": "output",

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import jsonschema
 import pytest
+from bs4 import BeautifulSoup
 from sphinx.testing.util import SphinxTestApp
 from sphinx.util.console import strip_escape_sequences
 from sphinx.util.inventory import InventoryFile
@@ -268,6 +269,24 @@ def test_rebuilds(tmp_path):
             "claims on cuda: 0 run, 0 from records, 3 never run",
         ],
     )
+
+
+def test_a_route_says_how_long_its_pages_take(tmp_path):
+    """A page that leads to others is written anew when their titles or minutes change."""
+    book = TinyBook(tmp_path)
+    book.write("docs/d.md", "# D\n\n```{route}\na/sums\ne\n```\n")
+    assert book.sphinx().returncode == 0
+
+    def stops():
+        page = BeautifulSoup((book.site / "d.html").read_text("utf-8"), "html.parser")
+        return [item.get_text(" ", strip=True) for item in page.select("[role=main] ol li")]
+
+    assert stops() == ["Sums 1 min", "E 1 min"]
+    book.write("docs/e.md", "# E\n\nOther prose.\n")
+    assert "d" not in written(book, book.sphinx)[0]
+    book.write("docs/e.md", "# Even\n\n" + "word " * 600)
+    assert "d" in written(book, book.sphinx)[0]
+    assert stops() == ["Sums 1 min", "Even 3 min"]
 
 
 def replayed(book, date):

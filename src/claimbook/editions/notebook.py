@@ -69,7 +69,7 @@ except Exception as error:
 """
 MODULE = re.compile(r"^(?:\w+\.)+(?=\w+(?::|$))")
 LEFT_OUT = ("claim-session", "claim-badges", "claim-fold", "claim-more")
-"""Parts of a claim's card that are no prose: its cells come after it, and the rest is the page's."""
+"""Parts of a claim's card that are no prose: its cells follow it, and the rest is the page's."""
 
 NOT_HERE = {
     "claimbook": "Not a cell: it needs `claimbook.teach`, the helpers of the book{where}.",

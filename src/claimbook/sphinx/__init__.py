@@ -1,28 +1,32 @@
 """The Sphinx extension: claims on pages, run at build time, with ledger, index and badges."""
 
-import gc
 from pathlib import Path
 
 from sphinx.application import Sphinx
 from sphinx.util.typing import ExtensionMetadata
 
 from claimbook import __version__
-from claimbook.sphinx import build, guards, labs, nodes, practice, search, theme, views
+from claimbook.sphinx import (
+    build,
+    guards,
+    labs,
+    nodes,
+    pace,
+    practice,
+    routes,
+    search,
+    theme,
+    views,
+)
 from claimbook.sphinx.bench import BenchDirective
-from claimbook.sphinx.directives import RemarkDirective, RouteDirective, ViewDirective
+from claimbook.sphinx.directives import RemarkDirective, ViewDirective
 from claimbook.sphinx.domain import ClaimDirective, ClaimDomain, ClaimRole
 
 STATIC = Path(__file__).with_name("static")
 
-OBJECTS_BETWEEN_COLLECTIONS = 100_000
-"""A build drops few objects in cycles. Python looks for them each 700 objects, which is a fifth of
-the time of a build in which nothing changed."""
-
 
 def setup(app: Sphinx) -> ExtensionMetadata:
     """Registers everything; the work is in the modules beside this one."""
-    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS, 100, 100)
-    app.connect("build-finished", lambda *_: gc.freeze(), priority=1000)  # Python ends at once
     app.add_config_value("claimbook_fresh", default=False, rebuild="")
     app.add_config_value("claimbook_strict_cuda", default=False, rebuild="", types=(bool, int))
     app.add_config_value("claimbook_whole_register", default=False, rebuild="", types=bool)
@@ -32,7 +36,6 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_domain(ClaimDomain)
     app.add_directive("claim", ClaimDirective)
     app.add_directive("remark", RemarkDirective)
-    app.add_directive("route", RouteDirective)
     for kind in views.VIEWS:
         app.add_directive(kind, ViewDirective)
     app.add_directive("bench", BenchDirective)
@@ -46,7 +49,9 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     build.connect(app)
     labs.connect(app)
     guards.connect(app)
+    pace.connect(app)
     practice.connect(app)
+    routes.connect(app)
     search.connect(app)
     theme.connect(app)
     return {

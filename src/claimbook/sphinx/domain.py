@@ -98,7 +98,7 @@ class ClaimIndex(Index):
         return sorted(letters.items()), True
 
 
-PER_PAGE = ("pages", "sections", "apis", "labs", "views")
+PER_PAGE = ("pages", "sections", "apis", "labs", "views", "minutes", "routes")
 
 
 class ClaimDomain(Domain):
@@ -116,6 +116,9 @@ class ClaimDomain(Domain):
         "apis": {},  # docname → claim id → which of torch's names its code may use
         "labs": {},  # docname of a lab → the claims that it refers to
         "views": {},  # docname → what it shows of the whole book: "ledger", "counts" and so on
+        "minutes": {},  # docname → how long it takes to read
+        "routes": {},  # docname → the pages to which its routes lead
+        "routes_said": {},  # docname → titles and minutes of these, in the last build
         "shown": {},  # claim id → what its badges said in the last build
         "releases": {},  # claim id → on which releases it did what, in the last build
         "falsified": {},  # claim id → what became of its mutants, as they said it
@@ -124,7 +127,7 @@ class ClaimDomain(Domain):
         "whole": {},  # kind of page that shows the whole book → what it was made of
         "environments": {},  # lane → where its claims ran last
     }
-    data_version = 7
+    data_version = 8
 
     @property
     def pages(self) -> dict[str, Page]:
@@ -165,6 +168,16 @@ class ClaimDomain(Domain):
     def labs(self) -> dict[str, list[str]]:
         """Docname of a lab → the claims that it refers to."""
         return self.data["labs"]  # type: ignore[no-any-return]
+
+    @property
+    def minutes(self) -> dict[str, int]:
+        """Docname → how many minutes it takes to read."""
+        return self.data["minutes"]  # type: ignore[no-any-return]
+
+    @property
+    def routes(self) -> dict[str, list[str]]:
+        """Docname → the pages to which its routes lead."""
+        return self.data["routes"]  # type: ignore[no-any-return]
 
     def drawn(self) -> dict[str, list[tuple[str, str]]]:
         """Claim id → the labs that refer to it: (docname, title)."""

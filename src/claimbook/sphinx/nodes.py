@@ -11,5 +11,9 @@ class whole_book(nodes.General, nodes.Element):  # noqa: N801
     """Where one of the `views` of the whole book stands; `kind` is its name."""
 
 
+class minutes(nodes.General, nodes.Element):  # noqa: N801
+    """Where the time to read a page stands; `page` is its name."""
+
+
 class fold(nodes.General, nodes.Element):  # noqa: N801
     """What is read on demand; `title` stands where it is opened."""

@@ -10,6 +10,8 @@ from typing import Any
 from docutils import nodes
 from sphinx.addnodes import toctree
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util.parallel import ParallelTasks, SerialTasks, parallel_available
 
 from claimbook.editions import cards, markup
 from claimbook.editions import deck as anki
@@ -31,9 +33,9 @@ class Deck:
 
 
 def connect(app: Sphinx) -> None:
-    """The page's own script and style, and after the build its data."""
+    """The page's own script and style, and its data, which are made while pages are written."""
     app.connect("html-page-context", _add_files)
-    app.connect("build-finished", write_decks)
+    app.connect("env-updated", _start_decks, priority=900)
 
 
 def _add_files(
@@ -103,18 +105,19 @@ def _page(domain: ClaimDomain) -> str:
     return next((name for name, kind in domain.views.items() if kind == "practice"), "")
 
 
-def write_decks(app: Sphinx, exception: Exception | None) -> None:
+def _start_decks(app: Sphinx, env: BuildEnvironment) -> None:
+    if app.builder.name == "html" and (page := _page(claim_domain(env))):
+        tasks = ParallelTasks(2) if parallel_available and app.parallel > 1 else SerialTasks()
+        tasks.add_task(lambda folder: write_decks(app, folder), Path(app.outdir, page))
+        app.connect("build-finished", lambda *_: tasks.join())
+
+
+def write_decks(app: Sphinx, folder: Path) -> None:
     """Writes a data file for each deck and the Anki deck, those whose cards changed."""
     domain = claim_domain(app.env)
-    page = _page(domain)
-    if exception or app.builder.name != "html" or not page:
-        return
-    folder = Path(app.outdir, page)
     folder.mkdir(parents=True, exist_ok=True)
     made_with, found = _made_with(), decks(domain)
-    marks = [digest([made_with, [vars(card) for card in deck.cards]]) for deck in found]
-    for deck, mark in zip(found, marks, strict=True):
-        _write_data(folder / f"{deck.name}.js", deck, mark)
+    marks = [_write_data(folder / f"{deck.name}.js", deck, made_with) for deck in found]
     title, site = app.config.project, app.config.html_baseurl
     file, mark = folder / apkg(title), digest([marks, [deck.title for deck in found], title, site])
     if anki.comment_of(file) != mark:
@@ -122,9 +125,10 @@ def write_decks(app: Sphinx, exception: Exception | None) -> None:
         anki.write_deck(file, title, data, site=site, seconds=_now(), comment=mark)
 
 
-def _made_with() -> list[str]:
-    """The code that makes cards, by its text."""
-    return [Path(str(module.__file__)).read_text("utf-8") for module in (cards, anki, markup)]
+def _made_with() -> str:
+    """Names the code that makes cards, by its text."""
+    modules = (cards, anki, markup)
+    return digest([Path(str(module.__file__)).read_text("utf-8") for module in modules])
 
 
 def _now() -> int:
@@ -134,12 +138,23 @@ def _now() -> int:
 # A script, not JSON: a page that was opened from a file loads the one and not the other.
 
 
-def _write_data(path: Path, deck: Deck, mark: str) -> None:
+def _write_data(path: Path, deck: Deck, made_with: str) -> str:
+    """Writes a deck's cards where they changed, and says by what mark they are known.
+
+    Code is highlighted only on cards that the file does not hold yet.
+    """
+    marks = [digest([made_with, vars(card)])[:16] for card in deck.cards]
+    mark = digest(marks)
     head = f"// {mark}\n"
-    if path.exists() and path.open(encoding="utf-8").readline() == head:
-        return
-    cards = ",\n".join(json.dumps(card_data(card), ensure_ascii=False) for card in deck.cards)
-    write_atomically(path, f"{head}practiceCards({json.dumps(deck.name)}, [\n{cards}\n]);\n")
+    if not path.exists() or path.open(encoding="utf-8").readline() != head:
+        kept = {card.get("mark"): card for card in _read_data(path)} if path.exists() else {}
+        made = [
+            kept.get(mark) or {"mark": mark, **card_data(card)}
+            for mark, card in zip(marks, deck.cards, strict=True)
+        ]
+        lines = ",\n".join(json.dumps(card, ensure_ascii=False) for card in made)
+        write_atomically(path, f"{head}practiceCards({json.dumps(deck.name)}, [\n{lines}\n]);\n")
+    return mark
 
 
 def _read_data(path: Path) -> list[dict[str, Any]]:
