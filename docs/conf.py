@@ -5,7 +5,6 @@ import os
 import zlib
 from pathlib import Path
 
-from jupyter_cache import get_cache
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
@@ -111,21 +110,6 @@ intersphinx_mapping = {"torch": (DOCUMENTATION, (None, _inventory()))}
 intersphinx_timeout = 5
 
 
-def _make_kernels_alike(app: Sphinx) -> None:
-    """Cells know no IPython settings of whoever builds; kernels log nothing but errors."""
-    folder = HERE / "_build" / "ipython" / "profile_default"
-    folder.mkdir(parents=True, exist_ok=True)
-    settings = "get_config().IPKernelApp.log_level = 40\n"
-    (folder / "ipython_kernel_config.py").write_text(settings, "utf-8")
-    os.environ["IPYTHONDIR"] = str(folder.parent)
-
-
-def _make_cell_cache(app: Sphinx) -> None:
-    """Makes the cache's database before pages are read in parallel; two makers would collide."""
-    if not Path(nb_execution_cache_path, "global.db").exists():
-        get_cache(nb_execution_cache_path).list_cache_records()
-
-
 def _keep_citations(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
     """Leaves the citations of the last build as they are, if no page is read that has any."""
     domain = env.get_domain("cite")
@@ -139,6 +123,4 @@ def _keep_citations(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> 
 
 def setup(app: Sphinx) -> None:
     """What only this book needs of Sphinx."""
-    app.connect("builder-inited", _make_kernels_alike)
-    app.connect("builder-inited", _make_cell_cache)
     app.connect("env-before-read-docs", _keep_citations)

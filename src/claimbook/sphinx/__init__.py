@@ -8,6 +8,7 @@ from sphinx.util.typing import ExtensionMetadata
 from claimbook import __version__
 from claimbook.sphinx import (
     build,
+    cells,
     guards,
     labs,
     nodes,
@@ -47,6 +48,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_css_file("claimbook.css")
     app.add_js_file("claimbook.js", defer="defer")
     build.connect(app)
+    cells.connect(app)
     labs.connect(app)
     guards.connect(app)
     pace.connect(app)

@@ -1,0 +1,74 @@
+"""The cells of pages: where what they draw is kept, and the kernels that run them."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+
+from claimbook.sphinx import kernel
+
+MANY = 3
+"""From so many kernels on it pays to fork them."""
+
+
+def connect(app: Sphinx) -> None:
+    """Kernels are all alike, and quick to come where many are needed."""
+    open_ = ExitStack()
+
+    def prepare(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
+        if app.config["nb_execution_mode"] == "cache":
+            folder = Path(app.config["nb_execution_cache_path"])
+            fresh = not (folder / "global.db").exists()
+            if fresh:
+                _make_cache(folder)
+            pages = [Path(env.doc2path(name)).read_text("utf-8") for name in docnames]
+            if fresh and sum("{code-cell}" in page for page in pages) >= MANY:
+                _open_nursery(open_)
+
+    app.connect("builder-inited", _make_kernels_alike)
+    app.connect("env-before-read-docs", prepare)
+    app.connect("env-updated", lambda *_: open_.close())
+
+
+def _make_kernels_alike(app: Sphinx) -> None:
+    """Cells know no IPython settings of whoever builds; kernels log nothing but errors."""
+    made = Path(app.srcdir, "_build", "jupyter")
+    settings = made / "profile_default" / "ipython_kernel_config.py"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text("get_config().IPKernelApp.log_level = 40\n", "utf-8")
+    spec = made / "kernels" / "python3" / "kernel.json"
+    spec.parent.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-P", str(kernel.__file__), "-f", "{connection_file}"]
+    spec.write_text(json.dumps({"argv": command, "display_name": "Python 3", "language": "python"}))
+    os.environ.update(IPYTHONDIR=str(made), JUPYTER_PATH=str(made))
+
+
+def _make_cache(folder: Path) -> None:
+    """Makes the cache's database before pages are read in parallel; two makers would collide."""
+    from jupyter_cache import get_cache
+
+    get_cache(folder).list_cache_records()
+
+
+def _open_nursery(open_: ExitStack) -> None:
+    """Starts the process that forks kernels; it ends when `open_` is closed, or this process."""
+    address = open_.enter_context(tempfile.TemporaryDirectory()) + "/nursery"
+    life, ours = os.pipe()
+    with socket.socket(socket.AF_UNIX) as door:
+        door.bind(address)
+        door.listen()
+        passed = (door.fileno(), life)
+        command = [sys.executable, "-P", str(kernel.__file__), "nursery", *map(str, passed)]
+        nursery = subprocess.Popen(command, pass_fds=passed, start_new_session=True)
+    os.close(life)
+    os.environ[kernel.NURSERY] = address
+    open_.callback(os.environ.pop, kernel.NURSERY)
+    open_.callback(nursery.wait)
+    open_.callback(os.close, ours)

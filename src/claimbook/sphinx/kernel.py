@@ -1,0 +1,76 @@
+"""A program, not a module: a kernel for the cells of a page, forked instead of started.
+
+Each kernel would need three seconds for its imports, and there is one a page. Jupyter starts
+`kernel.py -f FILE …`, with the file that says where to connect; that asks the nursery for a kernel
+and lasts as long as the kernel does. The nursery is `kernel.py nursery DOOR LIFE`, with two
+descriptors: the socket at which it is asked, and a pipe that ends with the build. Where there is no
+nursery, the program becomes a kernel itself.
+"""
+
+import gc
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import threading
+from pathlib import Path
+
+NURSERY = "CLAIMBOOK_NURSERY"
+"""The variable of the environment with the path of the nursery's socket."""
+
+
+def main(arguments: list[str]) -> None:
+    """Does what the arguments say."""
+    if arguments[0] == "nursery":
+        _fork_kernels(*map(int, arguments[1:]))
+    elif address := os.environ.get(NURSERY):
+        _ask(address, arguments)
+    else:
+        os.execv(sys.executable, [sys.executable, "-m", "ipykernel_launcher", *arguments])
+
+
+def _ask(address: str, arguments: list[str]) -> None:
+    with socket.socket(socket.AF_UNIX) as line:
+        line.connect(address)
+        line.sendall(json.dumps([arguments, str(Path.cwd())]).encode() + b"\n")
+        answers = line.makefile()
+        kernel = int(answers.readline())
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda number, _: os.kill(kernel, number))
+        answers.readline()  # comes back when the kernel is gone
+
+
+def _fork_kernels(door: int, life: int) -> None:
+    import ipykernel.kernelapp
+    import matplotlib.pyplot as plt  # noqa: F401
+    import torch  # noqa: F401
+
+    gc.freeze()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for a kernel
+    listener = socket.socket(fileno=door)
+    while life not in select.select([door, life], [], [])[0]:
+        line, _ = listener.accept()
+        if os.fork():
+            line.close()
+            continue
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        listener.close()
+        os.close(life)
+        ipykernel.kernelapp.launch_new_instance(_introduce(line))
+        sys.exit()
+    os.killpg(0, signal.SIGKILL)  # itself, and what kernels are left
+
+
+def _introduce(line: socket.socket) -> list[str]:
+    """Tells whoever asked the process id, and sees to it that the kernel ends with them."""
+    arguments, folder = json.loads(line.makefile().readline())
+    os.chdir(folder)
+    line.sendall(f"{os.getpid()}\n".encode())
+    threading.Thread(target=lambda: (line.recv(1), os._exit(1)), daemon=True).start()
+    return [*arguments, f"--IPKernelApp.parent_handle={os.getppid()}"]
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,113 @@
+"""The kernels that run the cells of pages: forked where many are needed, and gone afterwards."""
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from helpers import CONF, TinyBook, processes
+
+CACHED = CONF.replace(
+    'nb_execution_mode = "off"',
+    'nb_execution_mode = "cache"\n'
+    'nb_execution_cache_path = __file__.replace("conf.py", "_build/cells")\n'
+    "nb_execution_raise_on_error = True\n"
+    "nb_execution_timeout = 60",
+)
+WHOSE = (
+    "import os\nimport sys\nfrom IPython.display import HTML\n"
+    "HTML(f\"parent {os.getppid()}, torch {'torch' in sys.modules}, in {os.getcwd()}\")"
+)
+HANGS = "import time\ntime.sleep(300)"
+
+
+def with_cells(tmp_path, cells):
+    """A book with a page for each of these cells."""
+    names = [f"a/p{number}" for number in range(len(cells))]
+    head = "---\nfile_format: mystnb\nkernelspec: {name: python3}\n---\n# P\n\n"
+    pages = {
+        name: f"{head}```{{code-cell}}\n{cell}\n```\n"
+        for name, cell in zip(names, cells, strict=True)
+    }
+    index = "# I\n\n```{toctree}\n" + "\n".join(names) + "\n```\n"
+    return TinyBook(tmp_path, {"index": index, **pages}, conf=CACHED)
+
+
+def said(book):
+    """What the cells of a book said: (parent, torch is there, folder)."""
+    pages = sorted((book.site / "a").glob("p*.html"))
+    found = [
+        re.search(r"parent (\d+), torch (\w+), in ([^<]+)", p.read_text("utf-8")) for p in pages
+    ]
+    return [match.groups() for match in found]
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path, monkeypatch):
+    """Temporary files of the test's own, by which its processes are known."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+
+
+def running(folder):
+    """The nursery, the kernels and those who asked for them, of builds in this folder."""
+    found = []
+    for pid in processes("kernel.py"):
+        with suppress(OSError):
+            found += [pid] * (bytes(folder) in Path(f"/proc/{pid}/environ").read_bytes())
+    return found
+
+
+def is_soon(condition):
+    """Whether it holds within some seconds."""
+    deadline = time.monotonic() + 30
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return condition()
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_many_kernels_have_one_parent(tmp_path, jobs):
+    """Each finds torch imported, and its page's folder."""
+    book = with_cells(tmp_path, [f"{WHOSE}  # {number}" for number in range(4)])
+    done = book.sphinx("-j", jobs)
+    assert (done.returncode, done.stderr) == (0, "")
+    kernels = said(book)
+    assert len(kernels) == 4
+    assert set(kernels) == {(kernels[0][0], "True", str(book.docs / "a"))}
+    assert not running(tmp_path)
+
+
+def test_one_kernel_is_started_alone(tmp_path):
+    """For one page nothing is imported that its cell does not ask for."""
+    book = with_cells(tmp_path, [WHOSE])
+    done = book.sphinx()
+    assert (done.returncode, done.stderr) == (0, "")
+    ((_, has_torch, folder),) = said(book)
+    assert (has_torch, folder) == ("False", str(book.docs / "a"))
+
+
+def test_a_cell_that_hangs_is_ended(tmp_path):
+    """The build says which page it was, and leaves nothing running."""
+    book = with_cells(tmp_path, [WHOSE, WHOSE, HANGS, WHOSE])
+    book.replace("docs/conf.py", "timeout = 60", "timeout = 3")
+    done = book.sphinx()
+    assert done.returncode != 0
+    assert "CellTimeoutError" in done.stdout + done.stderr
+    assert is_soon(lambda: not running(tmp_path))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_build_that_is_ended_leaves_no_kernel(tmp_path, number):
+    """Whatever ends it: ^C, a polite request, or kill -9."""
+    book = with_cells(tmp_path, [HANGS, WHOSE, WHOSE])
+    command = [sys.executable, "-m", "sphinx", "-q", "docs", str(book.site)]
+    with subprocess.Popen(command, cwd=book.root, stderr=subprocess.DEVNULL) as build:
+        # The nursery, the one who asks, and the kernel.
+        assert is_soon(lambda: len(running(tmp_path)) == 3)
+        build.send_signal(number)
+    assert is_soon(lambda: not running(tmp_path))
