@@ -68,7 +68,10 @@ OTHERS = {
     "falsify": {"torch"},
     "pytest_plugin": {"pytest"},
     "cli": {"click", "rich"},
-    "sphinx": {"docutils", "sphinx", "sphinx_gallery", "torch", "matplotlib", "joblib"},
+    "sphinx": {
+        *("docutils", "sphinx", "sphinx_gallery", "torch", "matplotlib", "joblib"),
+        *("ipykernel", "jupyter_cache"),
+    },
     "editions": {
         *("docutils", "sphinx", "sphinx_markdown_builder", "PIL"),
         *("genanki", "markdown_it", "pygments"),

@@ -23,7 +23,7 @@ def connect(app: Sphinx) -> None:
     open_ = ExitStack()
 
     def prepare(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
-        if app.config["nb_execution_mode"] == "cache":
+        if getattr(app.config, "nb_execution_mode", "") == "cache":  # of myst_nb, if it is there
             folder = Path(app.config["nb_execution_cache_path"])
             fresh = not (folder / "global.db").exists()
             if fresh:
