@@ -18,6 +18,7 @@ from claimbook.model import (
     Record,
     Run,
     Status,
+    digest,
 )
 from claimbook.records import RecordError, Records, status, write_atomically
 from helpers import claim
@@ -113,8 +114,8 @@ def refused(store) -> str:
 
 
 FIELDS = (
-    "claim, device_bytes, digest, environment, lane, measurements, message, outcome, outputs, "
-    "recorded, schema, seconds"
+    "checksum, claim, device_bytes, digest, environment, lane, measurements, message, outcome, "
+    "outputs, recorded, schema, seconds"
 )
 ENVIRONMENT = "capability, cuda, device, driver, os, python, torch"
 WRONG = {
@@ -146,11 +147,29 @@ WRONG = {
 }
 
 
+def changed(path, change) -> str:
+    """A record's text with other fields, and with the checksum that is right for these."""
+    data = {**json.loads(path.read_text("utf-8")), **change}
+    del data["checksum"]
+    return json.dumps({**data, "checksum": digest(data)})
+
+
 @pytest.mark.parametrize(("change", "said"), WRONG.values(), ids=WRONG.keys())
 def test_a_wrong_field_is_named(store, path, change, said):
     """A file whose fields are not a record's is refused, by name and with the reason."""
-    path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), **change}))
+    path.write_text(changed(path, change))
     assert refused(store) == f"{path}: {said}"
+
+
+@pytest.mark.parametrize("old", ['"1"', "passed", "CPU", "2026-01-02", "2.13.0", "0.25", "512"])
+def test_what_was_changed_by_hand_is_named(store, path, old):
+    """Whatever a hand changes of what a record tells, it is a record no more."""
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, old[:-1] + ("7" if old[-1].isdigit() else "X" + old[-1])))
+    assert refused(store) == (
+        f"{path}: not a record: it was changed by hand, says its checksum; record it again"
+    )
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"null", b"\xff", b"{" * 100_000, b"[" * 100_000])

@@ -24,6 +24,7 @@ from claimbook.model import (
     Record,
     Run,
     Status,
+    digest,
 )
 
 SCHEMA = 1
@@ -131,6 +132,7 @@ def _to_text(record: Record) -> str:
         "recorded": asdict(record.provenance),
         **run,
     }
+    data["checksum"] = digest(data)
     return json.dumps(data, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 
@@ -138,6 +140,8 @@ def _from_data(data: Any) -> Record:
     record = check_fields(data, "record", RECORD_FIELDS)
     if record["schema"] != SCHEMA:
         raise ValueError(f"schema {record['schema']}, not {SCHEMA}")
+    if record["checksum"] != digest({k: v for k, v in record.items() if k != "checksum"}):
+        raise ValueError("it was changed by hand, says its checksum; record it again")
     if not all(isinstance(text, str) for text in record["outputs"]):
         raise ValueError("outputs are texts")
     measurements = tuple(
@@ -173,6 +177,7 @@ RECORD_FIELDS: Mapping[str, tuple[type, ...]] = {
     "message": TEXT,
     "measurements": (list,),
     "device_bytes": (int, type(None)),
+    "checksum": TEXT,
     "environment": (dict,),
     "recorded": (dict,),
 }
