@@ -237,6 +237,7 @@ STATE = """
 >>> torch.are_deterministic_algorithms_enabled(), torch.get_num_threads()
 >>> torch.is_autocast_enabled("cpu"), torch.is_anomaly_enabled()
 >>> torch.get_float32_matmul_precision(), torch.backends.cudnn.benchmark
+>>> torch.backends.cudnn.enabled, torch.backends.cudnn.allow_tf32
 >>> os.environ.get("CLAIM"), os.environ.get("HOME"), os.listdir()
 >>> "nowhere" in sys.path, sys.getrecursionlimit(), sys.stdout.encoding
 >>> torch.rand(1), torch.initial_seed(), random.random(), numpy.random.rand()
@@ -257,6 +258,9 @@ CHANGES = {
     "anomaly mode": "_ = torch.autograd.set_detect_anomaly(True)",
     "matmul precision": 'torch.set_float32_matmul_precision("medium")',
     "cudnn": "torch.backends.cudnn.benchmark = True",
+    "no cuDNN": "torch.backends.cudnn.enabled = False",
+    "no TF32": "torch.backends.cudnn.allow_tf32 = False",
+    "no TF32, in new words": "torch.backends.cudnn.conv.fp32_precision = 'ieee'",
     "threads": "torch.set_num_threads(2)",
     "warn always": "torch.set_warn_always(False)",
     "environ": 'import os; os.environ["CLAIM"] = "1"; del os.environ["HOME"]',

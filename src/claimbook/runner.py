@@ -58,7 +58,8 @@ class Runner:
     Entering returns at once; torch is imported meanwhile.
 
     Args:
-        jobs: how many workers; as many as cores if it is not said.
+        jobs: how many workers; if it is not said as many as cores, and one on a GPU, where they
+            would wait for each other.
         timeout: seconds for a claim that names none.
 
     Raises:
@@ -66,7 +67,7 @@ class Runner:
     """
 
     def __init__(self, jobs: int | None = None, timeout: float = TIMEOUT) -> None:
-        self.jobs = jobs or _cores()
+        self.jobs = jobs
         self.timeout = timeout
         self.environments: dict[Lane, Environment] = {}
         self._workers: list[_Worker] = []
@@ -144,11 +145,14 @@ class Runner:
             yield from self._end_the_late(queue, selector)
 
     def _hire(self, queue: deque[Claim], lane: Lane, selector: Any) -> None:
-        missing = min(self.jobs, len(queue)) - len(self._workers)
+        missing = min(self._jobs(lane), len(queue)) - len(self._workers)
         for _ in range(missing):
             if worker := self._fork(lane):
                 self._workers.append(worker)
                 selector.register(worker.line, selectors.EVENT_READ, worker)
+
+    def _jobs(self, lane: Lane) -> int:
+        return self.jobs or (_cores() if lane is Lane.CPU else 1)
 
     def _fork(self, lane: Lane) -> _Worker | None:
         ours, theirs = socket.socketpair()
@@ -183,7 +187,7 @@ class Runner:
 
     def _hand_over(self, worker: _Worker, queue: deque[Claim]) -> None:
         # The last few are dealt out one by one, so that no worker idles beside a full one.
-        ahead = AHEAD if len(queue) > AHEAD * self.jobs else 1
+        ahead = AHEAD if len(queue) > AHEAD * self._jobs(worker.lane) else 1
         while queue and len(worker.claims) < ahead:
             claim = queue.popleft()
             if not worker.claims:

@@ -43,6 +43,12 @@ FILE_LIMIT = 1 << 30
 OUTPUT_LIMIT = 100_000
 """Characters of one example's output that are kept."""
 
+FIRST_ON_CUDA = [
+    "x = torch.ones(2, 2, requires_grad=True)",
+    "torch.addmm(x[0], x, x).mm(x).sum().backward()",
+]
+"""Makes cuBLAS start, in both threads that call it: it warns then, and keeps memory of its own."""
+
 
 def main(descriptor: int, scratch: Path) -> None:
     """Imports torch, then forks workers until the runner goes away.
@@ -131,8 +137,8 @@ def _serve(line: Line, lane: Lane, scratch: Path) -> None:
     if lane is Lane.CPU:  # CUDA maps far more than it uses
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_LIMIT, MEMORY_LIMIT))
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_LIMIT, FILE_LIMIT))
-    line.send({"environment": asdict(environment.describe(lane))})
     stage = _Stage(lane, scratch)
+    line.send({"environment": asdict(environment.describe(lane))})
     while (job := line.receive()) is not None:
         started = time.perf_counter()
         for output in stage.perform(job["sources"]):
@@ -149,7 +155,11 @@ class _Stage:
         self.folder = Path(tempfile.mkdtemp(dir=scratch))
         self.printed = tempfile.TemporaryFile(buffering=0, dir=scratch)  # noqa: SIM115
         self.restore = _remember()
+        self.idle_bytes = 0
         self.reset()
+        if lane is Lane.CUDA:
+            [*self.perform(FIRST_ON_CUDA)]
+            self.reset()
 
     def reset(self) -> bool:
         """Brings all global state back; False if some of it cannot be, and this worker is spent."""
@@ -172,6 +182,7 @@ class _Stage:
         if self.lane is Lane.CUDA:
             torch.cuda.manual_seed_all(0)
             torch.cuda.reset_peak_memory_stats()
+            self.idle_bytes = torch.cuda.memory_allocated()
         return _is_as_new(self.lane)
 
     def _redirect(self) -> None:
@@ -231,8 +242,12 @@ class _Stage:
             found["measurements"] = [[m.name, m.value, m.unit] for m in measure.measurements]
             measure.measurements.clear()
         if self.lane is Lane.CUDA:
-            found["device_bytes"] = sys.modules["torch"].cuda.max_memory_allocated()
+            peak = sys.modules["torch"].cuda.max_memory_allocated()
+            found["device_bytes"] = peak - self.idle_bytes
         return found
+
+
+CUDNN = ("enabled", "deterministic", "benchmark", "benchmark_limit", "allow_tf32")
 
 
 def _remember() -> list[Callable[[], object]]:
@@ -244,7 +259,7 @@ def _remember() -> list[Callable[[], object]]:
     names, excepthook = vars(builtins).copy(), sys.excepthook
     handlers = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)}
     options = vars(_tensor_str.PRINT_OPTS).copy()
-    cudnn = (backends.cudnn.deterministic, backends.cudnn.benchmark)
+    cudnn = {name: getattr(backends.cudnn, name) for name in CUDNN}
 
     def interpreter() -> None:
         if os.environ != environ:
@@ -270,7 +285,8 @@ def _remember() -> list[Callable[[], object]]:
         # Otherwise a warning that torch gives once would show in one claim of a process only.
         torch.set_warn_always(True)
         vars(_tensor_str.PRINT_OPTS).update(options)
-        backends.cudnn.deterministic, backends.cudnn.benchmark = cudnn
+        for name, value in cudnn.items():
+            setattr(backends.cudnn, name, value)
 
     return [interpreter, torch_state]
 

@@ -44,7 +44,7 @@ jobs_option = click.option(
     "--jobs",
     "-j",
     type=click.IntRange(min=1),
-    help="Worker processes; as many as cores if not given.",
+    help="Worker processes; if not given as many as cores, and one on a GPU.",
 )
 timeout_option = click.option(
     "--timeout",
