@@ -81,7 +81,7 @@ def test_claims_json_has_every_claim(built):
     assert (cpu["status"], cpu["outcome"], cpu["outputs"]) == ("current", "passed", ["tensor(2.)"])
     assert cuda == {
         "status": "missing",
-        **dict.fromkeys(("outcome", "torch", "device", "recorded", "seconds")),
+        **dict.fromkeys(("outcome", "message", "torch", "device", "recorded", "seconds")),
         "outputs": [],
         "measurements": [],
     }
@@ -438,7 +438,7 @@ def test_a_broken_record_is_a_warning(bad_build, bad):
     """A file that is no record is named, and its claim runs again."""
     path = bad.root / BROKEN_RECORD
     (found,) = [line for line in bad_build if "[claim.broken-record]" in line]
-    said = "not a record: record has the fields claim, device_bytes, digest, "
+    said = "not a record: record has the fields checksum, claim, device_bytes, "
     assert found.startswith(f"{path}:1: WARNING: {path}: {said}")
     assert json.loads(path.read_text("utf-8"))["outcome"] == "passed"
 

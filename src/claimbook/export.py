@@ -39,11 +39,12 @@ def claim_data(claim: Claim) -> dict[str, Any]:
 def lane_data(status: Status, record: Record | None) -> dict[str, Any]:
     """What a lane says of a claim; all but the status is null where there is no record."""
     if record is None:
-        nothing = ("outcome", "torch", "device", "recorded", "seconds")
+        nothing = ("outcome", "message", "torch", "device", "recorded", "seconds")
         return {"status": status, **dict.fromkeys(nothing), "outputs": [], "measurements": []}
     return {
         "status": status,
         "outcome": record.run.outcome,
+        "message": record.run.message,
         "torch": record.environment.torch,
         "device": record.environment.device,
         "recorded": record.provenance.date,

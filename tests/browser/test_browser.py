@@ -119,6 +119,28 @@ def test_prediction_hides_and_stays(open_page):
     assert not page.locator(".claim-output").first.is_visible()
 
 
+def test_lane_is_chosen_once(open_page):
+    """Arrow keys choose whose outputs every claim shows; a reload and paper know of it."""
+    page = open_page("devices/mixed-precision")
+    on_cpu, on_cuda = page.locator(".on-cpu"), page.locator(".on-cuda")
+    switches = page.get_by_role("group", name="Printed on")
+    shown = lambda boxes: {box.is_visible() for box in boxes.all()}  # noqa: E731
+    assert switches.count() > 1
+    assert (shown(on_cpu), shown(on_cuda)) == ({True}, {False})
+    switches.first.get_by_role("radio", name="CPU").focus()
+    page.keyboard.press("ArrowRight")
+    assert (shown(on_cpu), shown(on_cuda)) == ({False}, {True})
+    page.get_by_label(re.compile("Predict")).check()
+    hidden = page.locator(".prediction-show:visible + .on-cpu, .prediction-show:visible + .on-cuda")
+    assert hidden.count() == on_cuda.count()
+    page.get_by_label(re.compile("Predict")).uncheck()
+    page.reload()
+    assert (shown(on_cpu), shown(on_cuda)) == ({False}, {True})
+    assert switches.last.get_by_role("radio", name="CUDA").is_checked()
+    page.emulate_media(media="print")
+    assert (shown(on_cpu), shown(on_cuda)) == ({True}, {True})
+
+
 def test_ledger_filter(open_page):
     """The ledger shows the rows that hold a word."""
     page = open_page("ledger")

@@ -165,6 +165,7 @@ def _status(
         *lines,
         *render.lab_line(domain.data["drawn"].get(claim.id, ()), link),
         render.badges(_shown(domain, claim), falsified, releases.badge(found)),
+        *render.failing(claim, _shown(domain, claim)),
         *releases.folds(claim, found),
         render.more(claim.id, said, domain.ledger, link, repository),
     ]

@@ -7,7 +7,6 @@ from typing import Any
 
 from docutils import nodes
 
-from claimbook.checker import mismatches
 from claimbook.export import anchor
 from claimbook.model import Claim, Lane
 from claimbook.releases.history import Change, Span, changed, spans
@@ -38,13 +37,8 @@ def folds(claim: Claim, found: Iterable[Span]) -> Iterator[nodes.Node]:
     """What the releases print on which it does something else."""
     for span in found:
         if span.result.word != HOLDS:
-            fold = places.fold(title=f"On torch {span}", classes=["claim-fold"])
-            for mismatch in mismatches(claim, Lane.CPU, span.result.outputs):
-                fold += render.code(mismatch.example.source)
-                fold += render.output(mismatch.got)
-            if span.result.message:
-                fold += nodes.paragraph("", span.result.message.partition(": ")[2])
-            yield fold
+            title, message = f"On torch {span}", span.result.message.partition(": ")[2]
+            yield render.differing(title, claim, Lane.CPU, span.result.outputs, message)
 
 
 def timeline(

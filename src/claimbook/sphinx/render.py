@@ -8,9 +8,9 @@ from urllib.parse import urlencode
 
 from docutils import nodes
 
-from claimbook.checker import HEADER
+from claimbook.checker import HEADER, compare, mismatches
 from claimbook.export import anchor, spaced
-from claimbook.model import Claim, Example, Fence, Lane, RelationKind
+from claimbook.model import Claim, Example, Fence, Lane, Outcome, RelationKind, Status
 from claimbook.register import Answer, Register
 from claimbook.sphinx import nodes as places
 
@@ -71,13 +71,27 @@ def session(fence: Fence, source: str) -> nodes.container:
 
 
 def _outputs(example: Example, on_cuda: Example | None) -> Iterator[nodes.Node]:
-    if on_cuda is None or on_cuda.want == example.want:
+    if on_cuda is None or compare(example.want, on_cuda.want, Lane.CUDA) is None:
         yield output(example.want)
         return
     for lane, want in ((Lane.CPU, example.want), (Lane.CUDA, on_cuda.want)):
         box = output(want)
+        box["classes"].append(f"on-{lane}")
         box.insert(0, nodes.paragraph("", f"on {LANE_NAMES[lane]}", classes=["claim-lane"]))
         yield box
+
+
+def differing(
+    title: str, claim: Claim, lane: Lane, outputs: Iterable[str], message: str
+) -> nodes.Node:
+    """On demand: what a run printed that is not on the page, and what cut it short."""
+    fold = places.fold(title=title, classes=["claim-fold"])
+    for mismatch in mismatches(claim, lane, tuple(outputs)):
+        fold += code(mismatch.example.source)
+        fold += output(mismatch.got)
+    if message:
+        fold += nodes.paragraph("", message)
+    return fold
 
 
 def code(source: str) -> nodes.container:
@@ -140,6 +154,16 @@ def badges(
         text += " (stale: changed since)" if falsified["status"] == "stale" else ""
         line += nodes.inline("", text, classes=["claim-falsified"])
     return line
+
+
+def failing(claim: Claim, lanes: dict[str, dict[str, Any]]) -> Iterator[nodes.Node]:
+    """What each lane printed on which the claim does not hold."""
+    for lane, data in lanes.items():
+        if data["status"] == Status.FAILING:
+            title = f"On {LANE_NAMES[Lane(lane)]} ({data['device']})"
+            cut_short = data["outcome"] != Outcome.FAILED
+            message = data["message"].partition(": ")[2] if cut_short else ""
+            yield differing(title, claim, Lane(lane), data["outputs"], message)
 
 
 def _figure(measurement: dict[str, Any]) -> str:
@@ -228,41 +252,6 @@ def inline(text: str) -> Iterator[nodes.Node]:
             yield nodes.emphasis("", piece.strip("*"))
         else:
             yield nodes.Text(piece)
-
-
-def counts(
-    answers: Iterable[Answer],
-    lanes: Iterable[dict[str, dict[str, Any]]],
-    falsified: Iterable[dict[str, Any] | None],
-) -> nodes.Node:
-    """How far the book has come, as a table of two columns."""
-    answers, lanes = list(answers), list(lanes)
-    rows = [("claims", str(len(lanes)))]
-    for lane, name in LANE_NAMES.items():
-        of_lane = [data[lane]["status"] for data in lanes if lane in data]
-        rows.append(
-            (f"of these current on {name}", f"{of_lane.count('current')} of {len(of_lane)}")
-        )
-    current = [data for data in falsified if data and data["status"] == "current"]
-    if mutants := sum(data["mutants"] for data in current):
-        share = 100 * sum(data["killed"] for data in current) // mutants
-        rows.append(("mutants caught", f"{share} % of {mutants}"))
-    rows.append(("entries of the register", str(len(answers))))
-    words = [answer.word or "open" for answer in answers]
-    rows += [(WORD_TITLES[word], str(words.count(word))) for word in WORDS]
-    grid = table(["", ""], [([nodes.Text(a)], [nodes.Text(b)]) for a, b in rows], [70, 30])
-    grid["classes"].append("counts")
-    return grid
-
-
-WORD_TITLES = {
-    "confirms": "confirmed: right as said",
-    "qualifies": "qualified: right under a condition",
-    "corrects": "corrected: wrong",
-    "updates": "updated: was right in an older PyTorch",
-    "remark": "remarked on: no program can decide it",
-    "open": "still open",
-}
 
 
 def ledger(

@@ -41,8 +41,33 @@ def _counts_made_of(domain: ClaimDomain) -> Any:
 
 
 def _counts(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
-    found, falsified = _answers(domain).values(), _falsified(domain).values()
-    return [render.counts(found, _shown(domain).values(), falsified)]
+    rows = [("claims", str(len(_shown(domain))))]
+    for lane, name in render.LANE_NAMES.items():
+        statuses = [data[lane]["status"] for data in _shown(domain).values() if lane in data]
+        rows.append(
+            (f"of these current on {name}", f"{statuses.count('current')} of {len(statuses)}")
+        )
+    current = [data for data in _falsified(domain).values() if data and data["status"] == "current"]
+    if mutants := sum(data["mutants"] for data in current):
+        share = 100 * sum(data["killed"] for data in current) // mutants
+        rows.append(("mutants caught", f"{share} % of {mutants}"))
+    words = [answer.word or "open" for answer in _answers(domain).values()]
+    rows.append(("entries of the register", str(len(words))))
+    rows += [(WORD_TITLES[word], str(words.count(word))) for word in render.WORDS]
+    cells: list[render.Cells] = [([nodes.Text(a)], [nodes.Text(b)]) for a, b in rows]
+    grid = render.table(["", ""], cells, [70, 30])
+    grid["classes"].append("counts")
+    return [grid]
+
+
+WORD_TITLES = {
+    "confirms": "confirmed: right as said",
+    "qualifies": "qualified: right under a condition",
+    "corrects": "corrected: wrong",
+    "updates": "updated: was right in an older PyTorch",
+    "remark": "remarked on: no program can decide it",
+    "open": "still open",
+}
 
 
 def _ledger_made_of(domain: ClaimDomain) -> Any:

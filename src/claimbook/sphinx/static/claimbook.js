@@ -1,5 +1,21 @@
-// The ledger's filter, the lookup of errors, and outputs to be predicted. Without JavaScript
-// everything is shown.
+// The ledger's filter, the lookup of errors, outputs to be predicted, and the lane whose outputs
+// are shown. Without JavaScript everything is shown.
+
+// A browser may keep nothing, and say so by an error.
+
+function remembered(name) {
+  try {
+    return localStorage.getItem(name);
+  } catch {
+    return null;
+  }
+}
+
+function remember(name, value) {
+  try {
+    localStorage.setItem(name, value);
+  } catch { /* then it holds for this page */ }
+}
 
 function ledgerFilter() {
   const tables = [...document.querySelectorAll("table.ledger")];
@@ -138,7 +154,7 @@ function prediction() {
   label.innerHTML = "<input type=\"checkbox\"> Predict: hide what is printed until asked";
   title.after(label);
   const box = label.firstElementChild;
-  box.checked = localStorage.getItem("prediction") === "on";
+  box.checked = remembered("prediction") === "on";
 
   for (const output of outputs) {
     const button = document.createElement("button");
@@ -152,7 +168,7 @@ function prediction() {
     output.before(button);
   }
   const apply = () => {
-    localStorage.setItem("prediction", box.checked ? "on" : "off");
+    remember("prediction", box.checked ? "on" : "off");
     outputs.forEach((output) => {
       output.hidden = box.checked;
       output.previousElementSibling.hidden = !box.checked;
@@ -160,6 +176,34 @@ function prediction() {
   };
   box.addEventListener("change", apply);
   apply();
+}
+
+// Where CPU and CUDA print different things, a switch on the claim says which is shown. It turns
+// all claims, and the choice is kept.
+
+function laneSwitches() {
+  const claims = [...document.querySelectorAll(".claim:has(.on-cuda)")];
+  const show = (lane) => {
+    for (const claim of claims) {
+      claim.dataset.lane = lane;
+      claim.querySelector(`.lane-switch [value=${lane}]`).checked = true;
+    }
+    wideCode();
+  };
+  for (const claim of claims) {
+    const choice = ([lane, name]) => (
+      `<label><input type="radio" name="lane-of-${claim.id}" value="${lane}"> ${name}</label>`);
+    const lanes = Object.entries({ cpu: "CPU", cuda: "CUDA" });
+    const box = document.createElement("fieldset");
+    box.className = "lane-switch";
+    box.innerHTML = `<legend>Printed on</legend>${lanes.map(choice).join("")}`;
+    box.addEventListener("change", (event) => {
+      remember("lane", event.target.value);
+      show(event.target.value);
+    });
+    claim.querySelector(".claim-session:has(.on-cuda)").before(box);
+  }
+  show(remembered("lane") === "cuda" ? "cuda" : "cpu");
 }
 
 // Code that is wider than its box can be scrolled with the keyboard.
@@ -173,6 +217,7 @@ function wideCode() {
 ledgerFilter();
 errorLookup();
 prediction();
+laneSwitches();
 wideCode();
 addEventListener("load", wideCode);
 addEventListener("resize", wideCode);
