@@ -132,9 +132,9 @@ class TinyBook:
         command = ["-m", "sphinx", "-W", "--keep-going", "--color", "-N", *options]
         return python(*command, "docs", str(self.site), cwd=self.root)
 
-    def claimbook(self, *arguments):
+    def claimbook(self, *arguments, **environ):
         """Runs the command `claimbook` at the root."""
-        return python("-m", "claimbook", *arguments, cwd=self.root)
+        return python("-m", "claimbook", *arguments, cwd=self.root, **environ)
 
     def pytest(self, *arguments):
         """Runs pytest on the docs."""

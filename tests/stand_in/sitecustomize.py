@@ -1,0 +1,52 @@
+"""A lane `cuda` that computes on the CPU, for tests alone.
+
+Python imports this file as it starts if its folder is on the path. The commands, the runner, the
+worker and the store are the real ones; only what they ask of a GPU is answered here.
+"""
+
+import os
+import warnings
+
+from claimbook import environment
+from claimbook.model import Environment, Lane
+
+NAME = "Stand-in <GPU>"
+described = environment.describe
+
+
+def unavailable(lane):
+    """The lane can run, on what stands in for CUDA."""
+    if lane is Lane.CUDA:
+        import torch
+
+        on_cpu = torch.set_default_device
+        torch.set_default_device = lambda device: on_cpu("cpu" if device == "cuda" else device)
+        torch.cuda.manual_seed_all = lambda seed: None
+        torch.cuda.reset_peak_memory_stats = lambda: None
+        torch.cuda.memory_allocated = lambda: 1024
+        torch.cuda.max_memory_allocated = lambda: 1536
+        torch.autograd.backward = _warning_once(torch.autograd.backward)
+
+
+def _warning_once(backward):
+    """As a thread of autograd's does that calls cuBLAS for the first time."""
+    warned = []
+
+    def called(*arguments, **options):
+        if not warned:
+            warned.append(True)
+            warnings.warn("Attempting to run cuBLAS without a CUDA context", stacklevel=2)
+        return backward(*arguments, **options)
+
+    return called
+
+
+def describe(lane):
+    """A made-up GPU; its torch can be named by a variable of the environment."""
+    if lane is Lane.CPU:
+        return described(lane)
+    torch = os.environ.get("STAND_IN_TORCH") or environment.torch_version()
+    return Environment(torch, "3.11.0", "Linux x86_64", NAME, "13.0", "580.0", "9.0")
+
+
+environment.unavailable, environment.describe = unavailable, describe

@@ -1,0 +1,292 @@
+"""The CUDA lane without a GPU: the real commands record it, on a lane that stands in for it."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+from bs4 import BeautifulSoup
+
+from claimbook import environment
+from claimbook.book import Book
+from claimbook.model import Lane
+from claimbook.sphinx import STATIC
+from helpers import ROOT, TinyBook, claim_text
+
+STAND_IN = {
+    "PYTHONPATH": os.pathsep.join(
+        [str(Path(__file__).parent / "stand_in"), os.environ.get("PYTHONPATH", "")]
+    )
+}
+DEVICE = "Stand-in <GPU>"
+
+
+def two_fences(name, code, cpu, cuda):
+    """A claim that prints one thing on the CPU and another on CUDA."""
+    text = claim_text(name, f"{code}\n{cpu}")
+    return text.replace("```\n:::", f"```\n\n```pycon cuda\n{code}\n{cuda}\n```\n:::")
+
+
+CLAIMS = [
+    claim_text("holds", ">>> torch.ones(2).sum()\ntensor(2.)"),
+    claim_text(
+        "first-backward-is-quiet",
+        ">>> x = torch.ones(1, requires_grad=True)\n>>> x.backward()\n>>> x.grad\ntensor([1.])",
+    ),
+    two_fences("lanes-differ", ">>> device.type", "'cpu'", "'cuda'"),
+    two_fences(
+        "devices-differ", ">>> torch.ones(1)", "tensor([1.])", "tensor([1.], device='cuda:0')"
+    ),
+    claim_text(
+        "prints-a-script",
+        ">>> print(f'<script>{device.type}</script>')\n<script>cpu</script>",
+    ),
+    claim_text(
+        "dies-on-cuda",
+        ">>> import os\n>>> _ = device.type == 'cuda' and os.kill(os.getpid(), 9)\n>>> 1\n1",
+    ),
+]
+PAGES = {"index": "# Lanes\n\n" + "\n".join(CLAIMS)}
+NAMES = re.findall("{claim} (.+)", PAGES["index"])
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """A book whose CUDA lane was recorded, and what the command said."""
+    book = TinyBook(tmp_path_factory.mktemp("recorded"), PAGES)
+    return book, book.claimbook("record", "--lane", "cuda", **STAND_IN)
+
+
+@pytest.fixture(scope="module")
+def page(recorded):
+    """Its page, as a machine without a GPU builds it."""
+    book, _ = recorded
+    done = book.sphinx()
+    assert (done.returncode, done.stderr) == (0, "")
+    return BeautifulSoup((book.site / "index.html").read_text("utf-8"), "html.parser")
+
+
+def record_of(book, name):
+    """The file of a claim's record on CUDA."""
+    return book.docs / f"records/cuda/index/{name}.json"
+
+
+def test_one_command_records_the_lane(recorded):
+    """Each claim has a file with what it printed, where, and with how much of its memory."""
+    book, done = recorded
+    assert done.returncode == 1  # as two claims do not hold there
+    assert done.stdout == "6 records written under docs/records/cuda\n"
+    data = {name: json.loads(record_of(book, name).read_text("utf-8")) for name in NAMES}
+    outcomes = ["passed", "passed", "passed", "passed", "failed", "crashed"]
+    assert [data[name]["outcome"] for name in NAMES] == outcomes
+    assert data["holds"]["outputs"] == ["tensor(2.)"]
+    assert data["holds"]["device_bytes"] == 512
+    assert data["holds"]["environment"] == {
+        "torch": environment.torch_version(),
+        "python": "3.11.0",
+        "os": "Linux x86_64",
+        "device": DEVICE,
+        "cuda": "13.0",
+        "driver": "580.0",
+        "capability": "9.0",
+    }
+
+
+def test_what_is_the_same_is_not_written_again(recorded):
+    """A second run leaves the files alone."""
+    book, _ = recorded
+    done = book.claimbook("record", "--lane", "cuda", "holds", "lanes-differ", **STAND_IN)
+    assert (done.returncode, done.stdout) == (0, "0 records written under docs/records/cuda\n")
+
+
+def test_a_run_ends_with_a_table(recorded):
+    """A reader with a GPU is told which claims do not hold there, and how they differ."""
+    book, _ = recorded
+    done = book.claimbook("run", "--lane", "cuda", **STAND_IN)
+    title, *_, one, two = [line for line in done.stdout.splitlines() if line.strip()]
+    assert title == f"What does not hold on {DEVICE} with torch {environment.torch_version()}"
+    assert one.split()[:3] == [
+        "prints-a-script",
+        f"docs/index.md:{line_of('{device.type}')}",
+        "failed",
+    ]
+    assert two.split()[0] == "dies-on-cuda"
+    assert done.returncode == 1
+
+
+def line_of(text):
+    """The line of the page on which a text stands."""
+    (line,) = [n for n, each in enumerate(PAGES["index"].splitlines(), 1) if text in each]
+    return line
+
+
+def test_both_lanes_are_shown_where_they_differ(page):
+    """A box for each lane, with its name; where the device alone differs there is one box."""
+    boxes = {
+        name: [
+            (box["class"][1], box.p and box.p.text, box.pre.text.strip())
+            for box in page.select(f"#claim-{name} .claim-output")
+        ]
+        for name in ("lanes-differ", "devices-differ")
+    }
+    assert boxes == {
+        "lanes-differ": [("on-cpu", "on CPU", "'cpu'"), ("on-cuda", "on CUDA", "'cuda'")],
+        "devices-differ": [("docutils", None, "tensor([1.])")],
+    }
+
+
+def test_what_cuda_printed_instead_is_shown(page):
+    """A claim that does not hold on CUDA shows what came there, as text, or what ended it."""
+    title = f"On CUDA ({DEVICE})"
+    folds = {name: page.select(f"#claim-{name} .claim-fold") for name in NAMES}
+    shown = {name: [fold.summary.text for fold in found] for name, found in folds.items()}
+    assert shown == {name: [title] * (name in NAMES[-2:]) for name in NAMES}
+    assert folds["prints-a-script"][0].select_one(".claim-output").text.strip() == (
+        "<script>cuda</script>"
+    )
+    assert "the process died of SIGKILL in example 2 of 3" in folds["dies-on-cuda"][0].text
+    assert not page.select("div.body script")
+
+
+def test_badges_say_what_ran_where(page):
+    """Each lane's badge has its device and its torch."""
+    said = {
+        name: page.select(f"#claim-{name} .claim-badge")[1].text for name in ("holds", *NAMES[-2:])
+    }
+    made = f" · torch {environment.torch_version()} · {DEVICE} · "
+    assert said["holds"].startswith(f"CUDA runs as printed{made}")
+    assert said["prints-a-script"].startswith(f"CUDA prints something else{made}")
+
+
+def test_claims_json_holds_the_records(recorded, page):
+    """What leaves the build has what CUDA printed, in the form that it promises."""
+    book, _ = recorded
+    data = json.loads((book.site / "claims.json").read_text("utf-8"))
+    jsonschema.validate(data, json.loads((STATIC / "claims.schema.json").read_text("utf-8")))
+    lanes = {claim["id"]: claim["lanes"]["cuda"] for claim in data["claims"]}
+    assert (lanes["holds"]["status"], lanes["holds"]["outputs"]) == ("current", ["tensor(2.)"])
+    assert lanes["dies-on-cuda"]["status"] == "failing"
+    assert lanes["dies-on-cuda"]["message"].endswith("died of SIGKILL in example 2 of 3")
+
+
+def test_failing_records_are_no_current_ones(recorded, page):
+    """Where current records are demanded, those that fail are named."""
+    book, _ = recorded
+    done = book.sphinx("-D", "claimbook_strict_cuda=1")
+    assert done.returncode == 1
+    assert re.findall(r"(\S+): its record on cuda is (\w+)", done.stderr) == [
+        ("prints-a-script", "failing"),
+        ("dies-on-cuda", "failing"),
+    ]
+
+
+def test_another_torch_is_said_and_is_stale(tmp_path):
+    """A record names the torch that made it; of another than the pinned one it is stale."""
+    book = TinyBook(tmp_path, {"index": f"# I\n\n{CLAIMS[0]}"})
+    done = book.claimbook("record", "--lane", "cuda", **STAND_IN, STAND_IN_TORCH="2.99.0+cu130")
+    assert done.returncode == 0
+    assert book.sphinx().returncode == 0
+    built = (book.site / "index.html").read_text("utf-8")
+    assert "stale: changed since it was recorded · torch 2.99.0+cu130" in built
+
+
+def test_an_interrupted_record_keeps_what_was_done(tmp_path):
+    """What had run is kept whole, and the next run adds the rest."""
+    slow = claim_text("slow", ">>> import time\n>>> time.sleep(60)", ":timeout: 90\n")
+    book = TinyBook(tmp_path, {"index": f"# I\n\n{CLAIMS[0]}\n{slow}"})
+    command = [sys.executable, "-m", "claimbook", "record", "--lane", "cuda"]
+    running = subprocess.Popen(
+        command,
+        cwd=book.root,
+        env={**os.environ, **STAND_IN},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 60
+    while not record_of(book, "holds").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    os.killpg(running.pid, signal.SIGINT)
+    assert running.wait(timeout=30) != 0
+    store, claims = Book.load(book.root).project.records(Lane.CUDA), Book.load(book.root).claims
+    assert [store.load(claim) is not None for claim in claims] == [True, False]
+    book.replace("docs/index.md", "time.sleep(60)", "time.sleep(0)")
+    done = book.claimbook("record", "--lane", "cuda", **STAND_IN)
+    assert done.stdout == "1 records written under docs/records/cuda\n"
+
+
+def cut(path, whole):
+    """It breaks off."""
+    path.write_text(whole[:-100])
+
+
+def edit(path, whole):
+    """Another output, with a script in it."""
+    path.write_text(whole.replace("tensor(2.)", "<script>alert(1)</script>"))
+
+
+def rename(path, whole):
+    """Another device, with a script in it."""
+    path.write_text(whole.replace(DEVICE, "<script>alert(1)</script>"))
+
+
+def swap(path, whole):
+    """The record of another claim."""
+    path.write_bytes(path.with_name("claim-0.json").read_bytes())
+
+
+def flood(path, whole):
+    """50 MB."""
+    with path.open("r+b") as file:
+        file.truncate(50_000_000)
+
+
+SPOILT = {cut: "not a record: ", edit: "changed by hand", rename: "changed by hand"}
+SPOILT |= {swap: "the record of claim-0 on cuda", flood: "over 10,000,000 bytes"}
+
+
+def test_spoilt_records_are_named_and_count_as_missing(tmp_path):
+    """Whatever became of a record, its file is told, its claim was not run, and nothing gets in."""
+    claims = [
+        claim_text(f"claim-{n}", ">>> torch.ones(2).sum()\ntensor(2.)")
+        for n in range(len(SPOILT) + 1)
+    ]
+    book = TinyBook(tmp_path, {"index": "# I\n\n" + "\n".join(claims)})
+    assert book.claimbook("record", "--lane", "cuda", **STAND_IN).returncode == 0
+    for number, spoil in enumerate(SPOILT, 1):
+        path = record_of(book, f"claim-{number}")
+        spoil(path, path.read_text("utf-8"))
+    done = book.sphinx()
+    told = [line for line in done.stderr.splitlines() if "[claim.broken-record]" in line]
+    assert done.returncode == 1
+    for number, said in enumerate(SPOILT.values(), 1):
+        assert f"{record_of(book, f'claim-{number}')}:1: " in told[number - 1]
+        assert said in told[number - 1]
+        assert told[number - 1].count("it counts as missing") == 1
+    assert len(told) == len(SPOILT)
+    built = (book.site / "index.html").read_text("utf-8")
+    assert built.count("<strong>CUDA</strong> not run yet") == len(SPOILT)
+    assert built.count("<strong>CUDA</strong> runs as printed") == 1
+    assert "alert(1)" not in built
+
+
+def test_no_stranger_reaches_our_gpus():
+    """A job on a GPU of the project's own runs for no pull request, and no workflow has a token."""
+    found = []
+    for path in sorted((ROOT / ".github/workflows").glob("*.yml")):
+        workflow = yaml.load(path.read_text("utf-8"), yaml.BaseLoader)
+        assert "pull_request_target" not in workflow["on"]
+        assert workflow["permissions"] == {}
+        for job in workflow["jobs"].values():
+            if "cuda" in job["runs-on"]:
+                asked = job.get("if") == "github.event_name != 'pull_request'"
+                found.append((path.name, asked or "pull_request" not in workflow["on"]))
+    assert found == [("ci.yml", True), ("cuda.yml", True)]
