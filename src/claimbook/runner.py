@@ -24,6 +24,7 @@ from claimbook.line import Line
 from claimbook.model import Claim, Environment, Lane, Measurement, Outcome, Run
 
 TIMEOUT = 10.0
+CUDA_TIMEOUT = 60.0
 """Seconds that a claim may take if it does not say otherwise."""
 
 SLOW_IMPORTS = {
@@ -60,15 +61,17 @@ class Runner:
     Args:
         jobs: how many workers; if it is not said as many as cores, and one on a GPU, where they
             would wait for each other.
-        timeout: seconds for a claim that names none.
+        timeout: seconds for a claim that names none; more on a GPU if it is not said, where small
+            operations take longer and a first call loads libraries.
 
     Raises:
         RunnerError: torch cannot be imported.
     """
 
-    def __init__(self, jobs: int | None = None, timeout: float = TIMEOUT) -> None:
+    def __init__(self, jobs: int | None = None, timeout: float | None = None) -> None:
         self.jobs = jobs
-        self.timeout = timeout
+        self.timeout = timeout or TIMEOUT
+        self._cuda_timeout = timeout or CUDA_TIMEOUT
         self.environments: dict[Lane, Environment] = {}
         self._workers: list[_Worker] = []
         self._refusal = ""
@@ -154,6 +157,9 @@ class Runner:
     def _jobs(self, lane: Lane) -> int:
         return self.jobs or (_cores() if lane is Lane.CPU else 1)
 
+    def _limit(self, claim: Claim, lane: Lane) -> float:
+        return claim.timeout or (self.timeout if lane is Lane.CPU else self._cuda_timeout)
+
     def _fork(self, lane: Lane) -> _Worker | None:
         ours, theirs = socket.socketpair()
         with theirs, ExitStack() as unless_it_came_up:
@@ -199,7 +205,7 @@ class Runner:
 
     def _begin(self, worker: _Worker, claim: Claim | None) -> None:
         worker.outputs = []
-        limit = (claim.timeout or self.timeout) if claim else float("inf")
+        limit = self._limit(claim, worker.lane) if claim else float("inf")
         worker.deadline = time.monotonic() + limit
 
     def _patience(self) -> float | None:
@@ -229,7 +235,7 @@ class Runner:
     def _end_the_late(self, queue: deque[Claim], selector: Any) -> Iterator[Run]:
         for worker in [w for w in self._workers if w.deadline < time.monotonic()]:
             claim = worker.claims.popleft()
-            limit = claim.timeout or self.timeout
+            limit = self._limit(claim, worker.lane)
             self._dismiss(worker, selector)
             yield _cut_short(
                 claim, worker, Outcome.TIMED_OUT, f"it was ended after {limit:g} seconds"

@@ -77,7 +77,7 @@ def load() -> Book:
 
 def open_runner(jobs: int | None, timeout: float | None) -> Runner:
     """Workers; their own limit of time if none is given."""
-    return Runner(jobs, **({"timeout": timeout} if timeout else {}))
+    return Runner(jobs, timeout)
 
 
 def progress_bar() -> Progress:
