@@ -17,13 +17,7 @@ from typing import Any
 
 from claimbook.model import Claim, Lane, Outcome, Run, Status
 from claimbook.mutants import OPERATORS_DIGEST, Mutant, mutants
-from claimbook.records import (
-    RecordError,
-    check_fields,
-    folder_of,
-    read_limited,
-    write_atomically,
-)
+from claimbook.records import RecordError, check_fields, folder_of, load_file, write_atomically
 from claimbook.runner import Runner
 
 SCHEMA = 1
@@ -89,13 +83,8 @@ class Results:
             RecordError: the file is broken, too large, or another claim's.
         """
         path = self.path(claim)
-        try:
-            result = _from_data(json.loads(read_limited(path)))
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, RecursionError) as error:
-            raise RecordError(f"{path}: no result of falsify: {error}") from error
-        if result.claim != claim.id:
+        result = load_file(path, _from_data, "no result of falsify")
+        if result and result.claim != claim.id:
             raise RecordError(f"{path}: the result of {result.claim}")
         return result
 

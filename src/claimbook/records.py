@@ -6,12 +6,13 @@ named and counts as missing. A file is replaced whole or not at all.
 
 import json
 import os
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Generic, TypeVar
 
 from claimbook.environment import release
 from claimbook.model import (
@@ -27,6 +28,7 @@ from claimbook.model import (
     digest,
 )
 
+T = TypeVar("T")
 SCHEMA = 1
 SIZE_LIMIT = 10_000_000
 """Bytes of a record file that are read; a claim prints far less."""
@@ -54,13 +56,8 @@ class Records:
             RecordError: the file is broken, too large, or another claim's.
         """
         path = self.path(claim)
-        try:
-            record = _from_data(json.loads(read_limited(path)))
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, RecursionError) as error:
-            raise RecordError(f"{path}: not a record: {error}") from error
-        if (record.run.claim, record.run.lane) != (claim.id, self.lane):
+        record = load_file(path, _from_data, "not a record")
+        if record and (record.run.claim, record.run.lane) != (claim.id, self.lane):
             raise RecordError(f"{path}: the record of {record.run.claim} on {record.run.lane}")
         return record
 
@@ -75,6 +72,83 @@ class Records:
                 return False
         write_atomically(self.path(claim), _to_text(record))
         return True
+
+
+@dataclass(frozen=True)
+class ByVersion(ABC, Generic[T]):
+    """The files of a folder, one a release of torch or one a version of the book."""
+
+    folder: Path
+    kind: ClassVar[str]
+    """`release` or `version`; the field of a file that says of which it is."""
+    fields: ClassVar[Mapping[str, tuple[type, ...]]]
+    """What else a file holds."""
+
+    @abstractmethod
+    def parse(self, data: dict[str, Any]) -> T:
+        """One of them from its data, of which the fields are checked."""
+
+    def path(self, version: str) -> Path:
+        """Where a version stands."""
+        return self.folder / f"{version}.json"
+
+    def versions(self) -> list[str]:
+        """Those that have a file, from the oldest on."""
+        return sorted((path.stem for path in self.folder.glob("*.json")), key=order)
+
+    def load_all(self, tell: Callable[[str, str], None]) -> list[T]:
+        """Every one of them, from the oldest on.
+
+        Args:
+            tell: is given the path of each file that is broken, and why; the others stand.
+        """
+        found = []
+        for version in self.versions():
+            try:
+                found.append(self.load(version))
+            except RecordError as error:
+                tell(str(self.path(version)), f"{error}; it counts as missing")
+        return [each for each in found if each is not None]
+
+    def load(self, version: str) -> T | None:
+        """One of them; None if there is none.
+
+        Raises:
+            RecordError: its file is broken, too large, or another one's.
+        """
+        fields = {"schema": (int,), self.kind: TEXT, "recorded": (dict,), **self.fields}
+
+        def checked(data: Any) -> T:
+            whole = check_fields(data, self.kind, fields)
+            if (whole["schema"], whole[self.kind]) != (SCHEMA, version):
+                raise ValueError(f"schema {whole['schema']}, {self.kind} {whole[self.kind]}")
+            return self.parse(whole)
+
+        return load_file(self.path(version), checked, f"no record of a {self.kind}")
+
+    def write(
+        self,
+        version: str,
+        recorded: Provenance,
+        head: Mapping[str, Any],
+        groups: Mapping[str, Mapping[str, Any]],
+    ) -> None:
+        """Writes a file: a line an item of each group, so that two can be compared by eye."""
+        whole = {"schema": SCHEMA, self.kind: version, **head, "recorded": asdict(recorded)}
+        parts = [f"{_on_a_line(key)}: {_on_a_line(value)}" for key, value in whole.items()]
+        for name, group in groups.items():
+            lines = [f"{_on_a_line(key)}: {_on_a_line(value)}" for key, value in group.items()]
+            parts.append(f'"{name}": {{\n' + ",\n".join(lines) + "\n}")
+        write_atomically(self.path(version), "{\n" + ",\n".join(parts) + "}\n")
+
+
+def order(version: str) -> tuple[int, ...]:
+    """Sorts versions from the oldest on: 2.8.0 before 2.10.0.
+
+    >>> sorted(["2.10.0", "2.8.0"], key=order)
+    ['2.8.0', '2.10.0']
+    """
+    return tuple(int(part) for part in version.split(".") if part.isdecimal())
 
 
 @cache
@@ -108,6 +182,23 @@ def write_atomically(path: Path, text: str) -> None:
         half.unlink(missing_ok=True)
 
 
+def load_file(path: Path, parse: Callable[[Any], T], wrong: str) -> T | None:
+    """What a file holds; None if there is none.
+
+    Args:
+        wrong: what to say of a file that cannot be parsed.
+
+    Raises:
+        RecordError: it cannot, or is too large.
+    """
+    try:
+        return parse(json.loads(read_limited(path)))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError) as error:
+        raise RecordError(f"{path}: {wrong}: {error}") from error
+
+
 def read_limited(path: Path) -> bytes:
     """A file's content, unless it is far longer than any record."""
     if path.stat().st_size > SIZE_LIMIT:
@@ -121,6 +212,10 @@ def _same(old: Record, new: Record) -> bool:
         return record.digest, record.environment, run.outcome, run.outputs, run.message
 
     return told(old) == told(new)
+
+
+def _on_a_line(data: object) -> str:
+    return json.dumps(data, ensure_ascii=False)
 
 
 def _to_text(record: Record) -> str:
@@ -161,8 +256,12 @@ def _from_data(data: Any) -> Record:
     environment = Environment(
         **check_fields(record["environment"], "environment", ENVIRONMENT_FIELDS)
     )
-    provenance = Provenance(**check_fields(record["recorded"], "recorded", PROVENANCE_FIELDS))
-    return Record(run, record["digest"], environment, provenance)
+    return Record(run, record["digest"], environment, provenance_of(record))
+
+
+def provenance_of(record: Mapping[str, Any]) -> Provenance:
+    """When something was recorded, and from which state of the project."""
+    return Provenance(**check_fields(record["recorded"], "recorded", PROVENANCE_FIELDS))
 
 
 TEXT, OPTIONAL_TEXT, NUMBER = (str,), (str, type(None)), (int, float)

@@ -11,10 +11,11 @@ from claimbook.book import Book, BookError
 from claimbook.checker import mismatches
 from claimbook.cli.common import err, load, out, told_plainly, warn
 from claimbook.model import Claim, Lane
+from claimbook.records import order
 from claimbook.releases.bisect import flip
 from claimbook.releases.install import InstallError, available, installed
 from claimbook.releases.matrix import run_book
-from claimbook.releases.record import Release, Releases, Result, flipped, order
+from claimbook.releases.record import Release, Releases, Result, flipped
 from claimbook.report import differing
 
 NEWEST = "newest"

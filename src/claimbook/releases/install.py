@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import claimbook
-from claimbook.releases.record import order
+from claimbook.records import order
 
 NEEDED = ("click", "myst-parser", "numpy", "pyyaml", "rich")
 """What running claims takes beside torch; each as it is installed here."""

@@ -1,23 +1,12 @@
 """What the whole book did on one release of torch, kept as one file a release."""
 
-import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from claimbook.accept import Gravity, changes
 from claimbook.model import Claim, Environment, Lane, Outcome, Provenance, Run
-from claimbook.records import (
-    ENVIRONMENT_FIELDS,
-    PROVENANCE_FIELDS,
-    RecordError,
-    check_fields,
-    read_limited,
-    write_atomically,
-)
-
-SCHEMA = 1
+from claimbook.records import ENVIRONMENT_FIELDS, ByVersion, check_fields, provenance_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,64 +62,23 @@ def result_of(claim: Claim, run: Run) -> Result:
     return Result(digest, run.outcome, gravest, run.outputs)
 
 
-def order(version: str) -> tuple[int, ...]:
-    """Sorts releases from the oldest on: 2.8.0 before 2.10.0.
-
-    >>> sorted(["2.10.0", "2.8.0"], key=order)
-    ['2.8.0', '2.10.0']
-    """
-    return tuple(int(part) for part in version.split(".") if part.isdecimal())
-
-
-@dataclass(frozen=True)
-class Releases:
+class Releases(ByVersion[Release]):
     """The files of a folder, one a release."""
 
-    folder: Path
-
-    def path(self, version: str) -> Path:
-        """Where a release stands."""
-        return self.folder / f"{version}.json"
-
-    def load_all(self, tell: Callable[[str, str], None]) -> list[Release]:
-        """Every release, from the oldest on.
-
-        Args:
-            tell: is given the path of each file that is broken, and why; the others stand.
-        """
-        found = []
-        for path in self.folder.glob("*.json"):
-            try:
-                found.append(self.load(path.stem))
-            except RecordError as error:
-                tell(str(path), f"{error}; it counts as missing")
-        return sorted(found, key=lambda release: order(release.version))
+    kind = "release"
+    fields: ClassVar = {"environment": (dict,), "claims": (dict,)}
 
     def save(self, release: Release) -> None:
-        """Writes a release: a line a claim, so that two runs can be compared by eye."""
-        head = {
-            "schema": SCHEMA,
-            "release": release.version,
-            "environment": asdict(release.environment),
-            "recorded": asdict(release.provenance),
-        }
-        lines = [f'"{key}": {_text(value)},' for key, value in head.items()]
-        claims = [f'"{id_}": {_text(_data(r))}' for id_, r in sorted(release.results.items())]
-        body = ",\n".join(claims)
-        text = "{\n" + "\n".join(lines) + f'\n"claims": {{\n{body}\n}}}}\n'
-        write_atomically(self.path(release.version), text)
+        """Writes a release."""
+        claims = {id_: _data(result) for id_, result in sorted(release.results.items())}
+        head = {"environment": asdict(release.environment)}
+        self.write(release.version, release.provenance, head, {"claims": claims})
 
-    def load(self, version: str) -> Release:
-        """One release.
-
-        Raises:
-            RecordError: its file is broken, too large, or another release's.
-        """
-        path = self.path(version)
-        try:
-            return _release(version, json.loads(read_limited(path)))
-        except (OSError, ValueError, RecursionError) as error:
-            raise RecordError(f"{path}: no record of a release: {error}") from error
+    def parse(self, data: dict[str, Any]) -> Release:
+        """One release."""
+        environment = check_fields(data["environment"], "environment", ENVIRONMENT_FIELDS)
+        results = {id_: _result(result) for id_, result in data["claims"].items()}
+        return Release(data["release"], Environment(**environment), results, provenance_of(data))
 
 
 def flipped(claims: Iterable[Claim], old: Release, new: Release) -> list[Claim]:
@@ -141,23 +89,9 @@ def flipped(claims: Iterable[Claim], old: Release, new: Release) -> list[Claim]:
     ]
 
 
-def _text(data: object) -> str:
-    return json.dumps(data, ensure_ascii=False)
-
-
 def _data(result: Result) -> dict[str, Any]:
     data = asdict(result)
     return {key: value for key, value in data.items() if value}
-
-
-def _release(version: str, data: Any) -> Release:
-    whole = check_fields(data, "release", FIELDS)
-    if (whole["schema"], whole["release"]) != (SCHEMA, version):
-        raise ValueError(f"schema {whole['schema']}, release {whole['release']}")
-    environment = check_fields(whole["environment"], "environment", ENVIRONMENT_FIELDS)
-    provenance = check_fields(whole["recorded"], "recorded", PROVENANCE_FIELDS)
-    results = {id_: _result(result) for id_, result in whole["claims"].items()}
-    return Release(version, Environment(**environment), results, Provenance(**provenance))
 
 
 def _result(data: Any) -> Result:
@@ -175,13 +109,6 @@ def _result(data: Any) -> Result:
     )
 
 
-FIELDS: Mapping[str, tuple[type, ...]] = {
-    "schema": (int,),
-    "release": (str,),
-    "environment": (dict,),
-    "recorded": (dict,),
-    "claims": (dict,),
-}
 RESULT_FIELDS: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("digest", "outcome", "gravity", "message"), (str,)),
     "outputs": (list,),
