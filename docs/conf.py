@@ -70,6 +70,7 @@ claimbook_whole_register = True  # an entry without an answer fails the build
 # Where the site and its sources are published. What needs an address is left out where none is.
 html_baseurl = os.environ.get("BOOK_URL", "")
 claimbook_repository = os.environ.get("BOOK_REPOSITORY", "")
+claimbook_version = os.environ.get("BOOK_VERSION", "").removeprefix("v")  # of a site that stays
 claimbook_downloads = os.environ.get("BOOK_DOWNLOADS", "")  # the address of the folder with them
 
 html_theme = "furo"

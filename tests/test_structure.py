@@ -20,7 +20,7 @@ FILES = {
 EVERYTHING = {
     *("__init__", "model", "parser", "register", "checker", "environment", "worker", "runner"),
     *("line", "records", "mutants", "falsify", "report", "accept", "book", "export"),
-    *("errors", "apis", "prose", "releases"),
+    *("errors", "apis", "prose", "releases", "versions"),
 }
 MAY_IMPORT = {
     "__init__": set(),
@@ -49,6 +49,15 @@ MAY_IMPORT = {
         "environment",
         "accept",
         "records",
+        "book",
+    },
+    "versions": {
+        "__init__",
+        "model",
+        "environment",
+        "records",
+        "register",
+        "export",
         "book",
     },
     "pytest_plugin": {"model", "book", "register", "report", "runner"},
@@ -181,7 +190,7 @@ BLANK = {
 
 
 SITE = {"sphinx", "errors", "apis"}
-EDITIONS, RELEASES = {"editions"}, {"releases"}
+EDITIONS, RELEASES = {"editions"}, {"releases", "versions"}
 ENGINE = MAY_IMPORT.keys() - SITE - EDITIONS - RELEASES - {"teach"}
 LIMITS = [(SITE, 1900), (EDITIONS, 800), (RELEASES, 400), (ENGINE, 3300)]
 

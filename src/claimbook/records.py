@@ -29,6 +29,7 @@ from claimbook.model import (
 )
 
 T = TypeVar("T")
+Data = Mapping[str, Any]
 SCHEMA = 1
 SIZE_LIMIT = 10_000_000
 """Bytes of a record file that are read; a claim prints far less."""
@@ -126,19 +127,12 @@ class ByVersion(ABC, Generic[T]):
 
         return load_file(self.path(version), checked, f"no record of a {self.kind}")
 
-    def write(
-        self,
-        version: str,
-        recorded: Provenance,
-        head: Mapping[str, Any],
-        groups: Mapping[str, Mapping[str, Any]],
-    ) -> None:
+    def write(self, version: str, head: Data, groups: Mapping[str, Data]) -> None:
         """Writes a file: a line an item of each group, so that two can be compared by eye."""
-        whole = {"schema": SCHEMA, self.kind: version, **head, "recorded": asdict(recorded)}
-        parts = [f"{_on_a_line(key)}: {_on_a_line(value)}" for key, value in whole.items()]
+        parts = [_field(*item) for item in {"schema": SCHEMA, self.kind: version, **head}.items()]
         for name, group in groups.items():
-            lines = [f"{_on_a_line(key)}: {_on_a_line(value)}" for key, value in group.items()]
-            parts.append(f'"{name}": {{\n' + ",\n".join(lines) + "\n}")
+            lines = ",\n".join(_field(*item) for item in group.items())
+            parts.append(f'"{name}": {{\n{lines}\n}}')
         write_atomically(self.path(version), "{\n" + ",\n".join(parts) + "}\n")
 
 
@@ -214,8 +208,8 @@ def _same(old: Record, new: Record) -> bool:
     return told(old) == told(new)
 
 
-def _on_a_line(data: object) -> str:
-    return json.dumps(data, ensure_ascii=False)
+def _field(name: str, value: object) -> str:
+    return f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}"
 
 
 def _to_text(record: Record) -> str:
@@ -259,26 +253,19 @@ def _from_data(data: Any) -> Record:
     return Record(run, record["digest"], environment, provenance_of(record))
 
 
-def provenance_of(record: Mapping[str, Any]) -> Provenance:
+def provenance_of(record: Data) -> Provenance:
     """When something was recorded, and from which state of the project."""
     return Provenance(**check_fields(record["recorded"], "recorded", PROVENANCE_FIELDS))
 
 
 TEXT, OPTIONAL_TEXT, NUMBER = (str,), (str, type(None)), (int, float)
 RECORD_FIELDS: Mapping[str, tuple[type, ...]] = {
+    **dict.fromkeys(("claim", "lane", "digest", "outcome", "message", "checksum"), TEXT),
+    **dict.fromkeys(("outputs", "measurements"), (list,)),
+    **dict.fromkeys(("environment", "recorded"), (dict,)),
     "schema": (int,),
-    "claim": TEXT,
-    "lane": TEXT,
-    "digest": TEXT,
-    "outcome": TEXT,
-    "outputs": (list,),
     "seconds": NUMBER,
-    "message": TEXT,
-    "measurements": (list,),
     "device_bytes": (int, type(None)),
-    "checksum": TEXT,
-    "environment": (dict,),
-    "recorded": (dict,),
 }
 MEASUREMENT_FIELDS = {"name": TEXT, "value": NUMBER, "unit": TEXT}
 ENVIRONMENT_FIELDS = {

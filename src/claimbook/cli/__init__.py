@@ -9,6 +9,7 @@ from claimbook.cli.explain import explain_error
 from claimbook.cli.falsify import falsify_claims
 from claimbook.cli.releases import bisect_claim, run_matrix
 from claimbook.cli.run import record, run
+from claimbook.cli.versions import print_changes
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -28,6 +29,7 @@ COMMANDS = (
     falsify_claims,
     run_matrix,
     bisect_claim,
+    print_changes,
 )
 for command in COMMANDS:
     main.add_command(command)

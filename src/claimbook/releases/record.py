@@ -71,8 +71,9 @@ class Releases(ByVersion[Release]):
     def save(self, release: Release) -> None:
         """Writes a release."""
         claims = {id_: _data(result) for id_, result in sorted(release.results.items())}
-        head = {"environment": asdict(release.environment)}
-        self.write(release.version, release.provenance, head, {"claims": claims})
+        recorded = asdict(release.provenance)
+        head = {"environment": asdict(release.environment), "recorded": recorded}
+        self.write(release.version, head, {"claims": claims})
 
     def parse(self, data: dict[str, Any]) -> Release:
         """One release."""

@@ -17,6 +17,7 @@ from claimbook.sphinx import (
     routes,
     search,
     theme,
+    versions,
     views,
 )
 from claimbook.sphinx.bench import BenchDirective
@@ -56,6 +57,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     routes.connect(app)
     search.connect(app)
     theme.connect(app)
+    versions.connect(app)
     return {
         "version": __version__,
         "env_version": 1,

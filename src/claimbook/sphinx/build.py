@@ -27,6 +27,7 @@ from claimbook.sphinx import releases, render
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
 from claimbook.sphinx.lanes import Lanes, project_of, warn
 from claimbook.sphinx.views import VIEWS
+from claimbook.versions.history import ages
 
 logger = logging.getLogger(__name__)
 
@@ -177,6 +178,7 @@ def write_json(app: Sphinx, exception: Exception | None) -> None:
         return
     domain = claim_domain(app.env)
     found = answers(domain.register, domain.claims(), domain.remarks()).values()
+    known = ages(domain.versions, domain.contents())
     text = _json_text(
         {
             "schema": SCHEMA,
@@ -188,6 +190,8 @@ def write_json(app: Sphinx, exception: Exception | None) -> None:
                     "lanes": _shown(domain, claim),
                     "releases": _by_release(domain, claim),
                     "falsified": domain.data["falsified"].get(claim.id),
+                    "since": known[claim.id].since,
+                    "changed": known[claim.id].changed,
                 }
                 for claim in domain.claims()
             ],

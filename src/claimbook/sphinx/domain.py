@@ -21,9 +21,10 @@ from sphinx.util.nodes import make_refnode
 from claimbook.editions.sections import Section
 from claimbook.export import anchor
 from claimbook.model import Claim, Page, Remark
-from claimbook.register import Register, load_register
+from claimbook.register import Register, answers, load_register
 from claimbook.releases.record import Release, Releases
 from claimbook.sphinx import render
+from claimbook.versions.record import Contents, Version, Versions, contents_of
 
 logger = logging.getLogger(__name__)
 
@@ -153,6 +154,15 @@ class ClaimDomain(Domain):
     def releases(self) -> list[Release]:
         """The releases of torch on which the book was run, from the oldest on."""
         return Releases(Path(self.env.srcdir, "records", "releases")).load_all(_tell)
+
+    @cached_property
+    def versions(self) -> list[Version]:
+        """What the versions of the book said, from the oldest on."""
+        return Versions(Path(self.env.srcdir, "records", "versions")).load_all(_tell)
+
+    def contents(self) -> Contents:
+        """What the book says as it stands."""
+        return contents_of(self.claims(), answers(self.register, self.claims(), self.remarks()))
 
     @property
     def ledger(self) -> str | None:

@@ -13,7 +13,7 @@ from claimbook.export import anchor, answer_data
 from claimbook.model import Claim
 from claimbook.register import answers
 from claimbook.releases.history import changed
-from claimbook.sphinx import practice, releases, render
+from claimbook.sphinx import practice, releases, render, versions
 from claimbook.sphinx.domain import ClaimDomain
 from claimbook.sphinx.render import Link
 
@@ -193,8 +193,13 @@ def _timeline(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
     return releases.timeline(domain.releases, domain.claims(), _where(domain), link)
 
 
+def _changes(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
+    return versions.show(domain, _where(domain), link)
+
+
 VIEWS = {
     "timeline": View(_timeline_made_of, _timeline),
+    "changes": View(versions.made_of, _changes),
     "counts": View(_counts_made_of, _counts),
     "ledger": View(_ledger_made_of, _ledger),
     "errors": View(_errors_made_of, _errors),

@@ -145,7 +145,7 @@ function errorLookup() {
 // A reader may ask for outputs to be hidden, and show them one by one. The choice is kept.
 
 function prediction() {
-  const outputs = [...document.querySelectorAll(".claim-output")];
+  const outputs = [...document.querySelectorAll(".claim-session .claim-output")];
   const title = document.querySelector("article h1");
   if (!outputs.length || !title) return;
 

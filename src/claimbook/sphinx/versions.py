@@ -1,0 +1,217 @@
+"""What the site shows of the book's versions: what each changed, and where the others are."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from itertools import groupby, pairwise
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+from claimbook.export import anchor, spaced
+from claimbook.model import digest
+from claimbook.sphinx import nodes as places
+from claimbook.sphinx import render
+from claimbook.sphinx.domain import ClaimDomain
+from claimbook.sphinx.render import Link
+from claimbook.versions.history import Changes, ClaimChange, Kind, VerdictChange, changes
+from claimbook.versions.record import Card, Verdict, Versions
+
+NEWEST, NOW = "newest", ""
+WHOLE = 2
+"""How many steps show what claims were and are; the sites of older versions show theirs."""
+
+
+def connect(app: Sphinx) -> None:
+    """Every page names the versions; all are written anew when there is another one."""
+    app.add_config_value("claimbook_version", "", rebuild="html", types=str)
+    app.add_config_value("claimbook_sites", [], rebuild="html", types=list)
+    app.connect("config-inited", _find_sites)
+    app.connect("html-page-context", _name_sites)
+
+
+def _find_sites(app: Sphinx, config: Config) -> None:
+    names = Versions(Path(app.srcdir, "records", "versions")).versions()
+    config.claimbook_sites = list(sites(names, config.html_baseurl, config.claimbook_version))
+
+
+def _name_sites(app: Sphinx, name: str, template: str, context: dict[str, Any], *_: Any) -> None:
+    context["book_version"] = app.config.claimbook_version or NEWEST
+    context["book_sites"] = app.config.claimbook_sites
+
+
+def sites(versions: list[str], address: str, this: str) -> list[tuple[str, str]]:
+    """Each version with the address of its site, if there is more than one and it is known.
+
+    Args:
+        versions: from the oldest on.
+        address: that of the newest site.
+        this: the version of which the site is made; empty for the newest site.
+
+    >>> sites(["0.1.0", "0.2.0"], "https://example.org/", "")
+    [('newest', 'https://example.org/'), ('0.1.0', 'https://example.org/0.1.0/')]
+    """
+    older = versions if this else versions[:-1]
+    if not (address and older):
+        return []
+    there = [(version, urljoin(address, f"{version}/")) for version in reversed(older)]
+    return [(NEWEST, address), *there]
+
+
+def made_of(domain: ClaimDomain) -> str:
+    """A digest of what the page shows."""
+    kept = [(v.version, v.provenance.date, len(v.contents.claims)) for v in domain.versions]
+    return digest([kept, [asdict(changed) for _, _, changed in _steps(domain)]])
+
+
+def show(domain: ClaimDomain, where: dict[str, str], link: Link) -> list[nodes.Node]:
+    """What changed since the newest version, and what each version changed, the newest first.
+
+    Args:
+        where: claim id → docname.
+    """
+    if not domain.versions:
+        return [nodes.paragraph("", "No version of the book has been kept yet.")]
+    steps = [_Step(domain, where, link, *step) for step in _steps(domain)]
+    sections = [step.section(whole=step in steps[-WHOLE:]) for step in steps]
+    first = domain.versions[0]
+    size = f"{len(first.contents.claims)} claims and {len(first.contents.entries)} entries"
+    text = f"The first version is {first.version} of {first.provenance.date}, with {size}."
+    return [*reversed(sections), nodes.paragraph("", text)]
+
+
+def _steps(domain: ClaimDomain) -> Iterator[tuple[str, str, Changes]]:
+    """From each version to the next one, and from the newest to the book as it stands."""
+    known = [(version.version, version.contents) for version in domain.versions]
+    for (older, was), (newer, now) in pairwise([*known, (NOW, domain.contents())]):
+        yield older, newer, changes(was, now)
+
+
+@dataclass(frozen=True)
+class _Step:
+    """What changed from one version to the next, as a section."""
+
+    domain: ClaimDomain
+    where: dict[str, str]
+    link: Link
+    older: str
+    newer: str
+    changes: Changes
+
+    def section(self, *, whole: bool) -> nodes.section:
+        """Counts, verdicts, and claims in the order of what changed.
+
+        Args:
+            whole: shows of each claim what it was and what it is.
+        """
+        since = f"Since {self.older}"
+        title = since if self.newer == NOW else f"From {self.older} to {self.newer}"
+        section = nodes.section(ids=[f"since-{self.older}"], names=[since])
+        counted = [f"{word}: {count}" for word, count in self.changes.counts()]
+        section += nodes.title("", title)
+        section += nodes.paragraph("", " · ".join(counted) or "Nothing has changed.")
+        if verdicts := self.changes.verdicts:
+            section += nodes.rubric("", f"Verdicts ({len(verdicts)})")
+            section += self._verdicts(verdicts)
+        for kind in Kind:
+            if found := [change for change in self.changes.claims if change.kinds[0] is kind]:
+                section += nodes.rubric("", f"Claims: {kind} ({len(found)})")
+                section += list(self._claims(kind, found) if whole else self._names(found))
+        return section
+
+    def _claims(self, kind: Kind, found: list[ClaimChange]) -> Iterable[nodes.Node]:
+        return self._new(found) if kind is Kind.NEW else map(self._changed, found)
+
+    def _names(self, found: list[ClaimChange]) -> Iterator[nodes.Node]:
+        names = [part for each in found for part in (nodes.Text(", "), self._name(each.id))]
+        yield nodes.paragraph("", "", *names[1:])
+
+    def _verdicts(self, found: Iterable[VerdictChange]) -> nodes.table:
+        head = ["Entry", "What the source says", f"In {self.older}", self._in(self.newer)]
+        table = render.table(head, map(self._verdict, found), [18, 38, 22, 22])
+        table["classes"].append("verdicts")
+        return table
+
+    def _verdict(self, change: VerdictChange) -> render.Cells:
+        said = dict(self.domain.said([change.id])).get(change.id, "")
+        name, ledger = nodes.inline("", change.id), self.domain.ledger
+        entry = self.link(ledger, f"entry-{change.id}", name) if ledger and said else name
+        both = ([*self._words(verdict)] for verdict in (change.before, change.after))
+        return ([entry], list(render.inline(said)), *both)
+
+    def _words(self, verdict: Verdict) -> Iterator[nodes.Node]:
+        word = verdict.relation
+        yield nodes.inline("", word, classes=["claim-relation", f"relation-{word}"])
+        for claim in verdict.claims:
+            yield nodes.Text(" ")
+            yield self._name(claim)
+
+    def _new(self, found: Iterable[ClaimChange]) -> Iterator[nodes.Node]:
+        """A fold for each page with the claims that it gained."""
+        for page, group in groupby(found, key=lambda change: change.card.page):
+            claims = list(group)
+            title = self.domain.env.titles.get(page)
+            fold = _fold(f"{title.astext() if title else page} ({len(claims)})")
+            fold += nodes.bullet_list("", *map(self._statement, claims))
+            yield fold
+
+    def _statement(self, change: ClaimChange) -> nodes.list_item:
+        text = nodes.inline("", "", *render.inline(change.card.statement))
+        return nodes.list_item("", nodes.paragraph("", "", self._linked(change.id, text)))
+
+    def _changed(self, change: ClaimChange) -> nodes.Node:
+        """A fold with what a claim was and what it is."""
+        kinds, summary = ", ".join(change.kinds), change.card.statement.replace("`", "")
+        fold = _fold(summary.partition(". ")[0].rstrip("."))
+        fold += nodes.paragraph("", "", self._name(change.id), nodes.Text(f": {kinds}"))
+        was, now = change.before, change.after
+        if was and now and was.page != now.page:
+            fold += nodes.paragraph("", f"From {was.page} to {now.page}.")
+        if Kind.STATEMENT in change.kinds:
+            fold += self._pair(was, now, _statement)
+        if {Kind.CODE, Kind.OUTPUT, Kind.WITHDRAWN} & {*change.kinds}:
+            fold += self._pair(was, now, _session)
+        return fold
+
+    def _pair(
+        self, was: Card | None, now: Card | None, shown: Callable[[Card], Iterable[nodes.Node]]
+    ) -> nodes.container:
+        """What was and what is, side by side where there is room."""
+        pair = nodes.container(classes=["version-pair"])
+        for version, card in ((f"In {self.older}", was), (self._in(self.newer), now)):
+            if card:
+                label = nodes.paragraph("", version, classes=["claim-lane"])
+                pair += nodes.container("", label, *shown(card))
+        return pair
+
+    def _in(self, version: str) -> str:
+        return "Now" if version == NOW else f"In {version}"
+
+    def _name(self, claim: str) -> nodes.Node:
+        return self._linked(claim, nodes.inline("", claim))
+
+    def _linked(self, claim: str, text: nodes.Node) -> nodes.Node:
+        return self.link(self.where[claim], anchor(claim), text) if claim in self.where else text
+
+
+def _fold(title: str) -> places.fold:
+    return places.fold(title=title, classes=["timeline-change"])
+
+
+def _statement(card: Card) -> Iterator[nodes.Node]:
+    yield nodes.paragraph("", "", *render.inline(card.statement))
+
+
+def _session(card: Card) -> Iterator[nodes.Node]:
+    gathered = ""
+    for source, printed in card.examples:
+        gathered += spaced(source)
+        if printed:
+            yield render.code(gathered)
+            yield render.output(printed)
+            gathered = ""
+    if gathered:
+        yield render.code(gathered)

@@ -1,0 +1,46 @@
+"""Keeps the book as it stands as a version; a book that is not whole is not kept."""
+
+from contextlib import suppress
+from pathlib import Path
+
+from claimbook import __version__, environment
+from claimbook.book import Book, BookError
+from claimbook.model import Claim, Lane, Status
+from claimbook.records import RecordError, order, status
+from claimbook.versions.record import Version, Versions, contents_of
+
+
+def versions_of(book: Book) -> Versions:
+    """Where the versions of a book are kept."""
+    return Versions(book.project.docs / "records" / "versions")
+
+
+def keep(book: Book) -> Path:
+    """Writes what the book says under the number it bears; says where.
+
+    Raises:
+        BookError: that number is not above those that are kept, or the book is not whole.
+    """
+    kept = versions_of(book)
+    for version in kept.versions():
+        if order(version) >= order(__version__):
+            advice = "raise __version__ in src/claimbook/__init__.py first"
+            raise BookError(f"{version} is kept already, and this is {__version__}; {advice}")
+    if book.problems:
+        raise BookError(str(book.problems[0]))
+    if due := [claim.id for claim in book.claims if not _ran(book, claim)]:
+        some = ", ".join(due[:5]) + ", …" * (len(due) > 5)
+        advice = "build the book or run claimbook record, and mend what fails"
+        raise BookError(f"claims that have not run as printed, {len(due)}: {some}; {advice}")
+    contents, made = contents_of(book.claims, book.answers), environment.provenance
+    kept.save(Version(__version__, contents, made(book.project.root)))
+    return kept.path(__version__)
+
+
+def _ran(book: Book, claim: Claim) -> bool:
+    """Whether it has run as printed on the CPU; true of a claim that does not run there."""
+    with suppress(RecordError):
+        record = book.project.records(Lane.CPU).load(claim)
+        said = status(claim, Lane.CPU, record, environment.torch_version())
+        return said is Status.CURRENT or Lane.CPU not in claim.lanes
+    return False
