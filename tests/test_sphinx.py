@@ -77,6 +77,8 @@ def test_claims_json_has_every_claim(built):
         "code": "torch.ones(2).sum()\n",
         "releases": {},
         "falsified": None,
+        "since": None,
+        "changed": None,
     }
     assert (cpu["status"], cpu["outcome"], cpu["outputs"]) == ("current", "passed", ["tensor(2.)"])
     assert cuda == {

@@ -52,6 +52,8 @@ def _print(older: Version, now: Contents) -> None:
 def _table(titles: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
     if rows:
         table = plain_table(*titles)
+        for column in table.columns:
+            column.justify = "left"
         for row in rows:
             table.add_row(*map(escape, row))
         out.print(table)

@@ -1,6 +1,6 @@
 """What the site shows of the book's versions: what each changed, and where the others are."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -130,7 +130,7 @@ class _Step:
         yield nodes.paragraph("", "", *names[1:])
 
     def _verdicts(self, found: Iterable[VerdictChange]) -> nodes.table:
-        head = ["Entry", "What the source says", f"In {self.older}", self._in(self.newer)]
+        head = ["Entry", "What the source says", f"In {self.older}", self._now()]
         table = render.table(head, map(self._verdict, found), [18, 38, 22, 22])
         table["classes"].append("verdicts")
         return table
@@ -168,27 +168,18 @@ class _Step:
         fold = _fold(summary.partition(". ")[0].rstrip("."))
         fold += nodes.paragraph("", "", self._name(change.id), nodes.Text(f": {kinds}"))
         was, now = change.before, change.after
-        if was and now and was.page != now.page:
+        if was and now and Kind.PAGE in change.kinds:
             fold += nodes.paragraph("", f"From {was.page} to {now.page}.")
-        if Kind.STATEMENT in change.kinds:
-            fold += self._pair(was, now, _statement)
-        if {Kind.CODE, Kind.OUTPUT, Kind.WITHDRAWN} & {*change.kinds}:
-            fold += self._pair(was, now, _session)
+        pair = nodes.container(classes=["version-pair"])
+        for version, card in ((f"In {self.older}", was), (self._now(), now)):
+            if card and change.kinds != (Kind.PAGE,):
+                label = nodes.paragraph("", version, classes=["claim-lane"])
+                pair += nodes.container("", label, *_shown(card, change.kinds))
+        fold += pair
         return fold
 
-    def _pair(
-        self, was: Card | None, now: Card | None, shown: Callable[[Card], Iterable[nodes.Node]]
-    ) -> nodes.container:
-        """What was and what is, side by side where there is room."""
-        pair = nodes.container(classes=["version-pair"])
-        for version, card in ((f"In {self.older}", was), (self._in(self.newer), now)):
-            if card:
-                label = nodes.paragraph("", version, classes=["claim-lane"])
-                pair += nodes.container("", label, *shown(card))
-        return pair
-
-    def _in(self, version: str) -> str:
-        return "Now" if version == NOW else f"In {version}"
+    def _now(self) -> str:
+        return "Now" if self.newer == NOW else f"In {self.newer}"
 
     def _name(self, claim: str) -> nodes.Node:
         return self._linked(claim, nodes.inline("", claim))
@@ -201,8 +192,12 @@ def _fold(title: str) -> places.fold:
     return places.fold(title=title, classes=["timeline-change"])
 
 
-def _statement(card: Card) -> Iterator[nodes.Node]:
-    yield nodes.paragraph("", "", *render.inline(card.statement))
+def _shown(card: Card, kinds: tuple[Kind, ...]) -> Iterator[nodes.Node]:
+    """Of a claim its statement, its code with what that prints, or both: what changed of them."""
+    if Kind.STATEMENT in kinds:
+        yield nodes.paragraph("", "", *render.inline(card.statement))
+    if {Kind.CODE, Kind.OUTPUT, Kind.WITHDRAWN} & {*kinds}:
+        yield from _session(card)
 
 
 def _session(card: Card) -> Iterator[nodes.Node]:

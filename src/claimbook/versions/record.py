@@ -94,10 +94,10 @@ class Versions(ByVersion[Version]):
 
 def _kept_card(data: Any) -> Card:
     whole = check_fields(data, "claim", {"statement": TEXT, "page": TEXT, "examples": (list,)})
-    examples = tuple(tuple(example) for example in whole["examples"])
-    if not all(len(pair) == 2 and all(isinstance(t, str) for t in pair) for pair in examples):
+    examples = whole["examples"]
+    if not all(isinstance(pair, list) and [*map(type, pair)] == [str, str] for pair in examples):
         raise ValueError("an example is a statement and what it prints")
-    return Card(whole["statement"], whole["page"], examples)
+    return Card(whole["statement"], whole["page"], tuple(map(tuple, examples)))
 
 
 def _kept_verdict(data: Any) -> Verdict:

@@ -1,0 +1,404 @@
+"""Versions of the book: what is kept of one, what changed since, and what the site shows."""
+
+import json
+from dataclasses import replace
+
+import jsonschema
+import pytest
+from bs4 import BeautifulSoup
+from click.testing import CliRunner
+
+from claimbook.book import Book
+from claimbook.cli import main
+from claimbook.model import Provenance
+from claimbook.records import RecordError
+from claimbook.sphinx.versions import sites
+from claimbook.versions.history import ages, changes
+from claimbook.versions.keep import versions_of
+from claimbook.versions.record import Card, Contents, Verdict, Version, contents_of
+from helpers import CONF, PAGES, ROOT, SHAPE, TinyBook, claim_text
+
+SUM = Card("It sums.", "a/sums", (("x = 1\n", ""), ("x + 1\n", "2")))
+OTHER = Card("It says so.", "a/other", (("1\n", "1"),))
+FIRST = Contents(
+    {"sum": SUM, "other": OTHER},
+    {"basics-01.1": Verdict("confirms", ("sum",), ""), "basics-01.2": Verdict("open", (), "")},
+)
+CHANGES = {
+    **PAGES,
+    "index": PAGES["index"].replace("ledger\n", "ledger\nchanges\n"),
+    "changes": "# What changed\n\n```{changes}\n```\n",
+}
+FURO = CONF.replace("alabaster", "furo")
+
+
+def kept_as(version, contents=FIRST):
+    """A version that says that."""
+    return Version(version, contents, Provenance("2026-01-02", "0123456789ab", True))
+
+
+@pytest.fixture
+def book(tmp_path, monkeypatch):
+    """A small book, and the current folder in it."""
+    monkeypatch.chdir(tmp_path)
+    return TinyBook(tmp_path, CHANGES)
+
+
+def store(book):
+    """Where its versions are kept."""
+    return versions_of(Book.load(book.root))
+
+
+def contents(book):
+    """What it says."""
+    found = Book.load(book.root)
+    return contents_of(found.claims, found.answers)
+
+
+def keep(book, version):
+    """Keeps the book as it stands, whether its claims ran or not."""
+    store(book).save(kept_as(version, contents(book)))
+
+
+def changed(card, **fields):
+    """How a claim changed that has other fields now."""
+    newer = replace(FIRST, claims={**FIRST.claims, "sum": replace(card, **fields)})
+    [change] = changes(FIRST, newer).claims
+    return change.id, change.kinds
+
+
+def run(*arguments):
+    """Exit status and output of `claimbook changes`."""
+    done = CliRunner().invoke(main, ["changes", *arguments])
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return done.exit_code, done.output
+
+
+def page(book, name="changes"):
+    """A page of the site."""
+    return BeautifulSoup((book.site / f"{name}.html").read_text("utf-8"), "html.parser")
+
+
+def test_what_is_kept_comes_back(book):
+    """A file holds all that the book says, a line a claim and a line an entry; 0.9 before 0.10."""
+    keep(book, "0.10.0")
+    kept = store(book)
+    kept.save(kept_as("0.9.0"))
+    [old, new] = kept.load_all(pytest.fail)
+    assert (old, new.version) == (kept_as("0.9.0"), "0.10.0")
+    assert new.contents == contents(book)
+    assert new.contents.claims["ones-have-a-shape"] == Card(
+        "It says so.", "a/shapes", (("torch.ones(2, 3).shape\n", "torch.Size([2, 3])"),)
+    )
+    assert new.contents.entries["basics-02.1"] == Verdict("remark", (), "History tells.")
+    lines = kept.path("0.10.0").read_text("utf-8").splitlines()
+    names = [line.split('"')[1] for line in lines if line.startswith('"')]
+    claims = ["ones-have-a-shape", "prod-multiplies", "script-is-text", "sum-adds"]
+    entries = ["basics-01.1", "basics-01.2", "basics-01.3", "basics-02.1"]
+    head = ["schema", "version", "recorded"]
+    assert names == [*head, "claims", *claims, "entries", *entries]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"schema": 1', '"schema": 2'),
+        ('"version": "0.1.0"', '"version": "0.1.1"'),
+        ('"statement": "It sums."', '"statement": 7'),
+        ('["x + 1\\n", "2"]', '["x + 1\\n"]'),
+        ('["x + 1\\n", "2"]', '["x + 1\\n", 2]'),
+        ('["x + 1\\n", "2"]', "7"),
+        ('"claims": ["sum"]', '"claims": [7]'),
+        ('"relation"', '"relations"'),
+        ('"clean": true', '"clean": "yes"'),
+        ("}", ""),
+    ],
+)
+def test_a_broken_file_is_named(book, old, new):
+    """What cannot be a version is none, and its file is told; the others stand."""
+    kept, told = store(book), []
+    for version in ("0.1.0", "0.2.0"):
+        kept.save(kept_as(version))
+    path = kept.path("0.1.0")
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), "utf-8")
+    assert kept.load_all(lambda *said: told.append(said)) == [kept_as("0.2.0")]
+    [(where, why)] = told
+    assert (where, "0.1.0.json: no record of a version" in why) == (str(path), True)
+    with pytest.raises(RecordError):
+        kept.load("0.1.0")
+
+
+def test_a_file_of_another_name_is_no_version(book):
+    """A version is named by numbers; what is not could lead out of the site."""
+    kept = store(book)
+    kept.save(kept_as("latest"))
+    with pytest.raises(RecordError, match="latest is no version"):
+        kept.load("latest")
+
+
+def test_a_huge_file_is_not_read(book):
+    """Its size is looked at first."""
+    kept = store(book)
+    kept.save(kept_as("0.1.0"))
+    with kept.path("0.1.0").open("r+b") as file:
+        file.truncate(20_000_000)
+    with pytest.raises(RecordError, match="over 10,000,000 bytes"):
+        kept.load("0.1.0")
+
+
+def test_how_claims_change():
+    """Each kind is told from the others; output is another only if the code is the same."""
+    assert list(changes(FIRST, FIRST).counts()) == []
+    assert changed(SUM, examples=(("x = 1\n", ""), ("x + 1\n", "3"))) == ("sum", ("other output",))
+    assert changed(SUM, examples=(("x = 2\n", ""), ("x + 1\n", "3"))) == ("sum", ("other code",))
+    assert changed(SUM, statement="It adds.", page="b") == ("sum", ("restated", "moved"))
+    fewer = replace(FIRST, claims={"other": OTHER})
+    assert [c.kinds for c in changes(FIRST, fewer).claims] == [("withdrawn",)]
+    assert [c.kinds for c in changes(fewer, FIRST).claims] == [("new",)]
+
+
+def test_how_verdicts_change():
+    """Another relation is another verdict, another claim for the same one is not."""
+    entries = {
+        "basics-01.1": Verdict("confirms", ("sum", "other"), ""),
+        "basics-01.2": Verdict("corrects", ("other",), ""),
+        "basics-01.3": Verdict("remark", (), "Nobody knows."),
+    }
+    found = changes(FIRST, replace(FIRST, entries=entries)).verdicts
+    assert [(v.id, v.before.relation, v.after.relation) for v in found] == [
+        ("basics-01.2", "open", "corrects"),
+        ("basics-01.3", "no entry", "remark"),
+    ]
+
+
+def test_since_when_a_claim_stands():
+    """The version that first had it, and the last that changed it; none has what came later."""
+    moved = replace(FIRST, claims={"sum": SUM, "other": replace(OTHER, page="b")})
+    now = Contents({**moved.claims, "sum": replace(SUM, statement="New."), "third": SUM}, {})
+    versions = [kept_as("0.1.0"), kept_as("0.2.0", moved), kept_as("0.3.0", moved)]
+    found = {name: (age.since, age.changed) for name, age in ages(versions, now).items()}
+    assert found == {
+        "sum": ("0.1.0", None),
+        "other": ("0.1.0", "0.2.0"),
+        "third": (None, None),
+    }
+    assert "other" in ages(versions, moved)
+    gone = [*versions, kept_as("0.4.0", Contents({}, {})), kept_as("0.5.0")]
+    assert ages(gone, FIRST)["sum"].since == "0.5.0"
+
+
+def test_changes_are_printed(book):
+    """Counts, then a table of verdicts and one of claims; since the newest, or another one."""
+    keep(book, "0.1.0")
+    assert run() == (0, "since 0.1.0 of 2026-01-02: nothing changed\n")
+    book.replace("docs/a/sums.md", ":confirms: basics-01.1", ":qualifies: basics-01.1")
+    book.replace("docs/a/sums.md", ">>> torch.ones(2).prod()", ">>> torch.ones(3).prod()")
+    keep(book, "0.2.0")
+    assert run() == (0, "since 0.2.0 of 2026-01-02: nothing changed\n")
+    status, said = run("--since", "0.1.0")
+    assert status == 0
+    assert "since 0.1.0 of 2026-01-02: 1 other verdict, 1 other code\n" in said
+    rows = [" ".join(line.split()) for line in said.splitlines()]
+    assert "basics-01.1 confirms qualifies" in rows
+    assert "prod-multiplies a/sums other code" in rows
+
+
+def test_what_cannot_be_compared_is_said(book):
+    """No version at all, or none of that name."""
+    assert run() == (2, "claimbook: no version is kept yet; --save keeps the book as it stands\n")
+    keep(book, "0.0.1")
+    keep(book, "0.0.2")
+    said = "claimbook: 0.1: no version is called so; there are 0.0.1, 0.0.2\n"
+    assert run("--since", "0.1") == (2, said)
+
+
+def test_the_book_is_kept_once(book, monkeypatch):
+    """Under its version, if all claims ran as printed; a second time only under a higher one."""
+    monkeypatch.setattr("claimbook.versions.keep.__version__", "0.9.0")
+    status, said = run("--save")
+    assert (status, "claims that have not run as printed, 4: " in said) == (2, True)
+    assert book.claimbook("record").returncode == 0
+    assert run("--save") == (0, "kept as docs/records/versions/0.9.0.json\n")
+    assert store(book).load("0.9.0").contents == contents(book)
+    before = store(book).path("0.9.0").read_bytes()
+    for version in ("0.9.0", "0.8.1"):
+        monkeypatch.setattr("claimbook.versions.keep.__version__", version)
+        status, said = run("--save")
+        assert status == 2
+        assert f"0.9.0 is kept already, and this is {version}; raise __version__" in said
+    assert [path.read_bytes() for path in store(book).folder.iterdir()] == [before]
+    monkeypatch.setattr("claimbook.versions.keep.__version__", "0.10.0")
+    assert run("--save")[0] == 0
+    assert store(book).versions() == ["0.9.0", "0.10.0"]
+
+
+@pytest.mark.parametrize(
+    ("session", "said"),
+    [
+        (">>> torch.ones(2).sum()\ntensor(3.)", "not run as printed, 1: two-is-three;"),
+        (">>> 1\n1\n\n```\n\n```python\nx", "[claim.bad-fence]"),
+    ],
+)
+def test_a_book_that_is_not_whole_is_not_kept(book, session, said):
+    """A claim that fails, or a problem of a page."""
+    book.write("docs/wrong.md", "# Wrong\n\n" + claim_text("two-is-three", session))
+    book.claimbook("record")
+    status, told = run("--save")
+    assert (status, said in told) == (2, True), told
+    assert store(book).versions() == []
+
+
+def test_a_claim_for_cuda_alone_need_not_have_run(book):
+    """Nor does a broken record pass for one that did."""
+    book.write("docs/b.md", "# B\n\n" + claim_text("on-cuda", ">>> 1\n1", ":lanes: cuda\n"))
+    assert book.claimbook("record").returncode == 0
+    record = book.docs / "_build/records/cpu/a/sums/sum-adds.json"
+    text = record.read_text("utf-8")
+    record.write_text("{", "utf-8")
+    assert "not run as printed, 1: sum-adds;" in run("--save")[1]
+    record.write_text(text, "utf-8")
+    assert run("--save")[0] == 0
+
+
+def test_the_page_shows_what_changed(book):
+    """The newest first: verdicts, then claims with what they were and are; and the data say it."""
+    book.write("docs/old.md", "# Old\n\n" + claim_text("gone", ">>> print('<b>')\n<b>"))
+    keep(book, "0.1.0")
+    (book.docs / "old.md").unlink()
+    book.replace("docs/a/shapes.md", SHAPE, "")
+    keep(book, "0.2.0")
+    book.replace("docs/a/sums.md", ":confirms: basics-01.1", ":qualifies: basics-01.1")
+    book.replace("docs/a/sums.md", ">>> torch.ones(2).sum()\ntensor(2.)", ">>> 7\n7")
+    book.write("docs/f.md", f"# F\n\n{SHAPE}")
+    done = book.sphinx()
+    assert (done.returncode, done.stderr) == (0, "")
+    sections = page(book).select("section section")
+    assert [section.h2.get_text().rstrip("¶") for section in sections] == [
+        "Since 0.2.0",
+        "From 0.1.0 to 0.2.0",
+    ]
+    now, then = sections
+    assert "other verdict: 2 · other code: 1 · new: 1" in now.get_text()
+    rows = [[cell.get_text(" ", strip=True) for cell in r("td")] for r in now.select("tbody tr")]
+    assert rows == [
+        ["basics-01.1", "A sum adds all elements.", "confirms sum-adds", "qualifies sum-adds"],
+        ["basics-01.2", "A sum multiplies.", "open", "corrects ones-have-a-shape"],
+    ]
+    other, new = now.select("details")
+    assert [box.get_text(" ", strip=True) for box in other.select(".version-pair > div")] == [
+        "In 0.2.0 torch . ones ( 2 ) . sum () tensor(2.)",
+        "Now 7 7",
+    ]
+    assert other.select_one("a")["href"] == "a/sums.html#claim-sum-adds"
+    assert new.summary.get_text() == "F (1)"
+    assert new.select_one("a")["href"] == "f.html#claim-ones-have-a-shape"
+    back, gone = then.select("details")
+    assert back.select_one("a")["href"] == "f.html#claim-ones-have-a-shape"
+    assert gone.select("a") == []
+    assert "print('<b>')" in gone.get_text().replace(" ", "")
+    assert "The first version is 0.1.0 of 2026-01-02, with 5 claims and 4 entries." in str(
+        page(book)
+    )
+    data = json.loads((book.site / "claims.json").read_text("utf-8"))
+    jsonschema.validate(
+        data, json.loads((book.site / "_static/claims.schema.json").read_text("utf-8"))
+    )
+    assert {c["id"]: (c["since"], c["changed"]) for c in data["claims"]} == {
+        "sum-adds": ("0.1.0", None),
+        "prod-multiplies": ("0.1.0", "0.1.0"),
+        "script-is-text": ("0.1.0", "0.1.0"),
+        "ones-have-a-shape": (None, None),
+    }
+
+
+def test_older_steps_name_their_claims(book):
+    """Only the last two show code; the page would grow with each version."""
+    for number, text in enumerate(("1", "2", "3", "4")):
+        book.write("docs/f.md", "# F\n\n" + claim_text("it-is", f">>> {text}\n{text}"))
+        keep(book, f"0.{number}.0")
+    assert book.sphinx().returncode == 0
+    now, newest, older, oldest = page(book).select("section section")
+    assert "Nothing has changed." in now.get_text()
+    assert len(newest.select("details")) == 1
+    for step in (older, oldest):
+        assert (step.select("details"), step.select_one("a[href*=claim]").get_text()) == (
+            [],
+            "it-is",
+        )
+
+
+def test_the_page_is_written_when_it_says_something_else(book):
+    """Without a version, or without a change since, nothing is written; a change is."""
+    assert book.sphinx().returncode == 0
+    assert "No version of the book has been kept yet." in page(book).get_text()
+    file = book.site / "changes.html"
+
+    def built():
+        before = file.stat().st_mtime_ns
+        assert book.sphinx().returncode == 0
+        return file.stat().st_mtime_ns != before
+
+    assert not built()
+    book.replace("docs/a/sums.md", ">>> torch.ones(2).prod()", ">>> torch.ones(3).prod()")
+    assert not built()
+    keep(book, "0.1.0")
+    assert (built(), built()) == (True, False)
+    book.replace("docs/a/sums.md", ">>> torch.ones(3).prod()", ">>> torch.ones(4).prod()")
+    assert (built(), built()) == (True, False)
+
+
+def test_a_broken_version_is_a_warning(book):
+    """The build names the file, and goes on with the other versions."""
+    keep(book, "0.1.0")
+    book.write("docs/records/versions/0.2.0.json", "{")
+    done = book.sphinx()
+    assert done.stderr.count("[claim.broken-record]") == 1
+    assert "0.2.0.json:1: WARNING: " in done.stderr
+    assert "The first version is 0.1.0" in page(book).get_text()
+
+
+ADDRESS = "https://example.org/book/"
+
+
+@pytest.mark.parametrize(
+    ("versions", "address", "this", "found"),
+    [
+        ([], ADDRESS, "", []),
+        (["0.1.0"], ADDRESS, "", []),
+        (["0.1.0", "0.2.0"], "", "", []),
+        (["0.1.0", "0.2.0", "0.3.0"], ADDRESS, "", ["newest", "0.2.0", "0.1.0"]),
+        (["0.1.0"], ADDRESS, "0.1.0", ["newest", "0.1.0"]),
+    ],
+)
+def test_which_sites_there_are(versions, address, this, found):
+    """The newest, and those of older versions; the site of a version leads to the newest."""
+    assert [name for name, _ in sites(versions, address, this)] == found
+
+
+def test_the_sidebar_leads_to_other_versions(tmp_path):
+    """Labelled links in plain HTML, on every page; none where there is one version."""
+    book = TinyBook(tmp_path, CHANGES, conf=FURO + f"html_baseurl = {ADDRESS!r}\n")
+    keep(book, "0.1.0")
+    assert book.sphinx().returncode == 0
+    assert page(book, "c").select(".book-versions") == []
+    keep(book, "0.2.0")
+    assert book.sphinx().returncode == 0
+    for name in ("c", "a/sums"):
+        [places] = page(book, name).select("nav.book-versions")
+        assert places["aria-label"] == "Versions of this book"
+        links = [(a.get_text(), a["href"], a.get("aria-current")) for a in places.select("a")]
+        assert links == [("newest", ADDRESS, "true"), ("0.1.0", f"{ADDRESS}0.1.0/", None)]
+    assert book.sphinx("-D", "claimbook_version=0.2.0").returncode == 0
+    [places] = page(book, "c").select("nav.book-versions")
+    assert places.summary.get_text() == "Version: 0.2.0"
+    assert [a.get_text() for a in places.select("a[aria-current]")] == ["0.2.0"]
+
+
+def test_the_books_own_versions_can_be_read():
+    """Each is a version, and the page of the built site compares with them."""
+    kept = versions_of(Book.load(ROOT))
+    versions = kept.load_all(pytest.fail)
+    assert [version.version for version in versions] == kept.versions()
+    assert versions
