@@ -99,6 +99,9 @@ class ClaimIndex(Index):
         return sorted(letters.items()), True
 
 
+VERSIONS = "records/versions"
+"""Where versions of the book are kept, seen from the docs."""
+
 PER_PAGE = ("pages", "sections", "apis", "labs", "views", "minutes", "routes")
 
 
@@ -158,7 +161,7 @@ class ClaimDomain(Domain):
     @cached_property
     def versions(self) -> list[Version]:
         """What the versions of the book said, from the oldest on."""
-        return Versions(Path(self.env.srcdir, "records", "versions")).load_all(_tell)
+        return Versions(Path(self.env.srcdir, VERSIONS)).load_all(_tell)
 
     def contents(self) -> Contents:
         """What the book says as it stands."""

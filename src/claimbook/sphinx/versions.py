@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from itertools import groupby, pairwise
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
 from urllib.parse import urljoin
 
 from docutils import nodes
@@ -15,7 +14,7 @@ from claimbook.export import anchor, spaced
 from claimbook.model import digest
 from claimbook.sphinx import nodes as places
 from claimbook.sphinx import render
-from claimbook.sphinx.domain import ClaimDomain
+from claimbook.sphinx.domain import VERSIONS, ClaimDomain
 from claimbook.sphinx.render import Link
 from claimbook.versions.history import Changes, ClaimChange, Kind, VerdictChange, changes
 from claimbook.versions.record import Card, Verdict, Versions
@@ -28,19 +27,13 @@ WHOLE = 2
 def connect(app: Sphinx) -> None:
     """Every page names the versions; all are written anew when there is another one."""
     app.add_config_value("claimbook_version", "", rebuild="html", types=str)
-    app.add_config_value("claimbook_sites", [], rebuild="html", types=list)
     app.connect("config-inited", _find_sites)
-    app.connect("html-page-context", _name_sites)
 
 
 def _find_sites(app: Sphinx, config: Config) -> None:
-    names = Versions(Path(app.srcdir, "records", "versions")).versions()
-    config.claimbook_sites = list(sites(names, config.html_baseurl, config.claimbook_version))
-
-
-def _name_sites(app: Sphinx, name: str, template: str, context: dict[str, Any], *_: Any) -> None:
-    context["book_version"] = app.config.claimbook_version or NEWEST
-    context["book_sites"] = app.config.claimbook_sites
+    this, names = config.claimbook_version, Versions(Path(app.srcdir, VERSIONS)).versions()
+    found = {"book_version": this or NEWEST, "book_sites": sites(names, config.html_baseurl, this)}
+    config.html_context = {**config.html_context, **found}
 
 
 def sites(versions: list[str], address: str, this: str) -> list[tuple[str, str]]:
@@ -67,14 +60,11 @@ def made_of(domain: ClaimDomain) -> str:
     return digest([kept, [asdict(changed) for _, _, changed in _steps(domain)]])
 
 
-def show(domain: ClaimDomain, where: dict[str, str], link: Link) -> list[nodes.Node]:
-    """What changed since the newest version, and what each version changed, the newest first.
-
-    Args:
-        where: claim id → docname.
-    """
+def show(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
+    """What changed since the newest version, and what each version changed, the newest first."""
     if not domain.versions:
         return [nodes.paragraph("", "No version of the book has been kept yet.")]
+    where = {claim.id: docname for docname, claim in domain.located()}
     steps = [_Step(domain, where, link, *step) for step in _steps(domain)]
     sections = [step.section(whole=step in steps[-WHOLE:]) for step in steps]
     first = domain.versions[0]
@@ -119,15 +109,12 @@ class _Step:
         for kind in Kind:
             if found := [change for change in self.changes.claims if change.kinds[0] is kind]:
                 section += nodes.rubric("", f"Claims: {kind} ({len(found)})")
-                section += list(self._claims(kind, found) if whole else self._names(found))
+                in_full = whole and kind is not Kind.NEW
+                section += [*map(self._changed, found)] if in_full else self._list(found)
         return section
 
-    def _claims(self, kind: Kind, found: list[ClaimChange]) -> Iterable[nodes.Node]:
-        return self._new(found) if kind is Kind.NEW else map(self._changed, found)
-
-    def _names(self, found: list[ClaimChange]) -> Iterator[nodes.Node]:
-        names = [part for each in found for part in (nodes.Text(", "), self._name(each.id))]
-        yield nodes.paragraph("", "", *names[1:])
+    def _list(self, found: list[ClaimChange]) -> nodes.bullet_list:
+        return nodes.bullet_list("", *map(self._statement, found))
 
     def _verdicts(self, found: Iterable[VerdictChange]) -> nodes.table:
         head = ["Entry", "What the source says", f"In {self.older}", self._now()]
@@ -149,15 +136,6 @@ class _Step:
             yield nodes.Text(" ")
             yield self._name(claim)
 
-    def _new(self, found: Iterable[ClaimChange]) -> Iterator[nodes.Node]:
-        """A fold for each page with the claims that it gained."""
-        for page, group in groupby(found, key=lambda change: change.card.page):
-            claims = list(group)
-            title = self.domain.env.titles.get(page)
-            fold = _fold(f"{title.astext() if title else page} ({len(claims)})")
-            fold += nodes.bullet_list("", *map(self._statement, claims))
-            yield fold
-
     def _statement(self, change: ClaimChange) -> nodes.list_item:
         text = nodes.inline("", "", *render.inline(change.card.statement))
         return nodes.list_item("", nodes.paragraph("", "", self._linked(change.id, text)))
@@ -165,7 +143,8 @@ class _Step:
     def _changed(self, change: ClaimChange) -> nodes.Node:
         """A fold with what a claim was and what it is."""
         kinds, summary = ", ".join(change.kinds), change.card.statement.replace("`", "")
-        fold = _fold(summary.partition(". ")[0].rstrip("."))
+        title = summary.partition(". ")[0].rstrip(".")
+        fold = places.fold(title=title, classes=["timeline-change"])
         fold += nodes.paragraph("", "", self._name(change.id), nodes.Text(f": {kinds}"))
         was, now = change.before, change.after
         if was and now and Kind.PAGE in change.kinds:
@@ -186,10 +165,6 @@ class _Step:
 
     def _linked(self, claim: str, text: nodes.Node) -> nodes.Node:
         return self.link(self.where[claim], anchor(claim), text) if claim in self.where else text
-
-
-def _fold(title: str) -> places.fold:
-    return places.fold(title=title, classes=["timeline-change"])
 
 
 def _shown(card: Card, kinds: tuple[Kind, ...]) -> Iterator[nodes.Node]:

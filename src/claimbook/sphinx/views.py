@@ -193,13 +193,9 @@ def _timeline(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
     return releases.timeline(domain.releases, domain.claims(), _where(domain), link)
 
 
-def _changes(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
-    return versions.show(domain, _where(domain), link)
-
-
 VIEWS = {
     "timeline": View(_timeline_made_of, _timeline),
-    "changes": View(versions.made_of, _changes),
+    "changes": View(versions.made_of, versions.show),
     "counts": View(_counts_made_of, _counts),
     "ledger": View(_ledger_made_of, _ledger),
     "errors": View(_errors_made_of, _errors),
