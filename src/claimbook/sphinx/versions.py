@@ -109,12 +109,17 @@ class _Step:
         for kind in Kind:
             if found := [change for change in self.changes.claims if change.kinds[0] is kind]:
                 section += nodes.rubric("", f"Claims: {kind} ({len(found)})")
-                in_full = whole and kind is not Kind.NEW
-                section += [*map(self._changed, found)] if in_full else self._list(found)
+                section += self._claims(kind, found) if whole else self._names(found)
         return section
 
-    def _list(self, found: list[ClaimChange]) -> nodes.bullet_list:
-        return nodes.bullet_list("", *map(self._statement, found))
+    def _claims(self, kind: Kind, found: list[ClaimChange]) -> list[nodes.Node]:
+        if kind is Kind.NEW:
+            return [nodes.bullet_list("", *map(self._statement, found))]
+        return [*map(self._changed, found)]
+
+    def _names(self, found: list[ClaimChange]) -> nodes.paragraph:
+        names = [part for each in found for part in (nodes.Text(", "), self._name(each.id))]
+        return nodes.paragraph("", "", *names[1:])
 
     def _verdicts(self, found: Iterable[VerdictChange]) -> nodes.table:
         head = ["Entry", "What the source says", f"In {self.older}", self._now()]
@@ -169,7 +174,7 @@ class _Step:
 
 def _shown(card: Card, kinds: tuple[Kind, ...]) -> Iterator[nodes.Node]:
     """Of a claim its statement, its code with what that prints, or both: what changed of them."""
-    if Kind.STATEMENT in kinds:
+    if {Kind.STATEMENT, Kind.WITHDRAWN} & {*kinds}:
         yield nodes.paragraph("", "", *render.inline(card.statement))
     if {Kind.CODE, Kind.OUTPUT, Kind.WITHDRAWN} & {*kinds}:
         yield from _session(card)
