@@ -436,13 +436,19 @@ PIECES = [
 ]
 
 
+def as_markdown_reads(text):
+    """CommonMark takes every line ending for a newline, and puts U+FFFD for a zero character."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
+
+
 @settings(max_examples=600)
 @given(st.text() | st.lists(st.sampled_from(PIECES), max_size=25).map("".join))
+@example(":::{claim} a\n\nS.\n\n```pycon\n>>> 1\n\0\n```\n:::")
 @example(":::{claim} a\n\nS.\n\n```pycon\n>>> (" + "-" * 20_000 + "1)\n```\n:::")
 def test_any_page(text):
     """No text makes the scan raise; claims, problems and examples have lines of the page."""
     page = scan_page(text, "p.md")
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    lines = as_markdown_reads(text).split("\n")
     for found in (*page.claims, *page.samples, *page.remarks, *page.problems):
         assert 1 <= found.location.line <= len(lines)
     for claim in (*page.claims, *page.samples):
