@@ -13,7 +13,7 @@ HEADING = 'role="heading"'
 def connect(app: Sphinx) -> None:
     """Comes after the theme has made its contents."""
     app.connect("html-page-context", give_captions_a_level, priority=900)
-    app.connect("html-page-context", mend_gallery)
+    app.connect("html-page-context", mend_body)
 
 
 def give_captions_a_level(
@@ -24,13 +24,21 @@ def give_captions_a_level(
         context["furo_navigation_tree"] = tree.replace(HEADING, f'{HEADING} aria-level="2"')
 
 
-def mend_gallery(
+MENDED = {
+    " id='sg-tag-list'": "",  # sphinx-gallery gives it many times
+    ' tooltip="': ' title="',  # an attribute of sphinx-gallery's own
+    '<div role="list" class="citation-list">': '<div class="citation-list">',  # of no list items
+}
+
+
+def mend_body(
     app: Sphinx, name: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """sphinx-gallery gives an id many times, and has an attribute that HTML does not know."""
+    """What HTML and ARIA do not know, of sphinx-gallery and docutils."""
     if body := context.get("body"):
-        body = body.replace(" id='sg-tag-list'", "")
-        context["body"] = body.replace(' tooltip="', ' title="')
+        for written, right in MENDED.items():
+            body = body.replace(written, right)
+        context["body"] = body
 
 
 def open_fold(writer: HTML5Translator, node: nodes.Element) -> None:
