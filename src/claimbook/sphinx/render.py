@@ -110,8 +110,12 @@ def output(want: str) -> nodes.container:
     return nodes.container("", _block(want or "(nothing)", "text"), classes=classes)
 
 
+PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"}
+"""Control characters, which HTML forbids, and the ones that Unicode has to show them."""
+
+
 def _block(text: str, language: str) -> nodes.literal_block:
-    text = text.rstrip("\n")
+    text = text.rstrip("\n").translate(PICTURES)
     return nodes.literal_block(text, text, language=language)  # unequal texts are not highlighted
 
 
