@@ -8,7 +8,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from claimbook.sphinx import render
 
-WHAT = {"book": "the claims of the book", "many": "500 small claims"}
+WHAT = {"book": "the claims that the book had then", "many": "500 small claims"}
 
 
 class BenchDirective(SphinxDirective):
