@@ -446,3 +446,35 @@ def test_slow_imports_are_no_claims_time():
         optim = claim("optim", loaded.format(True) + "\n>>> _ = torch.optim.SGD")
         assert run(runner, plain)["plain"].outcome == Outcome.PASSED
         assert run(runner, optim)["optim"].outcome == Outcome.PASSED
+
+
+MEASURES = """\
+>>> from pathlib import Path
+>>> from claimbook.teach.measure import record
+>>> runs = Path({file!r})
+>>> _ = runs.write_text(runs.read_text() + "x")
+>>> record("tries", len(runs.read_text()), "ratio")
+>>> len(runs.read_text())
+{wanted}
+"""
+
+
+@pytest.mark.parametrize(
+    ("wanted", "tries", "outcome"), [(3, 3, Outcome.PASSED), (4, 3, Outcome.FAILED)]
+)
+def test_a_claim_that_measures_is_tried_again(runner, tmp_path, wanted, tries, outcome):
+    """What else the machine does may spoil a measurement; a claim without one fails at once."""
+    file = tmp_path / "runs"
+    file.write_text("")
+    done = between(runner, MEASURES.format(file=str(file), wanted=wanted))
+    assert (done.outcome, len(file.read_text())) == (outcome, tries)
+
+
+def test_a_claim_without_measurements_is_run_once(runner, tmp_path):
+    """Its output is the same each time, or it is a bad claim."""
+    file = tmp_path / "runs"
+    file.write_text("")
+    lines = MEASURES.format(file=str(file), wanted=9).splitlines()
+    session = "\n".join(line for line in lines if "record" not in line)
+    assert between(runner, session).outcome is Outcome.FAILED
+    assert file.read_text() == "x"

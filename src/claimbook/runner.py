@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
@@ -32,6 +32,10 @@ SLOW_IMPORTS = {
 }
 """Modules that torch imports at the first use of something, in as long as it needed itself → code
 that is likely to. They are imported once for all workers, and on no claim's time."""
+
+TRIES = 3
+"""How often a claim that measures is run before it has failed: what else a machine does disturbs
+times, and never makes them right."""
 
 AHEAD = 4
 """Claims that a worker is handed before it has finished the first of them."""
@@ -63,18 +67,23 @@ class Runner:
             would wait for each other.
         timeout: seconds for a claim that names none; more on a GPU if it is not said, where small
             operations take longer and a first call loads libraries.
+        tries: how often a claim that measures may fail before it is said to.
 
     Raises:
         RunnerError: torch cannot be imported.
     """
 
-    def __init__(self, jobs: int | None = None, timeout: float | None = None) -> None:
+    def __init__(
+        self, jobs: int | None = None, timeout: float | None = None, tries: int = TRIES
+    ) -> None:
         self.jobs = jobs
+        self.tries = tries
         self.timeout = timeout or TIMEOUT
         self._cuda_timeout = timeout or CUDA_TIMEOUT
         self.environments: dict[Lane, Environment] = {}
         self._workers: list[_Worker] = []
         self._refusal = ""
+        self._failures: Counter[str] = Counter()
 
     def __enter__(self) -> Self:
         self._scratch = tempfile.TemporaryDirectory(prefix="claims-", ignore_cleanup_errors=True)
@@ -120,6 +129,7 @@ class Runner:
     def run(self, claims: Iterable[Claim], lane: Lane) -> Iterator[Run]:
         """Runs each claim once; yields in the order in which they finish."""
         queue = deque(claims)
+        self._failures.clear()
         if not self._workers:
             self._preload(queue)
         with selectors.DefaultSelector() as selector:
@@ -219,12 +229,23 @@ class Runner:
             elif "output" in message:
                 worker.outputs.append(message["output"])
             else:
-                yield _finished(worker.claims.popleft(), worker, message)
+                claim = worker.claims.popleft()
+                run = _finished(claim, worker, message)
+                if self._may_try_again(run):
+                    queue.append(claim)
+                else:
+                    yield run
                 self._begin(worker, worker.claims[0] if worker.claims else None)
                 if message["spent"]:
                     self._dismiss(worker, selector)
                     queue.extendleft(reversed(worker.claims))
                     return
+
+    def _may_try_again(self, run: Run) -> bool:
+        if run.outcome is Outcome.FAILED and run.measurements:
+            self._failures[run.claim] += 1
+            return self._failures[run.claim] < self.tries
+        return False
 
     def _bury(self, worker: _Worker, queue: deque[Claim], selector: Any) -> Run:
         status = self._dismiss(worker, selector)
