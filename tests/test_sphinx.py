@@ -98,6 +98,29 @@ def test_a_lane_that_did_not_run_is_said_so(built):
     )
 
 
+def test_what_no_run_has_shown_is_told_apart(tmp_path):
+    """An output of CUDA says that it was not run yet; where a lane ran, nothing is said."""
+    two = claim_text("two-lanes", ">>> device.type\n'cpu'").replace(
+        "```\n:::", "```\n\n```pycon cuda\n>>> device.type\n'cuda'\n```\n:::"
+    )
+    alone = claim_text("cuda-alone", ">>> device.type\n'cuda'", ":lanes: cuda\n")
+    book = TinyBook(tmp_path, {"index": f"# I\n\n{SUM}\n{two}\n{alone}"})
+    assert book.sphinx().returncode == 0
+    page = BeautifulSoup((book.site / "index.html").read_text("utf-8"), "html.parser")
+    shown = {
+        name: [
+            (box.p and box.p.text, "unproved" in box["class"])
+            for box in page.select(f"#claim-{name} .claim-output")
+        ]
+        for name in ("sum-adds", "two-lanes", "cuda-alone")
+    }
+    assert shown == {
+        "sum-adds": [(None, False)],
+        "two-lanes": [("on CPU", False), ("on CUDA, not run yet", True)],
+        "cuda-alone": [(None, True)],
+    }
+
+
 def test_what_is_printed_is_text(built):
     """Markup in an output is shown, not obeyed."""
     page = html(built, "a/sums")

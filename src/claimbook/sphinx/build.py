@@ -157,6 +157,7 @@ def _status(
         return [line, *([render.more(None, said, domain.ledger, link, "")] if said else [])]
     claim = domain.claim_on(docname, place["claim"])
     assert claim
+    render.tell_unproved(place.parent, _shown(domain, claim))
     pairs = [(str(relation.kind), relation.entry) for relation in claim.relations]
     lines = [render.relation_line(pairs, domain.ledger, link)] if pairs else []
     found = spans(claim, domain.releases)

@@ -81,6 +81,19 @@ def _outputs(example: Example, on_cuda: Example | None) -> Iterator[nodes.Node]:
         yield box
 
 
+def tell_unproved(card: nodes.Element, lanes: dict[str, dict[str, Any]]) -> None:
+    """Says of each output that stands for CUDA alone if no current record shows it."""
+    status = lanes[Lane.CUDA]["status"] if Lane.CUDA in lanes else Status.CURRENT
+    if status == Status.CURRENT:
+        return
+    for box in card.findall(nodes.container):
+        of_cuda = f"on-{Lane.CUDA}" in box["classes"]
+        if "claim-output" in box["classes"] and (of_cuda or Lane.CPU not in lanes):
+            box["classes"].append("unproved")
+            for label in box.findall(nodes.paragraph):
+                label += nodes.Text(f", {STATUS_WORDS[status]}")
+
+
 def differing(
     title: str, claim: Claim, lane: Lane, outputs: Iterable[str], message: str
 ) -> nodes.Node:
