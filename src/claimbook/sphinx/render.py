@@ -91,7 +91,7 @@ def tell_unproved(card: nodes.Element, lanes: dict[str, dict[str, Any]]) -> None
         if "claim-output" in box["classes"] and (of_cuda or Lane.CPU not in lanes):
             box["classes"].append("unproved")
             for label in box.findall(nodes.paragraph):
-                label += nodes.Text(f", {STATUS_WORDS[status]}")
+                label.append(nodes.Text(f", {STATUS_WORDS[status]}"))
 
 
 def differing(
