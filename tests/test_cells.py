@@ -23,6 +23,13 @@ WHOSE = (
     "import os\nimport sys\nfrom IPython.display import HTML\n"
     "HTML(f\"parent {os.getppid()}, torch {'torch' in sys.modules}, in {os.getcwd()}\")"
 )
+ENDS_SLOWLY = """import time
+from ipykernel.kernelbase import Kernel
+publish = Kernel._publish_status_and_flush
+def slowly(self, status, channel, *rest):
+    time.sleep(0.3 * (channel == "control"))
+    publish(self, status, channel, *rest)
+Kernel._publish_status_and_flush = slowly"""
 HANGS = "import time\ntime.sleep(300)"
 
 
@@ -89,6 +96,13 @@ def test_one_kernel_is_started_alone(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     ((_, has_torch, folder),) = said(book)
     assert (has_torch, folder) == ("False", str(book.docs / "a"))
+
+
+@pytest.mark.parametrize("pages", [1, 4])
+def test_a_kernel_that_ends_slowly_complains_of_nothing(tmp_path, pages):
+    """It says that it has ended before its sockets are closed."""
+    done = with_cells(tmp_path, [f"{ENDS_SLOWLY}  # {number}" for number in range(pages)]).sphinx()
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_cell_that_hangs_is_ended(tmp_path):

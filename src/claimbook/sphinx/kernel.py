@@ -28,7 +28,7 @@ def main(arguments: list[str]) -> None:
     elif address := os.environ.get(NURSERY):
         _ask(address, arguments)
     else:
-        os.execv(sys.executable, [sys.executable, "-m", "ipykernel_launcher", *arguments])
+        _be_kernel(arguments)
 
 
 def _ask(address: str, arguments: list[str]) -> None:
@@ -42,8 +42,16 @@ def _ask(address: str, arguments: list[str]) -> None:
         answers.readline()  # comes back when the kernel is gone
 
 
+def _be_kernel(arguments: list[str]) -> None:
+    from ipykernel.kernelapp import IPKernelApp
+
+    IPKernelApp.launch_instance(arguments)
+    # It closes its sockets at exit, while the thread that was told to end may still be using them.
+    IPKernelApp.instance().control_thread.join()
+
+
 def _fork_kernels(door: int, life: int) -> None:
-    import ipykernel.kernelapp
+    import ipykernel.kernelapp  # noqa: F401
     import matplotlib.pyplot as plt  # noqa: F401
     import torch  # noqa: F401
 
@@ -58,7 +66,7 @@ def _fork_kernels(door: int, life: int) -> None:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         listener.close()
         os.close(life)
-        ipykernel.kernelapp.launch_new_instance(_introduce(line))
+        _be_kernel(_introduce(line))
         sys.exit()
     os.killpg(0, signal.SIGKILL)  # itself, and what kernels are left
 
