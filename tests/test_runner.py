@@ -453,28 +453,45 @@ MEASURES = """\
 >>> from claimbook.teach.measure import record
 >>> runs = Path({file!r})
 >>> _ = runs.write_text(runs.read_text() + "x")
->>> record("tries", len(runs.read_text()), "ratio")
+>>> record("tries", len(runs.read_text()), {unit!r})
 >>> len(runs.read_text())
 {wanted}
 """
 
 
 @pytest.mark.parametrize(
-    ("wanted", "tries", "outcome"), [(3, 3, Outcome.PASSED), (4, 3, Outcome.FAILED)]
+    ("wanted", "tries", "outcome", "message"),
+    [
+        (1, 1, Outcome.PASSED, ""),
+        (3, 3, Outcome.PASSED, "held at try 3 of 3"),
+        (4, 3, Outcome.FAILED, "docs/page.md:11: value: want '4', got '3'"),
+    ],
 )
-def test_a_claim_that_measures_is_tried_again(runner, tmp_path, wanted, tries, outcome):
-    """What else the machine does may spoil a measurement; a claim without one fails at once."""
+def test_a_claim_that_compares_times_is_tried_again(
+    runner, tmp_path, wanted, tries, outcome, message
+):
+    """What else the machine does may spoil a measurement, and a run that needed another says so."""
     file = tmp_path / "runs"
     file.write_text("")
-    done = between(runner, MEASURES.format(file=str(file), wanted=wanted))
-    assert (done.outcome, len(file.read_text())) == (outcome, tries)
+    session = MEASURES.format(file=str(file), wanted=wanted, unit="ratio")
+    done = between(runner, session)
+    assert (done.outcome, done.message, len(file.read_text())) == (outcome, message, tries)
+
+
+def test_a_claim_that_measures_memory_is_run_once(runner, tmp_path):
+    """Nothing else disturbs what is counted."""
+    file = tmp_path / "runs"
+    file.write_text("")
+    session = MEASURES.format(file=str(file), wanted=2, unit="bytes")
+    assert between(runner, session).outcome is Outcome.FAILED
+    assert file.read_text() == "x"
 
 
 def test_a_claim_without_measurements_is_run_once(runner, tmp_path):
     """Its output is the same each time, or it is a bad claim."""
     file = tmp_path / "runs"
     file.write_text("")
-    lines = MEASURES.format(file=str(file), wanted=9).splitlines()
+    lines = MEASURES.format(file=str(file), wanted=9, unit="ratio").splitlines()
     session = "\n".join(line for line in lines if "record" not in line)
     assert between(runner, session).outcome is Outcome.FAILED
     assert file.read_text() == "x"

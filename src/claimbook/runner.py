@@ -24,8 +24,10 @@ from claimbook.line import Line
 from claimbook.model import Claim, Environment, Lane, Measurement, Outcome, Run
 
 TIMEOUT = 10.0
-CUDA_TIMEOUT = 60.0
 """Seconds that a claim may take if it does not say otherwise."""
+
+CUDA_TIMEOUT = 60.0
+"""The same on a GPU."""
 
 SLOW_IMPORTS = {
     "torch._dynamo": re.compile(r"\b(optim|compile|checkpoint|func|vmap|FlopCounterMode)\b")
@@ -34,8 +36,8 @@ SLOW_IMPORTS = {
 that is likely to. They are imported once for all workers, and on no claim's time."""
 
 TRIES = 3
-"""How often a claim that measures is run before it has failed: what else a machine does disturbs
-times, and never makes them right."""
+"""How often a claim that compares times is run before it has failed: what else the machine does
+disturbs them. A claim that holds at a later try says so."""
 
 AHEAD = 4
 """Claims that a worker is handed before it has finished the first of them."""
@@ -67,7 +69,7 @@ class Runner:
             would wait for each other.
         timeout: seconds for a claim that names none; more on a GPU if it is not said, where small
             operations take longer and a first call loads libraries.
-        tries: how often a claim that measures may fail before it is said to.
+        tries: how often a claim that compares times is run before it has failed.
 
     Raises:
         RunnerError: torch cannot be imported.
@@ -127,7 +129,7 @@ class Runner:
         self._scratch.cleanup()
 
     def run(self, claims: Iterable[Claim], lane: Lane) -> Iterator[Run]:
-        """Runs each claim once; yields in the order in which they finish."""
+        """Runs each claim; yields in the order in which they finish."""
         queue = deque(claims)
         self._failures.clear()
         if not self._workers:
@@ -230,22 +232,25 @@ class Runner:
                 worker.outputs.append(message["output"])
             else:
                 claim = worker.claims.popleft()
-                run = _finished(claim, worker, message)
-                if self._may_try_again(run):
-                    queue.append(claim)
-                else:
+                if run := self._settled(_finished(claim, worker, message)):
                     yield run
+                else:
+                    queue.append(claim)
                 self._begin(worker, worker.claims[0] if worker.claims else None)
                 if message["spent"]:
                     self._dismiss(worker, selector)
                     queue.extendleft(reversed(worker.claims))
                     return
 
-    def _may_try_again(self, run: Run) -> bool:
-        if run.outcome is Outcome.FAILED and run.measurements:
+    def _settled(self, run: Run) -> Run | None:
+        """The run, with the try at which it held if that is not the first; None for another try."""
+        before = self._failures[run.claim]
+        if run.outcome is Outcome.FAILED and any(m.unit == "ratio" for m in run.measurements):
             self._failures[run.claim] += 1
-            return self._failures[run.claim] < self.tries
-        return False
+            return run if before + 1 == self.tries else None
+        if run.outcome is Outcome.PASSED and before:
+            return replace(run, message=f"held at try {before + 1} of {self.tries}")
+        return run
 
     def _bury(self, worker: _Worker, queue: deque[Claim], selector: Any) -> Run:
         status = self._dismiss(worker, selector)
