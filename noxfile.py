@@ -18,6 +18,8 @@ EPUB = Path("docs/_build/epub")
 DOWNLOADS = Path("docs/_build/downloads")
 VNU = "vnu-jar@26.9.27"
 BOOK = "pytorch-under-test"
+SHARED = ["--durations", "10", "--numprocesses", "auto", "--maxprocesses", "4", "--dist"]
+"""What makes pytest share tests among processes, and say which took longest."""
 MADE = [Path("docs/_build"), Path("docs/labs")]
 
 
@@ -64,7 +66,11 @@ def docs(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Tests the package, runs every claim on the CPU, and the examples in docstrings."""
     install(session, "docs", "test")
-    session.run("pytest", *session.posargs)
+    if session.posargs:
+        session.run("pytest", *session.posargs)
+    else:
+        session.run("pytest", "docs")  # alone: claims compare times, and share the cores themselves
+        session.run("pytest", *SHARED, "loadfile", "tests", "src")
 
 
 @nox.session
@@ -109,7 +115,7 @@ def serve(session: nox.Session) -> None:
 def browser(session: nox.Session) -> None:
     """Looks at the built site with Chromium: errors, phone width, accessibility, lookup."""
     install(session, "docs", "test", "browser")
-    session.run("pytest", "tests/browser", *session.posargs)
+    session.run("pytest", *SHARED, "worksteal", "tests/browser", *session.posargs)
 
 
 @nox.session

@@ -148,6 +148,5 @@ def test_stopping_at_the_first_failure(book, pytester):
 
 def test_xdist(book, pytester):
     """Under pytest-xdist each claim runs once, in whichever process."""
-    pytest.importorskip("xdist")
     done = pytester.runpytest_subprocess("-n", "2", "docs")
     assert done.parseoutcomes() == {"passed": 5}
