@@ -204,6 +204,24 @@ def test_only_what_changed_is_written_again(built, tmp_path):
     assert written() == {"e.md", "e.ipynb", "e.png", "index.md", "index.png"}
 
 
+def test_a_page_that_is_gone_leaves_nothing_in_the_site(tmp_path):
+    """Neither itself nor another form of it; other pages stay."""
+    gone = f"---\norphan: true\n---\n# S\n\n{SUM}"
+    stays = gone.replace("sum-adds", "sum-adds-too")
+    book = TinyBook(tmp_path, {"index": "# I\n", "a/s": gone, "t": stays}, conf=CONF_EDITIONS)
+    book.sphinx()
+    forms = {
+        name: {*book.site.glob(f"{name}.*"), book.site / f"_images/cards/{name}.png"}
+        for name in ("a/s", "t")
+    }
+    assert [*map(len, forms.values())] == [4, 4]
+    assert all(path.exists() for found in forms.values() for path in found)
+    (book.docs / "a/s.md").unlink()
+    book.sphinx()
+    left = {*book.site.rglob("*")}
+    assert (forms["a/s"] & left, forms["t"] - left) == (set(), set())
+
+
 def test_without_an_address_nothing_needs_one(tmp_path):
     """No sitemap, no tags, no link to Colab where it is not known where the site is published."""
     conf = re.sub(

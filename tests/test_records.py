@@ -1,6 +1,7 @@
 """The store of records: what is kept, what is refused, and what a reader is told."""
 
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -170,6 +171,39 @@ def test_what_was_changed_by_hand_is_named(store, path, old):
     assert refused(store) == (
         f"{path}: not a record: it was changed by hand, says its checksum; record it again"
     )
+
+
+@pytest.fixture
+def aged(path, monkeypatch):
+    """The file of a record as if it had been there for long."""
+    monkeypatch.setattr(module, "TICK", -1)
+    monkeypatch.setattr(module, "KNOWN", {})
+    return path
+
+
+def test_a_file_is_parsed_once(store, aged, monkeypatch):
+    """What is known of a file that has not changed stands; the build hands it on."""
+    assert store.load(CLAIM) == RECORD
+    monkeypatch.setattr(module, "_from_data", lambda data: pytest.fail("parsed again"))
+    assert store.load(CLAIM) == RECORD
+    assert list(module.KNOWN) == [str(aged)]
+
+
+def test_a_file_that_changed_is_parsed_again(store, aged):
+    """Also where it is as long as before."""
+    assert store.load(CLAIM) == RECORD
+    time.sleep(0.02)
+    aged.write_text(aged.read_text("utf-8").replace('"passed"', '"failed"'), "utf-8")
+    with pytest.raises(RecordError, match="changed by hand"):
+        store.load(CLAIM)
+
+
+def test_a_new_file_is_not_known(store, path, monkeypatch):
+    """It may change within the grain of its times."""
+    monkeypatch.setattr(module, "KNOWN", {})
+    monkeypatch.setattr(module, "TICK", 10**12)
+    assert store.load(CLAIM) == RECORD
+    assert module.KNOWN == {}
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"null", b"\xff", b"{" * 100_000, b"[" * 100_000])

@@ -66,18 +66,23 @@ def test_search_page(book):
     assert "search.js" not in (book.site / "a/sums.html").read_text("utf-8")
 
 
-def test_data_is_written_with_pages_only(book):
-    """It holds every section and each page without one; without a changed page it stays."""
-    path = book.site / "searchdata.js"
+def test_page_and_data_are_written_with_others_only(book):
+    """The data holds every section and each page without one; where nothing changed both stay."""
+    path, page = book.site / "searchdata.js", book.site / "search.html"
     call = path.read_text("utf-8")
     data = json.loads(call.removeprefix("searchData(").removesuffix(");\n"))
     assert [each["id"] for each in data["sections"]] == ["a/sums.html#what-is-a-sum", "index.html"]
-    before = path.stat().st_mtime_ns
+
+    def times():
+        return path.stat().st_mtime_ns, page.stat().st_mtime_ns
+
+    before = times()
     assert book.sphinx().returncode == 0
-    assert path.stat().st_mtime_ns == before
+    assert times() == before
     book.replace("docs/a/sums.md", "An addition", "A long addition")
     assert book.sphinx().returncode == 0
     assert "A long addition" in path.read_text("utf-8")
+    assert times()[1] != before[1]
 
 
 def test_other_themes_keep_their_search(tmp_path):

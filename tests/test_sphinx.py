@@ -13,11 +13,11 @@ from sphinx.testing.util import SphinxTestApp
 from sphinx.util.console import strip_escape_sequences
 from sphinx.util.inventory import InventoryFile
 
-from claimbook import environment
+from claimbook import environment, records
 from claimbook.book import Book
 from claimbook.model import Lane, Provenance, Record
 from claimbook.runner import Runner
-from claimbook.sphinx import STATIC
+from claimbook.sphinx import STATIC, pace, render
 from claimbook.sphinx.domain import claim_domain
 from helpers import CONF, PAGES, ROOT, SHAPE, SUM, TinyBook, claim_text
 
@@ -121,6 +121,16 @@ def test_what_no_run_has_shown_is_told_apart(tmp_path):
     }
 
 
+def test_a_badge_says_at_which_try_a_claim_held():
+    """Nothing is said of one that held at once."""
+    lane = {"status": "current", "outcome": "passed", "torch": "2", "device": "CPU"}
+    lane |= {"recorded": "2026-01-02", "measurements": [], "message": ""}
+    later = lane | {"message": "held at try 2 of 3"}
+    said = [render.badges({"cpu": data}, None).astext() for data in (lane, later)]
+    at_once = "CPU runs as printed · torch 2 · CPU · 2026-01-02"
+    assert said == [at_once, f"{at_once} · held at try 2 of 3"]
+
+
 def test_what_is_printed_is_text(built):
     """Markup in an output is shown, not obeyed."""
     page = html(built, "a/sums")
@@ -192,8 +202,12 @@ def test_role_resolves(built):
 
 
 def test_claim_index(built):
-    """The index lists each claim with a link to it."""
-    links = re.findall(r'href="(a/\w+.html#claim-[\w-]+)"', html(built, "claim-index"))
+    """The index lists each claim with a link to it, and letters that lead to theirs."""
+    page = html(built, "f")
+    letters = re.findall(r'href="#claims-(\w)">(\w)<', page)
+    assert letters == [("o", "O"), ("p", "P"), ("s", "S")]
+    assert all(f'id="claims-{letter}"' in page for letter, _ in letters)
+    links = re.findall(r'href="(a/\w+.html#claim-[\w-]+)"', page)
     assert links == [
         "a/shapes.html#claim-ones-have-a-shape",
         *(f"a/sums.html#claim-{n}" for n in ("prod-multiplies", "script-is-text", "sum-adds")),
@@ -253,6 +267,41 @@ def test_parallel_build_is_the_same(built, tmp_path):
     assert comparable(book.site) == comparable(built.site)
 
 
+def test_data_that_cannot_be_written_fails_the_build(tmp_path):
+    """Also where another process writes it."""
+    book = TinyBook(tmp_path)
+    (book.site / "claims.json").mkdir(parents=True)
+    done = book.sphinx("-j", "2")
+    assert done.returncode != 0
+    assert "claims.json" in done.stderr
+
+
+@pytest.mark.parametrize("same_code", [True, False])
+def test_what_files_held_is_known_to_the_code_that_read_them(tmp_path, monkeypatch, same_code):
+    """Another code may refuse what this one took: it reads and checks all anew."""
+    book = TinyBook(tmp_path)
+    monkeypatch.setattr(records, "TICK", -1)
+    known = [known_to_a_build(book, monkeypatch) for _ in range(2)]  # the second reads records
+    if not same_code:
+        monkeypatch.setattr(pace, "PARSERS", pace.PARSERS[1:])
+    known.append(known_to_a_build(book, monkeypatch))
+    assert [*map(len, known)] == [0, 0, 4 * same_code]
+
+
+def known_to_a_build(book, monkeypatch):
+    """What a build in this process knows of records before it reads any."""
+    monkeypatch.setattr(records, "KNOWN", {})
+    known = []
+    with warnings.catch_warnings(action="ignore"):
+        app = SphinxTestApp("html", srcdir=book.docs, builddir=book.root / "built")
+        try:
+            app.connect("env-before-read-docs", lambda *_: known.extend(records.KNOWN))
+            app.build()
+        finally:
+            app.cleanup()
+    return known
+
+
 def written(book, build):
     """The pages of a book that a build writes, and what it says of the claims' runs."""
     times = {path: path.stat().st_mtime_ns for path in book.site.rglob("*.html")}
@@ -264,7 +313,7 @@ def written(book, build):
         if times.get(path) != path.stat().st_mtime_ns
     }
     said = [line for line in done.stdout.splitlines() if line.startswith("claims on ")]
-    return pages - {"genindex", "claim-index", "search"}, said
+    return pages - {"genindex", "search"}, said
 
 
 def test_rebuilds(tmp_path):

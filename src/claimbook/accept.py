@@ -62,7 +62,7 @@ _ADVICE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Change:
     """An output that may be taken over."""
 
@@ -118,7 +118,7 @@ def changes(claim: Claim, run: Run, problems: Iterable[Problem]) -> list[Change]
     return [Change(claim, run, found) for found in mismatches(claim, run.lane, run.outputs)]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Draft:
     """A page as it was scanned, to be revised."""
 

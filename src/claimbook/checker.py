@@ -34,7 +34,7 @@ class Kind(StrEnum):
     VALUE = "value"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Difference:
     """How what a run printed differs from what the page says."""
 
@@ -45,7 +45,7 @@ class Difference:
         return f"{self.kind}: {self.detail}" if self.detail else str(self.kind)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Mismatch:
     """One example whose output is not what the page says."""
 
@@ -199,7 +199,7 @@ def _shown(line: str | None) -> str:
 # The printed form of a tensor.
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Tensor:
     """`tensor(...)` taken apart; numbers stay as they were written."""
 

@@ -7,11 +7,12 @@ package's metadata, so that a build that runs nothing need not load it.
 import importlib.metadata
 import platform
 import subprocess
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
-from claimbook.model import Environment, Lane, Provenance
+from claimbook.model import Environment, Lane, Provenance, digest
 
 
 def unavailable(lane: Lane) -> str | None:
@@ -95,3 +96,8 @@ def _output(command: list[str]) -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()
+
+
+def digest_of_code(files: Iterable[Path]) -> str:
+    """The digest of code by its text, for what is kept until the code that makes it changes."""
+    return digest([file.read_text("utf-8") for file in files])

@@ -1,5 +1,6 @@
 """Claims and answers as the data that leaves the build, `claims.json` among it."""
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from claimbook.model import Claim, Record, RelationKind, Status
@@ -59,6 +60,22 @@ def lane_data(status: Status, record: Record | None) -> dict[str, Any]:
 def anchor(claim_id: str) -> str:
     """The id of a claim's element on its page."""
     return f"claim-{claim_id}"
+
+
+def pieces(examples: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Code up to each output, with the output; what comes after the last has none.
+
+    Args:
+        examples: each statement with what it prints.
+    """
+    gathered = ""
+    for source, printed in examples:
+        gathered += spaced(source)
+        if printed:
+            yield gathered, printed
+            gathered = ""
+    if gathered:
+        yield gathered, ""
 
 
 def spaced(source: str) -> str:

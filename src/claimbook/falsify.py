@@ -28,7 +28,7 @@ what a new worker's first optimiser imports must not count as caught."""
 Track = Callable[[Iterable[Run], int], Iterable[Run]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Survivor:
     """A mutant that prints what the page says."""
 
@@ -42,7 +42,7 @@ class Survivor:
         return f"{self.operator}: {self.before} -> {self.after or '(nothing)'}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Falsified:
     """What became of the mutants of one claim."""
 

@@ -7,7 +7,7 @@ imports torch or knows of Sphinx.
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
@@ -59,7 +59,7 @@ class ProblemKind(StrEnum):
     UNOWNED_CODE = "unowned-code"
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, order=True)
 class Location:
     """A line of a file, as a person can click it: `docs/views.md:26`."""
 
@@ -72,7 +72,7 @@ class Location:
         return f"{self.path}:{self.line}"
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, order=True)
 class Problem:
     """An author's error on a page, in the words that Sphinx, pytest and the CLI all use."""
 
@@ -84,7 +84,7 @@ class Problem:
         return f"{self.location}: {self.message} [claim.{self.kind}]"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Example:
     """One `>>>` statement with what it must print."""
 
@@ -98,7 +98,7 @@ class Example:
     """The page line on which its output stands, or would stand."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Fence:
     """One `pycon` fence of a claim: a session, and how CUDA prints it if that differs."""
 
@@ -114,7 +114,7 @@ class Fence:
         return self.examples
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Relation:
     """What a claim does to one entry."""
 
@@ -154,7 +154,7 @@ class Claim:
         return "".join(example.source for example in self.examples(self.lanes[0]))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Remark:
     """What the book says of entries that no program can decide."""
 
@@ -163,7 +163,7 @@ class Remark:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Entry:
     """One statement that a source makes."""
 
@@ -175,7 +175,7 @@ class Entry:
     """What is asked, in our own words."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Question:
     """One question of a source, with the entries of its answer."""
 
@@ -189,7 +189,7 @@ class Question:
         return self.id.rsplit("-", 1)[0]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Page:
     """What one page says, as the page scan found it."""
 
@@ -201,7 +201,7 @@ class Page:
     problems: tuple[Problem, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Measurement:
     """A number that a run measured."""
 
@@ -210,7 +210,7 @@ class Measurement:
     unit: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Environment:
     """What a run depended on beside the claim itself."""
 
@@ -225,11 +225,10 @@ class Environment:
 
     def digest(self) -> str:
         """A short name for this environment, for folders of things made under it."""
-        fields = [getattr(self, name) for name in self.__slots__]
-        return digest(fields)[:12]
+        return digest(astuple(self))[:12]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Provenance:
     """When a record was made, and from which state of the project."""
 
@@ -239,7 +238,7 @@ class Provenance:
     """Whether the working tree had no change against the commit; None without git."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Run:
     """What running one claim on one lane gave, before any of it is kept."""
 
@@ -256,7 +255,7 @@ class Run:
     """Peak bytes that it allocated on the lane's device; None where that is not counted."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Record:
     """A run that is kept, with the claim's digest and its environment."""
 

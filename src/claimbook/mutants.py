@@ -77,7 +77,7 @@ class Change(NamedTuple):
     dropped: Call | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Mutant:
     """A claim's code with one thing changed."""
 

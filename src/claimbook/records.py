@@ -6,13 +6,14 @@ named and counts as missing. A file is replaced whole or not at all.
 
 import json
 import os
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from claimbook.environment import release
 from claimbook.model import (
@@ -84,6 +85,11 @@ class ByVersion(ABC, Generic[T]):
     """`release` or `version`; the field of a file that says of which it is."""
     fields: ClassVar[Mapping[str, tuple[type, ...]]]
     """What else a file holds."""
+
+    @classmethod
+    def of(cls, docs: Path) -> Self:
+        """Those of a book."""
+        return cls(docs / "records" / f"{cls.kind}s")
 
     @abstractmethod
     def parse(self, data: dict[str, Any]) -> T:
@@ -165,15 +171,21 @@ def status(claim: Claim, lane: Lane, record: Record | None, torch: str) -> Statu
     return Status.CURRENT if record.run.outcome is Outcome.PASSED else Status.FAILING
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Puts a text in place of a file, so that nobody ever finds half of it."""
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Puts text or bytes in place of a file, so that nobody ever finds half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     half = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        half.write_text(text, encoding="utf-8", newline="\n")
+        half.write_bytes(content.encode() if isinstance(content, str) else content)
         half.replace(path)
     finally:
         half.unlink(missing_ok=True)
+
+
+def write_changed(path: Path, text: str) -> None:
+    """Writes a text, unless it is what the file holds; the file then keeps its time."""
+    if not path.exists() or path.read_text("utf-8") != text:
+        write_atomically(path, text)
 
 
 def load_file(path: Path, parse: Callable[[Any], T], wrong: str) -> T | None:
@@ -186,18 +198,32 @@ def load_file(path: Path, parse: Callable[[Any], T], wrong: str) -> T | None:
         RecordError: it cannot, or is too large.
     """
     try:
-        return parse(json.loads(read_limited(path)))
+        stamp = _stamp(path)
+        known, value = KNOWN.get(str(path), (None, None))
+        if known != stamp:
+            value = parse(json.loads(path.read_bytes()))
+            if time.time_ns() - max(stamp[-2:]) > TICK:
+                KNOWN[str(path)] = stamp, value
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError) as error:
         raise RecordError(f"{path}: {wrong}: {error}") from error
+    return value
 
 
-def read_limited(path: Path) -> bytes:
-    """A file's content, unless it is far longer than any record."""
-    if path.stat().st_size > SIZE_LIMIT:
+def _stamp(path: Path) -> tuple[int, ...]:
+    """What tells a file from what it was; refuses one that is far longer than any record."""
+    found = path.stat()
+    if found.st_size > SIZE_LIMIT:
         raise ValueError(f"over {SIZE_LIMIT:,} bytes; no record is that long")
-    return path.read_bytes()
+    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+KNOWN: dict[str, tuple[tuple[int, ...], Any]] = {}
+"""Path → what the file was when it was read, and what it held. A build hands it on to the next."""
+
+TICK = 100_000_000
+"""Nanoseconds within which a file can change and keep its times; what is that new is not known."""
 
 
 def _same(old: Record, new: Record) -> bool:
@@ -213,13 +239,12 @@ def _field(name: str, value: object) -> str:
 
 
 def _to_text(record: Record) -> str:
-    run = asdict(record.run)
     data = {
         "schema": SCHEMA,
         "digest": record.digest,
         "environment": asdict(record.environment),
         "recorded": asdict(record.provenance),
-        **run,
+        **asdict(record.run),
     }
     data["checksum"] = digest(data)
     return json.dumps(data, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
@@ -247,10 +272,8 @@ def _from_data(data: Any) -> Record:
         measurements,
         record["device_bytes"],
     )
-    environment = Environment(
-        **check_fields(record["environment"], "environment", ENVIRONMENT_FIELDS)
-    )
-    return Record(run, record["digest"], environment, provenance_of(record))
+    made_in = Environment(**check_fields(record["environment"], "environment", ENVIRONMENT_FIELDS))
+    return Record(run, record["digest"], made_in, provenance_of(record))
 
 
 def provenance_of(record: Data) -> Provenance:

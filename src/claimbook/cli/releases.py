@@ -60,7 +60,7 @@ def run_matrix(versions: tuple[str, ...], report: Path | None) -> None:
 
 
 def _records(book: Book) -> Releases:
-    return Releases(book.project.docs / "records" / "releases")
+    return Releases.of(book.project.docs)
 
 
 def _recorded(book: Book) -> list[Release]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from claimbook.editions import markup
 from claimbook.editions.sections import Section
-from claimbook.export import anchor
+from claimbook.export import anchor, pieces
 from claimbook.model import Claim, Page, RelationKind
 from claimbook.register import Answer
 
@@ -70,20 +70,8 @@ def _output(claim: Claim, deck: str, docname: str) -> Card:
         claim.statement,
         docname,
         anchor(claim.id),
-        session=tuple(_pieces(claim)),
+        session=tuple(pieces((e.source, e.want) for e in claim.examples(claim.lanes[0]))),
     )
-
-
-def _pieces(claim: Claim) -> Iterator[tuple[str, str]]:
-    """Code up to each output, with the output; what comes after the last has none."""
-    gathered = ""
-    for example in claim.examples(claim.lanes[0]):
-        gathered += example.source
-        if example.want:
-            yield gathered, example.want
-            gathered = ""
-    if gathered:
-        yield gathered, ""
 
 
 def said_cards(answers: Iterable[Answer], docnames: dict[str, str]) -> Iterator[Card]:

@@ -11,7 +11,7 @@ from claimbook.releases.record import Release, Result
 NOT_REACHED = "(not reached)"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Change:
     """The first example of a claim that prints something else than on the release before."""
 
@@ -23,7 +23,7 @@ class Change:
     """What kind of difference it is, in words."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Span:
     """Neighbouring releases on which a claim did the same."""
 

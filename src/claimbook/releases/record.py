@@ -9,7 +9,7 @@ from claimbook.model import Claim, Environment, Lane, Outcome, Provenance, Run
 from claimbook.records import ENVIRONMENT_FIELDS, ByVersion, check_fields, provenance_of
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Result:
     """What one claim did on a release."""
 

@@ -19,13 +19,14 @@ from claimbook.editions.sections import sections
 from claimbook.export import SCHEMA, answer_data, claim_data
 from claimbook.falsify import Results, falsified_data, load_all
 from claimbook.model import Claim, Lane, Problem, Status
-from claimbook.records import write_atomically
-from claimbook.register import answers, check_relations
+from claimbook.records import write_changed
+from claimbook.register import check_relations
 from claimbook.releases.history import spans
 from claimbook.sphinx import nodes as places
 from claimbook.sphinx import releases, render
-from claimbook.sphinx.domain import ClaimDomain, claim_domain
+from claimbook.sphinx.domain import ClaimDomain, claim_domain, tell_broken
 from claimbook.sphinx.lanes import Lanes, project_of, warn
+from claimbook.sphinx.pace import beside
 from claimbook.sphinx.views import VIEWS
 from claimbook.versions.history import ages
 
@@ -40,7 +41,8 @@ def connect(app: Sphinx) -> None:
     # Sphinx checks consistency only after a page was read; a build in which none was is no excuse.
     app.connect("env-updated", report_problems, priority=600)
     app.connect("doctree-resolved", fill_in)
-    app.connect("build-finished", write_json)
+    app.connect("env-updated", start_json, priority=900)
+    app.connect("build-finished", tell_counts)
 
 
 def scan(app: Sphinx, docname: str, source: list[str]) -> None:
@@ -56,16 +58,15 @@ def scan(app: Sphinx, docname: str, source: list[str]) -> None:
 def run_claims(lanes: Lanes, env: BuildEnvironment) -> list[str]:
     """Runs what has no valid record, and says which pages show something else than before."""
     domain, project = claim_domain(env), project_of(env)
-    shown: dict[str, dict[str, Any]] = {claim.id: {} for claim in domain.claims()}
-    for claim, lane, data in lanes.read():
-        shown[claim.id][lane] = data
     now: dict[str, dict[str, Any]] = {
-        "shown": shown,
         "releases": {c.id: releases.made_of(c, domain.releases) for c in domain.claims()},
         "falsified": _falsified(project, domain),
         "drawn": domain.drawn(),
         "said": {c.id: domain.said(r.entry for r in c.relations) for c in domain.claims()},
+        "shown": {claim.id: {} for claim in domain.claims()},
     }
+    for claim, lane, data in lanes.read():  # last: torch may still be on its way
+        now["shown"][claim.id][lane] = data
     before = {key: domain.data[key] for key in now}
     domain.data.update(now)
     changed = {
@@ -82,7 +83,7 @@ def run_claims(lanes: Lanes, env: BuildEnvironment) -> list[str]:
 
 def _falsified(project: Project, domain: ClaimDomain) -> dict[str, dict[str, Any] | None]:
     results, claims = Results(project.docs), domain.claims()
-    found = load_all(results, claims, lambda path, why: warn(f"{path}:1", why, "broken-record"))
+    found = load_all(results, claims, tell_broken)
     return {c.id: falsified_data(c, r) if (r := found[c.id]) else None for c in claims}
 
 
@@ -109,7 +110,7 @@ def report_problems(app: Sphinx, env: BuildEnvironment) -> list[str]:
 
 def _demand_answers(domain: ClaimDomain) -> None:
     """Warns of each entry that no claim and no remark speaks of."""
-    for answer in answers(domain.register, domain.claims(), domain.remarks()).values():
+    for answer in domain.answers().values():
         if answer.word is None:
             source = answer.entry.id.rpartition("-")[0]
             place = f"docs/register/{source}.yaml:1"
@@ -173,18 +174,20 @@ def _status(
     ]
 
 
-def write_json(app: Sphinx, exception: Exception | None) -> None:
-    """Writes `claims.json` beside the start page, and tells the counts."""
-    if exception or app.builder.format != "html":
-        return
-    domain = claim_domain(app.env)
-    found = answers(domain.register, domain.claims(), domain.remarks()).values()
+def start_json(app: Sphinx, env: BuildEnvironment) -> None:
+    """Writes `claims.json` beside the start page."""
+    if app.builder.format == "html":
+        beside(app, lambda: write_json(claim_domain(env), Path(app.outdir, "claims.json")))
+
+
+def write_json(domain: ClaimDomain, path: Path) -> None:
+    """Writes what the book says as data, if it is not what the file holds."""
     known = ages(domain.versions, domain.contents())
     text = _json_text(
         {
             "schema": SCHEMA,
             "environment": asdict(environment.describe(Lane.CPU)),
-            "entries": [answer_data(answer) for answer in found],
+            "entries": [answer_data(answer) for answer in domain.answers().values()],
             "claims": [
                 {
                     **claim_data(claim),
@@ -198,11 +201,16 @@ def write_json(app: Sphinx, exception: Exception | None) -> None:
             ],
         }
     )
-    path = Path(app.outdir) / "claims.json"
-    if not path.exists() or path.read_text("utf-8") != text:
-        write_atomically(path, text)
-    words = Counter(answer.word or "open" for answer in found)
-    logger.info("entries: %s", ", ".join(f"{words[word]} {word}" for word in render.WORDS))
+    write_changed(path, text)
+
+
+def tell_counts(app: Sphinx, exception: Exception | None) -> None:
+    """Tells how many entries are answered, and how."""
+    if not exception and app.builder.format == "html":
+        words = Counter(
+            answer.word or "open" for answer in claim_domain(app.env).answers().values()
+        )
+        logger.info("entries: %s", ", ".join(f"{words[word]} {word}" for word in render.WORDS))
 
 
 def _by_release(domain: ClaimDomain, claim: Claim) -> dict[str, str]:

@@ -23,7 +23,7 @@ def connect(app: Sphinx) -> None:
     open_ = ExitStack()
 
     def prepare(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
-        if getattr(app.config, "nb_execution_mode", "") == "cache":  # of myst_nb, if it is there
+        if getattr(app.config, "nb_execution_mode", "off") == "cache":
             folder = Path(app.config["nb_execution_cache_path"])
             fresh = not (folder / "global.db").exists()
             if fresh:
@@ -39,7 +39,9 @@ def connect(app: Sphinx) -> None:
 
 def _make_kernels_alike(app: Sphinx) -> None:
     """Cells know no IPython settings of whoever builds; kernels log nothing but errors."""
-    made = Path(app.srcdir, "_build", "jupyter")
+    if getattr(app.config, "nb_execution_mode", "off") == "off":  # of myst_nb, if it is there
+        return
+    made = Path(app.doctreedir, "jupyter")
     settings = made / "profile_default" / "ipython_kernel_config.py"
     settings.parent.mkdir(parents=True, exist_ok=True)
     settings.write_text("get_config().IPKernelApp.log_level = 40\n", "utf-8")

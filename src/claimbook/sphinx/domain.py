@@ -11,7 +11,7 @@ from docutils.nodes import Element
 from docutils.parsers.rst import directives
 from sphinx.addnodes import pending_xref
 from sphinx.builders import Builder
-from sphinx.domains import Domain, Index, IndexEntry, ObjType
+from sphinx.domains import Domain, ObjType
 from sphinx.environment import BuildEnvironment
 from sphinx.roles import XRefRole
 from sphinx.util import logging
@@ -21,7 +21,7 @@ from sphinx.util.nodes import make_refnode
 from claimbook.editions.sections import Section
 from claimbook.export import anchor
 from claimbook.model import Claim, Page, Remark
-from claimbook.register import Register, answers, load_register
+from claimbook.register import Answer, Register, answers, load_register
 from claimbook.releases.record import Release, Releases
 from claimbook.sphinx import render
 from claimbook.versions.record import Contents, Version, Versions, contents_of
@@ -29,7 +29,8 @@ from claimbook.versions.record import Contents, Version, Versions, contents_of
 logger = logging.getLogger(__name__)
 
 
-def _tell(path: str, why: str) -> None:
+def tell_broken(path: str, why: str) -> None:
+    """Warns of a file under `docs/records/` that cannot be used."""
     logger.warning(why, location=f"{path}:1", type="claim", subtype="broken-record")
 
 
@@ -78,30 +79,6 @@ class ClaimRole(XRefRole):
         return title, target
 
 
-class ClaimIndex(Index):
-    """All claims, by the first letter of their ids."""
-
-    name = "index"
-    localname = "Claim index"
-    shortname = "claims"
-
-    def generate(
-        self, docnames: Iterable[str] | None = None
-    ) -> tuple[list[tuple[str, list[IndexEntry]]], bool]:
-        """Entries in order of id; what each states stands beside it."""
-        letters: dict[str, list[IndexEntry]] = {}
-        chosen = None if docnames is None else set(docnames)
-        for docname, claim in sorted(self.domain.located(), key=lambda pair: pair[1].id):  # type: ignore[attr-defined]
-            if chosen is None or docname in chosen:
-                text = claim.statement.replace("`", "")
-                entry = IndexEntry(claim.id, 0, docname, anchor(claim.id), "", "", text)
-                letters.setdefault(claim.id[0], []).append(entry)
-        return sorted(letters.items()), True
-
-
-VERSIONS = "records/versions"
-"""Where versions of the book are kept, seen from the docs."""
-
 PER_PAGE = ("pages", "sections", "apis", "labs", "views", "minutes", "routes")
 
 
@@ -113,7 +90,6 @@ class ClaimDomain(Domain):
     object_types: ClassVar[dict[str, ObjType]] = {"claim": ObjType("claim", "claim")}
     directives: ClassVar[dict[str, Any]] = {"claim": ClaimDirective}
     roles: ClassVar[dict[str, Any]] = {"claim": ClaimRole(warn_dangling=True)}
-    indices: ClassVar[list[type[Index]]] = [ClaimIndex]
     initial_data: ClassVar[dict[str, Any]] = {
         "pages": {},  # docname → Page
         "sections": {},  # docname → its sections
@@ -131,7 +107,7 @@ class ClaimDomain(Domain):
         "whole": {},  # kind of page that shows the whole book → what it was made of
         "environments": {},  # lane → where its claims ran last
     }
-    data_version = 8
+    data_version = 10
 
     @property
     def pages(self) -> dict[str, Page]:
@@ -156,16 +132,20 @@ class ClaimDomain(Domain):
     @cached_property
     def releases(self) -> list[Release]:
         """The releases of torch on which the book was run, from the oldest on."""
-        return Releases(Path(self.env.srcdir, "records", "releases")).load_all(_tell)
+        return Releases.of(Path(self.env.srcdir)).load_all(tell_broken)
 
     @cached_property
     def versions(self) -> list[Version]:
         """What the versions of the book said, from the oldest on."""
-        return Versions(Path(self.env.srcdir, VERSIONS)).load_all(_tell)
+        return Versions.of(Path(self.env.srcdir)).load_all(tell_broken)
 
     def contents(self) -> Contents:
         """What the book says as it stands."""
-        return contents_of(self.claims(), answers(self.register, self.claims(), self.remarks()))
+        return contents_of(self.claims(), self.answers())
+
+    def answers(self) -> dict[str, Answer]:
+        """Entry id → what the book says of it."""
+        return answers(self.register, self.claims(), self.remarks())
 
     @property
     def ledger(self) -> str | None:
@@ -216,6 +196,10 @@ class ClaimDomain(Domain):
         for docname in sorted(self.pages):
             for claim in self.pages[docname].claims:
                 yield docname, claim
+
+    def places(self) -> dict[str, str]:
+        """Claim id → docname of its page."""
+        return {claim.id: docname for docname, claim in self.located()}
 
     def claims(self) -> list[Claim]:
         """All claims, in order of page."""

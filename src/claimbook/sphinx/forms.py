@@ -20,16 +20,20 @@ from claimbook.editions.markdown import markdown
 from claimbook.editions.notebook import notebook
 from claimbook.editions.site import Listed, llms_txt, sitemap
 from claimbook.model import Page
-from claimbook.records import write_atomically
+from claimbook.records import write_atomically, write_changed
 from claimbook.sphinx.domain import claim_domain
 
 COLAB = "https://colab.research.google.com/github/{repository}/blob/notebooks/{page}.ipynb"
 """Colab opens notebooks from GitHub alone; the site's workflow keeps them on this branch."""
 
+CARD = "_images/cards/{page}.png"
+"""Where the picture of a page lies that is shown where the page is shared."""
+
 
 def setup(app: Sphinx) -> ExtensionMetadata:
     """Writes what belongs to a page with the page, and what belongs to the site at the end."""
     app.setup_extension("sphinx_markdown_builder")
+    app.connect("env-get-outdated", remove_gone)
     app.connect("doctree-read", note_summary)
     app.connect("html-page-context", write_forms)
     app.connect("html-page-context", epub.adapt)
@@ -40,6 +44,16 @@ def setup(app: Sphinx) -> ExtensionMetadata:
         "parallel_read_safe": True,
         "parallel_write_safe": True,
     }
+
+
+def remove_gone(
+    app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
+) -> list[str]:
+    """Takes away what was written of pages that are no more; Sphinx leaves it in the site."""
+    for page in removed if _is_site(app) else ():
+        for form in (f"{page}.html", f"{page}.md", f"{page}.ipynb", CARD.format(page=page)):
+            Path(app.outdir, form).unlink(missing_ok=True)
+    return []
 
 
 def note_summary(app: Sphinx, doctree: nodes.document) -> None:
@@ -87,7 +101,7 @@ def _address(app: Sphinx, page: str) -> str:
 def _share(app: Sphinx, page: str) -> str:
     """The tags for those who share the page; writes the picture that they name."""
     title = app.env.titles[page].astext()
-    path = f"_images/cards/{page}.png"
+    path = CARD.format(page=page)
     picture = Path(app.outdir, path)
     picture.parent.mkdir(parents=True, exist_ok=True)
     picture.write_bytes(social.card(app.config.html_title, title))
@@ -137,10 +151,10 @@ def write_lists(app: Sphinx, exception: Exception | None) -> None:
         return
     title, env = app.config.html_title, app.env
     summary = env.metadata[app.config.root_doc].get("summary", "")
-    _replace(Path(app.outdir, "llms.txt"), llms_txt(title, summary, _parts(env)))
+    write_changed(Path(app.outdir, "llms.txt"), llms_txt(title, summary, _parts(env)))
     if base := app.config.html_baseurl:
         addresses = map(app.builder.get_target_uri, sorted(env.found_docs))
-        _replace(Path(app.outdir, "sitemap.xml"), sitemap(base, addresses))
+        write_changed(Path(app.outdir, "sitemap.xml"), sitemap(base, addresses))
 
 
 def _parts(env: BuildEnvironment) -> Iterator[tuple[str, list[Listed]]]:
@@ -162,8 +176,3 @@ def _with_children(env: BuildEnvironment, page: str) -> Iterator[str]:
     yield page
     for child in env.toctree_includes.get(page, ()):
         yield from _with_children(env, child)
-
-
-def _replace(path: Path, text: str) -> None:
-    if not path.exists() or path.read_text("utf-8") != text:
-        write_atomically(path, text)

@@ -17,7 +17,7 @@ from claimbook.model import Claim, Environment, Lane, Outcome, Record, Run
 from claimbook.records import RecordError, Records, status
 from claimbook.report import explain, first_place
 from claimbook.runner import Runner
-from claimbook.sphinx.domain import claim_domain
+from claimbook.sphinx.domain import claim_domain, tell_broken
 
 logger = logging.getLogger(__name__)
 
@@ -44,6 +44,8 @@ class Lanes:
         if _page_changed_since_last(app):  # its claims are likely due: be early
             self._start()
         app.connect("env-before-read-docs", self._prepare)
+        # Before other processes are forked: they would hold the workers' sockets open.
+        app.connect("env-updated", self._close, priority=800)
         app.connect("build-finished", self._close, priority=100)
 
     def read(self) -> Iterator[tuple[Claim, Lane, LaneData]]:
@@ -100,7 +102,7 @@ class Lanes:
             self._runner = self._open.enter_context(Runner())
         return self._runner
 
-    def _close(self, app: Sphinx, exception: Exception | None) -> None:
+    def _close(self, *_: object) -> None:
         self._open.close()
         self._runner = None
 
@@ -150,5 +152,5 @@ def _load(records: Records, claim: Claim, *, tell: bool = True) -> Record | None
         return records.load(claim)
     except RecordError as error:
         if tell:
-            warn(f"{records.path(claim)}:1", f"{error}; it counts as missing", "broken-record")
+            tell_broken(str(records.path(claim)), f"{error}; it counts as missing")
         return None

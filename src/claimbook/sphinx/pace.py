@@ -1,20 +1,35 @@
 """What keeps small builds quick."""
 
 import gc
+import pickle
+from collections.abc import Callable
+from pathlib import Path
 
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+from sphinx.util.parallel import ParallelTasks, SerialTasks, parallel_available
+
+from claimbook import falsify, model, records
+from claimbook.environment import digest_of_code
+from claimbook.releases import record as releases
+from claimbook.versions import record as versions
 
 OBJECTS_BETWEEN_COLLECTIONS = 100_000
 """A build drops few objects in cycles. Python looks for them each 700 objects, which is a fifth of
 the time of a build in which nothing changed."""
+
+PARSERS = [Path(str(m.__file__)) for m in (model, records, falsify, releases, versions)]
+"""The code that reads and checks records; when it changes, all are read and checked anew."""
 
 FEW = 4
 """So many pages are read sooner by this process than others are started and merged into it."""
 
 
 def connect(app: Sphinx) -> None:
-    """Collects garbage seldom, and reads pages in several processes only where they are many."""
+    """Collects garbage seldom, and reads pages in several processes only where they are many.
+
+    What files of records hold is handed on to the next build.
+    """
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS, 100, 100)
     app.connect("build-finished", lambda *_: gc.freeze(), priority=1000)  # Python ends at once
     jobs = app.parallel
@@ -27,3 +42,31 @@ def connect(app: Sphinx) -> None:
 
     app.connect("env-before-read-docs", share)
     app.connect("env-updated", share_again)
+    app.connect("builder-inited", _recall)
+
+
+def beside(app: Sphinx, task: Callable[[], object]) -> None:
+    """Does something in a process of its own while pages are written; the build ends after it."""
+    tasks = ParallelTasks(1) if parallel_available and app.parallel > 1 else SerialTasks()
+    tasks.add_task(task)
+    app.connect("build-finished", lambda *_: tasks.join())
+
+
+def _recall(app: Sphinx) -> None:
+    file = Path(app.doctreedir, "records.pickle")
+    parsed_by = digest_of_code(PARSERS).encode()
+    head, _, body = file.read_bytes().partition(b"\n") if file.exists() else (b"", b"", b"")
+    if head == parsed_by:
+        records.KNOWN.update(pickle.loads(body))  # noqa: S301 (as Sphinx keeps its pages beside it)
+    recalled = records.KNOWN.copy()
+
+    def remember(app: Sphinx, env: BuildEnvironment) -> None:
+        if recalled != records.KNOWN:
+            beside(app, lambda: _write(file, parsed_by))
+
+    app.connect("env-updated", remember, priority=900)
+
+
+def _write(file: Path, parsed_by: bytes) -> None:
+    there = {path: known for path, known in records.KNOWN.items() if Path(path).exists()}
+    records.write_atomically(file, parsed_by + b"\n" + pickle.dumps(there))

@@ -11,16 +11,19 @@ from docutils import nodes
 from sphinx.addnodes import toctree
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
-from sphinx.util.parallel import ParallelTasks, SerialTasks, parallel_available
 
 from claimbook.editions import cards, markup
 from claimbook.editions import deck as anki
 from claimbook.editions.cards import SAID, Card, card_data, page_cards, said_cards
+from claimbook.environment import digest_of_code
 from claimbook.model import digest
 from claimbook.records import write_atomically
-from claimbook.register import answers
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
+from claimbook.sphinx.pace import beside
 from claimbook.sphinx.render import Link
+
+MAKERS = [Path(str(module.__file__)) for module in (cards, anki, markup)]
+"""The code that makes cards."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +51,8 @@ def _add_files(
 
 def decks(domain: ClaimDomain) -> list[Deck]:
     """What the sources say, and a deck for each part of the book."""
-    where = {claim.id: docname for docname, claim in domain.located()}
-    answered = answers(domain.register, domain.claims(), domain.remarks()).values()
-    found = [Deck(SAID, "Often said: right or wrong?", list(said_cards(answered, where)))]
+    said = said_cards(domain.answers().values(), domain.places())
+    found = [Deck(SAID, "Often said: right or wrong?", list(said))]
     for title, docnames in _parts(domain):
         made = [
             card
@@ -107,28 +109,20 @@ def _page(domain: ClaimDomain) -> str:
 
 def _start_decks(app: Sphinx, env: BuildEnvironment) -> None:
     if app.builder.name == "html" and (page := _page(claim_domain(env))):
-        tasks = ParallelTasks(2) if parallel_available and app.parallel > 1 else SerialTasks()
-        tasks.add_task(lambda folder: write_decks(app, folder), Path(app.outdir, page))
-        app.connect("build-finished", lambda *_: tasks.join())
+        beside(app, lambda: write_decks(app, Path(app.outdir, page)))
 
 
 def write_decks(app: Sphinx, folder: Path) -> None:
     """Writes a data file for each deck and the Anki deck, those whose cards changed."""
     domain = claim_domain(app.env)
     folder.mkdir(parents=True, exist_ok=True)
-    made_with, found = _made_with(), decks(domain)
+    made_with, found = digest_of_code(MAKERS), decks(domain)
     marks = [_write_data(folder / f"{deck.name}.js", deck, made_with) for deck in found]
     title, site = app.config.project, app.config.html_baseurl
     file, mark = folder / apkg(title), digest([marks, [deck.title for deck in found], title, site])
     if anki.comment_of(file) != mark:
         data = {deck.title: _read_data(folder / f"{deck.name}.js") for deck in found}
         anki.write_deck(file, title, data, site=site, seconds=_now(), comment=mark)
-
-
-def _made_with() -> str:
-    """Names the code that makes cards, by its text."""
-    modules = (cards, anki, markup)
-    return digest([Path(str(module.__file__)).read_text("utf-8") for module in modules])
 
 
 def _now() -> int:

@@ -1,4 +1,4 @@
-"""Claims, badges, ledger and counts as docutils nodes."""
+"""Claims and badges as docutils nodes."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -11,7 +11,6 @@ from docutils import nodes
 from claimbook.checker import HEADER, compare, mismatches
 from claimbook.export import anchor, spaced
 from claimbook.model import Claim, Example, Fence, Lane, Outcome, RelationKind, Status
-from claimbook.register import Answer, Register
 from claimbook.sphinx import nodes as places
 
 WORDS = [*map(str, RelationKind), "remark", "open"]
@@ -120,7 +119,8 @@ def output(want: str) -> nodes.container:
         classes.append("claim-error")
     if is_error or "Warning: " in want:
         classes.append("claim-message")
-    return nodes.container("", _block(want or "(nothing)", "text"), classes=classes)
+    shown = want.translate(PICTURES) or "(nothing)"
+    return nodes.container("", _block(shown, "text"), classes=classes)
 
 
 PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"}
@@ -128,7 +128,7 @@ PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\
 
 
 def _block(text: str, language: str) -> nodes.literal_block:
-    text = text.rstrip("\n").translate(PICTURES)
+    text = text.rstrip("\n")
     return nodes.literal_block(text, text, language=language)  # unequal texts are not highlighted
 
 
@@ -157,6 +157,8 @@ def badges(
         words = [STATUS_WORDS[data["status"]]]
         if data["outcome"]:
             words += [f"torch {data['torch']}", data["device"], data["recorded"]]
+        if data["outcome"] == Outcome.PASSED and data["message"]:
+            words.append(data["message"])
         badge = nodes.inline(classes=["claim-badge", f"status-{data['status']}"])
         badge += nodes.strong("", LANE_NAMES[Lane(lane)])
         badge += nodes.Text(" " + " · ".join(words))
@@ -271,68 +273,7 @@ def inline(text: str) -> Iterator[nodes.Node]:
             yield nodes.Text(piece)
 
 
-def ledger(
-    register: Register,
-    answers: dict[str, Answer],
-    places_of: dict[str, str],
-    shown: dict[str, dict[str, dict[str, Any]]],
-    link: Link,
-) -> list[nodes.Node]:
-    """Every entry against its claims and their status: a section a source, a table a question.
-
-    Args:
-        places_of: claim id → docname.
-        shown: claim id → lane → what the lane says.
-    """
-    sections: dict[str, nodes.section] = {}
-    for question in register.questions:
-        source = question.source
-        if source not in sections:
-            sections[source] = nodes.section(ids=[f"source-{source}"], names=[source])
-            sections[source] += nodes.title("", f"Source: {source}")
-        sections[source] += nodes.rubric(
-            "", "", *inline(f"{question.id} · {question.text}"), ids=[f"question-{question.id}"]
-        )
-        rows = [
-            _ledger_row(answers[entry.id], places_of, shown, link) for entry in question.entries
-        ]
-        grid = table(
-            ["Entry", "What the source says", "The book", "Status"], rows, [18, 41, 27, 14]
-        )
-        grid["classes"].append("ledger")
-        sections[source] += grid
-    return list(sections.values())
-
-
 Cells = tuple[list[nodes.Node], ...]
-
-
-def _ledger_row(
-    answer: Answer,
-    places_of: dict[str, str],
-    shown: dict[str, dict[str, dict[str, Any]]],
-    link: Link,
-) -> Cells:
-    word = answer.word or "open"
-    verdict: list[nodes.Node] = [
-        nodes.inline("", word, classes=["claim-relation", f"relation-{word}"])
-    ]
-    for claim in answer.claims:
-        verdict += [
-            nodes.Text(" "),
-            link(places_of[claim.id], anchor(claim.id), nodes.inline("", claim.id)),
-        ]
-    if answer.remark and not answer.claims:
-        verdict += [nodes.Text(" "), *inline(answer.remark.text)]
-    marks = [mark for claim in answer.claims for mark in _marks(shown.get(claim.id, {}))]
-    name = nodes.inline("", answer.entry.id, ids=[f"entry-{answer.entry.id}"])
-    return [name], list(inline(answer.entry.statement)), verdict, marks
-
-
-def _marks(lanes: dict[str, dict[str, Any]]) -> Iterator[nodes.Node]:
-    for lane, data in lanes.items():
-        text = f"{LANE_NAMES[Lane(lane)]} {data['status']}"
-        yield nodes.inline("", text, classes=["claim-badge", f"status-{data['status']}"])
 
 
 def table(head: list[str], rows: Iterable[Cells], widths: list[int]) -> nodes.table:

@@ -12,6 +12,7 @@ from sphinx.config import Config
 from claimbook.editions.search import error_data, page_data, section_data
 from claimbook.records import write_atomically
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
+from claimbook.sphinx.pace import beside
 
 TEMPLATES = Path(__file__).with_name("templates")
 DATA = "searchdata.js"
@@ -31,24 +32,31 @@ def _take_over(app: Sphinx, config: Config) -> None:
 def _replace(app: Sphinx) -> None:
     if app.builder.name == "html" and isinstance(app.builder, StandaloneHTMLBuilder):
         app.builder.search = False
-        read: list[str] = []
+        read, written = list[str](), list[str]()
         app.connect("env-purge-doc", lambda _, env, docname: read.append(docname))
-        app.connect("html-collect-pages", lambda app: make_page(app, read))
+        app.connect("env-updated", lambda app, env: _start_data(app, read), priority=900)
+        app.connect("doctree-resolved", lambda _, doctree, docname: written.append(docname))
+        app.connect("html-collect-pages", lambda app: _page(app, written))
         app.connect("html-page-context", _add_files)
 
 
-def make_page(app: Sphinx, read: list[str]) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """The page, and its data if there may be something new to be found.
-
-    Args:
-        read: the pages that this build has read anew or found gone.
-    """
+def _start_data(app: Sphinx, read: list[str]) -> None:
+    """Writes what is searched, if pages were read anew or are gone."""
     path = Path(app.outdir, DATA)
     if read or not path.exists():
-        # A script, not JSON: a page that was opened from a file loads the one and not the other.
-        data = json.dumps(_data(app), ensure_ascii=False)
-        write_atomically(path, f"searchData({data});\n")
-    yield "search", {}, "search.html"
+        beside(app, lambda: _write_data(app, path))
+
+
+def _page(app: Sphinx, written: list[str]) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """The page, if others are written, to which it may lead."""
+    if written or not Path(app.outdir, "search.html").exists():
+        yield "search", {}, "search.html"
+
+
+def _write_data(app: Sphinx, path: Path) -> None:
+    # A script, not JSON: a page that was opened from a file loads the one and not the other.
+    data = json.dumps(_data(app), ensure_ascii=False)
+    write_atomically(path, f"searchData({data});\n")
 
 
 def _data(app: Sphinx) -> dict[str, Any]:

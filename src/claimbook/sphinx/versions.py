@@ -10,11 +10,11 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from claimbook.export import anchor, spaced
+from claimbook.export import anchor, pieces
 from claimbook.model import digest
 from claimbook.sphinx import nodes as places
 from claimbook.sphinx import render
-from claimbook.sphinx.domain import VERSIONS, ClaimDomain
+from claimbook.sphinx.domain import ClaimDomain
 from claimbook.sphinx.render import Link
 from claimbook.versions.history import Changes, ClaimChange, Kind, VerdictChange, changes
 from claimbook.versions.record import Card, Verdict, Versions
@@ -31,7 +31,7 @@ def connect(app: Sphinx) -> None:
 
 
 def _find_sites(app: Sphinx, config: Config) -> None:
-    this, names = config.claimbook_version, Versions(Path(app.srcdir, VERSIONS)).versions()
+    this, names = config.claimbook_version, Versions.of(Path(app.srcdir)).versions()
     found = {"book_version": this or NEWEST, "book_sites": sites(names, config.html_baseurl, this)}
     config.html_context = {**config.html_context, **found}
 
@@ -64,8 +64,7 @@ def show(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
     """What changed since the newest version, and what each version changed, the newest first."""
     if not domain.versions:
         return [nodes.paragraph("", "No version of the book has been kept yet.")]
-    where = {claim.id: docname for docname, claim in domain.located()}
-    steps = [_Step(domain, where, link, *step) for step in _steps(domain)]
+    steps = [_Step(domain, domain.places(), link, *step) for step in _steps(domain)]
     sections = [step.section(whole=step in steps[-WHOLE:]) for step in steps]
     first = domain.versions[0]
     size = f"{len(first.contents.claims)} claims and {len(first.contents.entries)} entries"
@@ -177,16 +176,7 @@ def _shown(card: Card, kinds: tuple[Kind, ...]) -> Iterator[nodes.Node]:
     if {Kind.STATEMENT, Kind.WITHDRAWN} & {*kinds}:
         yield nodes.paragraph("", "", *render.inline(card.statement))
     if {Kind.CODE, Kind.OUTPUT, Kind.WITHDRAWN} & {*kinds}:
-        yield from _session(card)
-
-
-def _session(card: Card) -> Iterator[nodes.Node]:
-    gathered = ""
-    for source, printed in card.examples:
-        gathered += spaced(source)
-        if printed:
-            yield render.code(gathered)
-            yield render.output(printed)
-            gathered = ""
-    if gathered:
-        yield render.code(gathered)
+        for source, printed in pieces(card.examples):
+            yield render.code(source)
+            if printed:
+                yield render.output(printed)

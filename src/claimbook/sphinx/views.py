@@ -11,9 +11,8 @@ from docutils import nodes
 from claimbook import errors
 from claimbook.export import anchor, answer_data
 from claimbook.model import Claim
-from claimbook.register import answers
 from claimbook.releases.history import changed
-from claimbook.sphinx import practice, releases, render, versions
+from claimbook.sphinx import ledger, practice, releases, render, versions
 from claimbook.sphinx.domain import ClaimDomain
 from claimbook.sphinx.render import Link
 
@@ -34,7 +33,7 @@ class View:
 
 
 def _counts_made_of(domain: ClaimDomain) -> Any:
-    words = Counter(answer.word for answer in _answers(domain).values())
+    words = Counter(answer.word for answer in domain.answers().values())
     statuses = [[data["status"] for data in lanes.values()] for lanes in _shown(domain).values()]
     caught = [data and [data[key] for key in FALSIFIED] for data in _falsified(domain).values()]
     return [words, statuses, caught]
@@ -51,7 +50,7 @@ def _counts(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
     if mutants := sum(data["mutants"] for data in current):
         share = 100 * sum(data["killed"] for data in current) // mutants
         rows.append(("mutants caught", f"{share} % of {mutants}"))
-    words = [answer.word or "open" for answer in _answers(domain).values()]
+    words = [answer.word or "open" for answer in domain.answers().values()]
     rows.append(("entries of the register", str(len(words))))
     rows += [(WORD_TITLES[word], str(words.count(word))) for word in render.WORDS]
     cells: list[render.Cells] = [([nodes.Text(a)], [nodes.Text(b)]) for a, b in rows]
@@ -74,15 +73,15 @@ def _ledger_made_of(domain: ClaimDomain) -> Any:
     statuses = {
         name: [data["status"] for data in lanes.values()] for name, lanes in _shown(domain).items()
     }
-    return [list(map(answer_data, _answers(domain).values())), statuses, _where(domain)]
+    return [list(map(answer_data, domain.answers().values())), statuses, domain.places()]
 
 
 def _ledger(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
-    return render.ledger(domain.register, _answers(domain), _where(domain), _shown(domain), link)
+    return ledger.sections(domain.register, domain.answers(), domain.places(), _shown(domain), link)
 
 
 def _errors_made_of(domain: ClaimDomain) -> Any:
-    where = _where(domain)
+    where = domain.places()
     return [
         [message.type, message.text, [(c.id, c.statement, where[c.id])]]
         for message in errors.messages(domain.claims())
@@ -91,7 +90,7 @@ def _errors_made_of(domain: ClaimDomain) -> Any:
 
 
 def _errors(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
-    where = _where(domain)
+    where = domain.places()
     by_type: dict[str, nodes.bullet_list] = {}
     for message in errors.messages(domain.claims()):
         item = nodes.list_item()
@@ -107,7 +106,7 @@ def _apis_made_of(domain: ClaimDomain) -> Any:
 
 
 def _apis(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
-    where, addresses = _where(domain), api_addresses(domain)
+    where, addresses = domain.places(), api_addresses(domain)
     by_holder: dict[str, nodes.definition_list] = {}
     for name, claims in _by_api(domain):
         there = nodes.reference("", "", nodes.literal("", name), refuri=addresses[name])
@@ -137,6 +136,25 @@ def api_addresses(domain: ClaimDomain) -> dict[str, str]:
     }
 
 
+def _index_made_of(domain: ClaimDomain) -> Any:
+    return sorted((claim.id, claim.statement, docname) for docname, claim in domain.located())
+
+
+def _index(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
+    by_letter: dict[str, nodes.definition_list] = {}
+    for name, statement, docname in _index_made_of(domain):
+        letter = by_letter.setdefault(name[0], nodes.definition_list(classes=["claim-index"]))
+        here = link(docname, anchor(name), nodes.literal("", name))
+        stated = nodes.definition("", nodes.paragraph("", "", *render.inline(statement)))
+        letter += nodes.definition_list_item("", nodes.term("", "", here), stated)
+    jumps = [nodes.reference("", name.upper(), refid=f"claims-{name}") for name in by_letter]
+    line = [part for jump in jumps for part in (jump, nodes.Text(" "))]
+    whole: list[nodes.Node] = [nodes.paragraph("", "", *line, classes=["claim-letters"])]
+    for name, found in by_letter.items():
+        whole.append(_section("claims", name, found, nodes.Text(name.upper())))
+    return whole
+
+
 def _claim_list(
     claims: tuple[Claim, ...] | list[Claim], where: dict[str, str], link: Link
 ) -> nodes.bullet_list:
@@ -157,17 +175,11 @@ def _claim_names(claims: list[Claim], where: dict[str, str], link: Link) -> Iter
         yield nodes.Text(f" and {len(claims) - NAMED} more")
 
 
-def _section(view: str, title: str, content: nodes.Element) -> nodes.section:
-    heading = nodes.title("", "", nodes.literal("", title))
-    return nodes.section("", heading, content, ids=[f"{view}-{title}"])
-
-
-def _answers(domain: ClaimDomain) -> Any:
-    return answers(domain.register, domain.claims(), domain.remarks())
-
-
-def _where(domain: ClaimDomain) -> dict[str, str]:
-    return {claim.id: name for name, claim in domain.located()}
+def _section(
+    view: str, name: str, content: nodes.Element, title: nodes.Node | None = None
+) -> nodes.section:
+    heading = nodes.title("", "", title or nodes.literal("", name))
+    return nodes.section("", heading, content, ids=[f"{view}-{name}"])
 
 
 def _shown(domain: ClaimDomain) -> dict[str, Any]:
@@ -180,7 +192,7 @@ def _falsified(domain: ClaimDomain) -> dict[str, Any]:
 
 def _timeline_made_of(domain: ClaimDomain) -> Any:
     return [
-        _where(domain),
+        domain.places(),
         [(release.version, release.provenance.date) for release in domain.releases],
         [
             [(c.claim.statement, c.before, c.after) for c in changed(domain.claims(), *pair)]
@@ -190,7 +202,7 @@ def _timeline_made_of(domain: ClaimDomain) -> Any:
 
 
 def _timeline(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
-    return releases.timeline(domain.releases, domain.claims(), _where(domain), link)
+    return releases.timeline(domain.releases, domain.claims(), domain.places(), link)
 
 
 VIEWS = {
@@ -200,5 +212,6 @@ VIEWS = {
     "ledger": View(_ledger_made_of, _ledger),
     "errors": View(_errors_made_of, _errors),
     "apis": View(_apis_made_of, _apis),
+    "claim-index": View(_index_made_of, _index),
     "practice": View(practice.made_of, practice.show),
 }

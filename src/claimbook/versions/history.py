@@ -23,7 +23,7 @@ class Kind(StrEnum):
     WITHDRAWN = "withdrawn"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ClaimChange:
     """A claim that changed."""
 
@@ -40,7 +40,7 @@ class ClaimChange:
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class VerdictChange:
     """An entry of which the book says something else."""
 
@@ -49,7 +49,7 @@ class VerdictChange:
     after: Verdict
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Changes:
     """All that changed."""
 
@@ -94,7 +94,7 @@ def _kinds(was: Card | None, now: Card | None) -> Iterator[Kind]:
         yield Kind.PAGE
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Age:
     """In which versions a claim came and last changed; None where none has it yet."""
 

@@ -12,7 +12,7 @@ from claimbook.versions.record import Version, Versions, contents_of
 
 def versions_of(book: Book) -> Versions:
     """Where the versions of a book are kept."""
-    return Versions(book.project.docs / "records" / "versions")
+    return Versions.of(book.project.docs)
 
 
 def keep(book: Book) -> Path:

@@ -11,7 +11,7 @@ from claimbook.records import TEXT, ByVersion, check_fields, provenance_of
 from claimbook.register import Answer
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Card:
     """What a reader sees of a claim."""
 
@@ -27,7 +27,7 @@ class Card:
         return "".join(source for source, _ in self.examples)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Verdict:
     """What the book says of an entry."""
 
