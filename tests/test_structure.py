@@ -65,6 +65,7 @@ MAY_IMPORT = {
     "editions": {"model", "parser", "prose", "register", "checker", "export", "errors"},
     "__main__": {"cli"},
     "sphinx": EVERYTHING | {"editions", "teach"},
+    "serve": {"runner", "sphinx"},
     "teach": set(),
 }
 """The table of DESIGN.md, section 4."""
@@ -85,6 +86,7 @@ OTHERS = {
         *("docutils", "sphinx", "sphinx_markdown_builder", "PIL"),
         *("genanki", "markdown_it", "pygments"),
     },
+    "serve": {"sphinx", "sphinx_autobuild"},
     "teach": {"torch", "matplotlib"},
 }
 """What each may import that is neither Python's own nor this package's."""
@@ -191,8 +193,9 @@ BLANK = {
 
 SITE = {"sphinx", "errors", "apis"}
 EDITIONS, RELEASES = {"editions"}, {"releases", "versions"}
-ENGINE = MAY_IMPORT.keys() - SITE - EDITIONS - RELEASES - {"teach"}
-LIMITS = [(SITE, 2050), (EDITIONS, 800), (RELEASES, 400), (ENGINE, 3350)]
+SERVER = {"serve"}
+ENGINE = MAY_IMPORT.keys() - SITE - EDITIONS - RELEASES - SERVER - {"teach"}
+LIMITS = [(SITE, 2050), (EDITIONS, 800), (RELEASES, 400), (SERVER, 120), (ENGINE, 3350)]
 
 
 @pytest.mark.parametrize(("parts", "limit"), LIMITS)

@@ -163,11 +163,43 @@ def _builds(rounds: int) -> dict[str, dict[str, float]]:
         figures["nothing changed"] = _figures([_run(build, root).seconds for _ in range(rounds)])
         edits = _edits(root / "docs/autograd/gradients-add-up.md", rounds)
         figures["one claim edited"] = _figures([_run(build, root).seconds for _ in edits])
+        figures["one claim saved under nox -s serve"] = _figures(_saves(root, rounds))
     table = Table("build", "median s", "fastest", "slowest", title="the whole site")
     for name, row in figures.items():
         table.add_row(name, *(f"{value:.2f}" for value in row.values()))
     OUT.print(table)
     return figures
+
+
+def _saves(root: Path, rounds: int) -> list[float]:
+    """Seconds from a save to the end of the build; the server has time between two saves."""
+    command = [sys.executable, "-m", "claimbook.serve", "--port", "0", "-j", "auto"]
+    for made in ("docs/_build", "docs/labs"):
+        command += ["--ignore", str(root / made)]
+    with subprocess.Popen(
+        [*command, "docs", "docs/_build/html"],
+        cwd=root,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as server:
+        try:
+            _read_until(server, "Waiting to detect changes")
+            time.sleep(10)
+            found = []
+            for _ in _edits(root / "docs/autograd/gradients-add-up.md", rounds):
+                started = time.monotonic()
+                _read_until(server, "Serving on")
+                found.append(time.monotonic() - started)
+                time.sleep(10)
+        finally:
+            server.kill()
+    return found
+
+
+def _read_until(server: subprocess.Popen[str], sign: str) -> None:
+    if not any(sign in line for line in server.stdout or ()):
+        raise RuntimeError(f"the server ended before it said {sign!r}")
 
 
 def _tracked() -> list[str]:

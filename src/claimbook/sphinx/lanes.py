@@ -23,6 +23,9 @@ logger = logging.getLogger(__name__)
 
 LaneData = dict[str, Any]
 
+AHEAD: list[Runner] = []
+"""Whoever makes builds may put a runner here beforehand, and closes it; the next build uses it."""
+
 
 def project_of(env: BuildEnvironment) -> Project:
     """The project whose docs are being built."""
@@ -99,7 +102,7 @@ class Lanes:
 
     def _start(self) -> Runner:
         if self._runner is None:
-            self._runner = self._open.enter_context(Runner())
+            self._runner = AHEAD.pop() if AHEAD else self._open.enter_context(Runner())
         return self._runner
 
     def _close(self, *_: object) -> None:

@@ -1,0 +1,67 @@
+"""The server: `python -m claimbook.serve [OPTION…] docs docs/_build/html`.
+
+sphinx-autobuild watches, serves and reloads, and takes the options. It starts Sphinx anew for each
+build, which spends more on imports than on the change of a claim. Here a process that has made them
+builds instead (`spare`).
+"""
+
+import atexit
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from sphinx_autobuild import __main__ as autobuild
+from sphinx_autobuild.build import Builder
+from sphinx_autobuild.utils import show_message
+
+
+class SpareBuilder(Builder):  # type: ignore[misc]
+    """Has the spare build; where there is none, or it declines, builds as sphinx-autobuild does."""
+
+    def __init__(self, sphinx_args: list[str], **options: Any) -> None:
+        super().__init__(sphinx_args, **options)
+        folder = tempfile.mkdtemp()
+        atexit.register(shutil.rmtree, folder)
+        self._address = f"{folder}/spare"
+        life, self._life = os.pipe()  # the spare ends when our end is closed
+        with socket.socket(socket.AF_UNIX) as door:
+            door.bind(self._address)
+            door.listen()
+            passed = (door.fileno(), life)
+            command = [sys.executable, "-m", "claimbook.serve.spare", *map(str, passed)]
+            subprocess.Popen([*command, f"{folder}/modules", *sphinx_args], pass_fds=passed)
+        os.close(life)
+
+    def __call__(self, *, changed_paths: Sequence[Path]) -> None:
+        """Builds, and says how that went; also in another process, on a copy of this."""
+        started = time.monotonic()
+        status = None
+        if not (self.pre_build_commands or self.post_build_commands):
+            show_message(f"Building {', '.join(path.name for path in changed_paths[:5])}")
+            status = self._ask()
+        if status is None:
+            super().__call__(changed_paths=changed_paths)
+            return
+        took = f"{time.monotonic() - started:.1f} s"
+        said = f"failed with status {status}; what is served may be older" if status else "done"
+        show_message(f"{said}, {took}. Serving on {self.uri}")
+
+    def _ask(self) -> int | None:
+        with socket.socket(socket.AF_UNIX) as line, suppress(OSError):
+            line.connect(self._address)
+            answer = line.makefile().readline()
+            return int(answer) if answer else None
+        return None
+
+
+if __name__ == "__main__":
+    autobuild.Builder = SpareBuilder
+    autobuild.main(sys.argv[1:])

@@ -1,0 +1,65 @@
+"""A program: makes the imports of a build and waits to be asked for one, then starts over.
+
+Started as `python -m claimbook.serve.spare DOOR LIFE MODULES ARGUMENT…`: two descriptors, the
+socket at which it is asked and a pipe that ends with the server; a file with the modules that the
+last build had imported; and the arguments for Sphinx. It answers with the exit status of the build,
+or with nothing if its imports are out of date: then Sphinx has to be started afresh.
+"""
+
+import os
+import select
+import socket
+import sys
+import time
+from contextlib import ExitStack, suppress
+from importlib import import_module
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[1]
+
+
+def main(door: int, life: int, modules: Path, arguments: list[str]) -> None:
+    """Serves one build, then becomes the next spare; returns when the server is gone."""
+    asked, started = socket.socket(fileno=door), time.time()
+    with ExitStack() as ahead:
+        with suppress(Exception):  # the build will meet it too, and says where it comes from
+            _import_ahead(ahead, modules)
+        if life in select.select([door, life], [], [])[0]:
+            return
+        line, _ = asked.accept()
+        with line:
+            if not _code_changed_since(started):
+                line.sendall(f"{_build(arguments)}\n".encode())
+    known = (name for name, module in sys.modules.items() if getattr(module, "__spec__", None))
+    modules.write_text("\n".join(known), "utf-8")
+    for descriptor in (door, life):
+        os.set_inheritable(descriptor, True)
+    os.execv(sys.executable, [sys.executable, "-m", "claimbook.serve.spare", *sys.argv[1:]])
+
+
+def _import_ahead(ahead: ExitStack, modules: Path) -> None:
+    """Starts the import of torch for the claims, and meanwhile imports what Sphinx will."""
+    from claimbook.runner import Runner
+    from claimbook.sphinx import lanes
+
+    lanes.AHEAD.append(ahead.enter_context(Runner()))
+    for name in modules.read_text("utf-8").splitlines():
+        import_module(name)
+
+
+def _build(arguments: list[str]) -> int:
+    from sphinx.cmd.build import build_main
+
+    try:
+        return build_main(arguments)
+    except SystemExit as wrong:  # arguments that it does not know
+        return int(wrong.code or 0)
+
+
+def _code_changed_since(started: float) -> bool:
+    return any(path.stat().st_mtime > started for path in PACKAGE.rglob("*.py"))
+
+
+if __name__ == "__main__":
+    with suppress(KeyboardInterrupt, BrokenPipeError):  # the server ends too, or has ended
+        main(int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]), sys.argv[4:])

@@ -1,0 +1,154 @@
+"""The server for those who write: builds at each save, by a process that has the imports made."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from helpers import ROOT, TinyBook, processes
+
+BY_SPARE = re.compile(r"done, \d+\.\d s\. Serving on http")
+AFRESH = re.compile(r"python -m sphinx build")
+
+
+class Served:
+    """A book with its server, and what that says."""
+
+    def __init__(self, book, server):
+        self.book, self.server = book, server
+        self.pid = server.pid
+
+    def until(self, sign):
+        """What the server says, down to a line with the sign; pytest ends a server that hangs."""
+        said = []
+        for line in self.server.stdout:
+            said.append(line)
+            if re.search(sign, line):
+                return "".join(said)
+        raise AssertionError("".join(said))
+
+    def save(self, old, new, sign=r"Serving on http"):
+        """Changes a page, and returns what the server says of the build that follows."""
+        time.sleep(0.2)  # for the watcher to be back
+        self.book.replace("docs/a/sums.md", old, new)
+        return self.until(sign)
+
+    def page(self):
+        """The page as it is served."""
+        return (self.book.site / "a/sums.html").read_text("utf-8")
+
+
+@contextmanager
+def serving(book, *options, **environ):
+    """Serves a book until the test is over."""
+    command = [sys.executable, "-m", "claimbook.serve", "--port", "0", *options, "docs"]
+    with subprocess.Popen(
+        [*command, str(book.site)],
+        cwd=book.root,
+        env={**os.environ, "PYTHONUNBUFFERED": "1", "TMPDIR": str(book.root.parent), **environ},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as server:
+        try:
+            yield Served(book, server)
+        finally:
+            server.kill()
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """A small book and its server, which has built it."""
+    with serving(TinyBook(tmp_path_factory.mktemp("served") / "book"), "-W") as found:
+        found.until("Waiting to detect changes")
+        yield found
+
+
+@pytest.fixture
+def unbuilt(tmp_path):
+    """A small book and its server, which has built nothing yet."""
+    with serving(TinyBook(tmp_path / "book"), "--no-initial") as found:
+        found.until("Waiting to detect changes")
+        yield found
+
+
+def spares(served):
+    """The process ids of the spare of a server."""
+    mark = f"TMPDIR={served.book.root.parent}\0".encode()
+    found = []
+    for pid in processes("claimbook.serve.spare"):
+        with suppress(OSError):
+            found += [pid] * (mark in Path(f"/proc/{pid}/environ").read_bytes())
+    return found
+
+
+def is_soon(condition):
+    """Whether it holds within some seconds."""
+    deadline = time.monotonic() + 20
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return condition()
+
+
+def test_each_save_is_built_by_a_spare(served):
+    """The claim that was changed is run, and no other; the page shows it."""
+    spare = spares(served)
+    for old, new in [("# Sums", "# Totals"), ("# Totals", "# Sums")]:
+        said = served.save(old, new)
+        assert BY_SPARE.search(said), said
+        assert not AFRESH.search(said)
+        assert new[2:] in served.page()
+    said = served.save("ones(2).sum()\ntensor(2.)", "ones(4).sum()\ntensor(4.)")
+    assert "claims on cpu: 1 run" in said
+    assert spares(served) == spare
+
+
+def test_a_build_that_fails_says_so(served):
+    """And the next save is built."""
+    said = served.save("ones(2).prod()", "ones(2).sum()")
+    assert "failed with status 1" in said
+    assert BY_SPARE.search(served.save("ones(2).sum()", "ones(2).prod()"))
+
+
+def test_without_a_spare_sphinx_is_started(unbuilt):
+    """As sphinx-autobuild would."""
+    (spare,) = spares(unbuilt)
+    os.kill(spare, signal.SIGKILL)
+    assert AFRESH.search(unbuilt.save("# Sums", "# Totals"))
+    assert "Totals" in unbuilt.page()
+
+
+def test_a_spare_does_not_build_with_old_code(tmp_path):
+    """What the package's own code is when a page is saved is what builds it."""
+    package = tmp_path / "src/claimbook"
+    shutil.copytree(ROOT / "src/claimbook", package)
+    with serving(TinyBook(tmp_path / "book"), PYTHONPATH=str(package.parent)) as served:
+        served.until("Waiting to detect changes")
+        assert "runs as printed" in served.page()
+        code = package / "sphinx/render.py"
+        text = code.read_text("utf-8")
+        code.write_text(text.replace('"runs as printed"', '"does what it says"'), "utf-8")
+        later = time.time() + 1000  # than the spare has started, whenever that was
+        os.utime(code, (later, later))
+        assert AFRESH.search(served.save("# Sums", "# Totals"))
+        assert "does what it says" in served.page()
+        os.utime(code, (0, 0))
+        said = served.save("# Totals", "# Additions")
+        assert BY_SPARE.search(said), said
+        assert "does what it says" in served.page()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_server_that_ends_leaves_no_spare(unbuilt, number):
+    """Whatever ends it."""
+    assert spares(unbuilt)
+    unbuilt.server.send_signal(number)
+    unbuilt.server.wait()
+    assert is_soon(lambda: not spares(unbuilt))
