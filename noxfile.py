@@ -21,6 +21,12 @@ BOOK = "pytorch-under-test"
 SHARED = ["--durations", "10", "--numprocesses", "auto", "--maxprocesses", "4", "--dist"]
 """What makes pytest share tests among processes, and say which took longest."""
 MADE = [Path("docs/_build"), Path("docs/labs")]
+PROCESSORS = {
+    "default": {"ONEDNN_MAX_CPU_ISA": "SSE41", "MKL_CBWR": "COMPATIBLE"},
+    "avx2": {"ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"},
+    "avx512": {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE", "MKL_ENABLE_INSTRUCTIONS": "AVX512"},
+}
+"""What torch calls the instructions that it may use → the same for the libraries it calls."""
 
 
 def install(session: nox.Session, *groups: str) -> None:
@@ -65,7 +71,7 @@ def docs(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Tests the package, runs every claim on the CPU, and the examples in docstrings."""
-    install(session, "docs", "test")
+    install(session, "docs", "serve", "test")
     if session.posargs:
         session.run("pytest", *session.posargs)
     else:
@@ -78,6 +84,16 @@ def doctest(session: nox.Session) -> None:
     """Runs the book's claims alone: `-- --lane cuda --require-lane` on a CUDA runner."""
     install(session, "test")
     session.run("pytest", "docs", *session.posargs)
+
+
+@nox.session
+def processors(session: nox.Session) -> None:
+    """Runs all claims with the instructions of older processors, as far as this one has them."""
+    install(session)
+    for capability, libraries in PROCESSORS.items():
+        settings = {"ATEN_CPU_CAPABILITY": capability, **libraries}
+        session.log(" ".join(f"{name}={value}" for name, value in settings.items()))
+        session.run("claimbook", "run", *session.posargs, env=settings)
 
 
 @nox.session
@@ -97,7 +113,7 @@ def matrix(session: nox.Session) -> None:
 @nox.session
 def bench(session: nox.Session) -> None:
     """Measures the engine against the other ways to run the same claims: minutes, quiet machine."""
-    install(session, "docs", "test", "bench")
+    install(session, "docs", "serve", "test", "bench")
     session.run("python", "tests/bench", *session.posargs)
 
 
@@ -107,8 +123,8 @@ def serve(session: nox.Session) -> None:
     install(session, "docs", "serve")
     watched = [argument for folder in ("gallery", "src") for argument in ("--watch", folder)]
     ignored = [argument for folder in MADE for argument in ("--ignore", str(folder.resolve()))]
-    command = ["sphinx-autobuild", "-j", "auto", *watched, *ignored, *session.posargs]
-    session.run(*command, "docs", str(SITE))
+    command = ["python", "-m", "claimbook.serve", "-j", "auto", *watched, *ignored]
+    session.run(*command, *session.posargs, "docs", str(SITE))
 
 
 @nox.session
