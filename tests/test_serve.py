@@ -14,7 +14,7 @@ import pytest
 
 from helpers import ROOT, TinyBook, processes
 
-BY_SPARE = re.compile(r"done, \d+\.\d s\. Serving on http")
+BY_SPARE = re.compile(r"Built in \d+\.\d s\. Serving on http")
 AFRESH = re.compile(r"python -m sphinx build")
 
 
@@ -113,7 +113,7 @@ def test_each_save_is_built_by_a_spare(served):
 def test_a_build_that_fails_says_so(served):
     """And the next save is built."""
     said = served.save("ones(2).prod()", "ones(2).sum()")
-    assert "failed with status 1" in said
+    assert "Failed with status 1 after " in said
     assert BY_SPARE.search(served.save("ones(2).sum()", "ones(2).prod()"))
 
 

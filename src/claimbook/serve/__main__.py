@@ -45,14 +45,15 @@ class SpareBuilder(Builder):  # type: ignore[misc]
         started = time.monotonic()
         status = None
         if not (self.pre_build_commands or self.post_build_commands):
-            show_message(f"Building {', '.join(path.name for path in changed_paths[:5])}")
+            if changed_paths:
+                show_message(f"Building {', '.join(path.name for path in changed_paths[:5])}")
             status = self._ask()
         if status is None:
             super().__call__(changed_paths=changed_paths)
             return
         took = f"{time.monotonic() - started:.1f} s"
-        said = f"failed with status {status}; what is served may be older" if status else "done"
-        show_message(f"{said}, {took}. Serving on {self.uri}")
+        failed = f"Failed with status {status} after {took}; pages may be older"
+        show_message(f"{failed if status else f'Built in {took}'}. Serving on {self.uri}")
 
     def _ask(self) -> int | None:
         with socket.socket(socket.AF_UNIX) as line, suppress(OSError):
