@@ -4,11 +4,13 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Timer
 
 import pytest
 
@@ -21,24 +23,32 @@ AFRESH = re.compile(r"python -m sphinx build")
 class Served:
     """A book with its server, and what that says."""
 
-    def __init__(self, book, server):
-        self.book, self.server = book, server
-        self.pid = server.pid
+    def __init__(self, book, server, port):
+        self.book, self.server, self.port = book, server, port
 
     def until(self, sign):
-        """What the server says, down to a line with the sign; pytest ends a server that hangs."""
-        said = []
-        for line in self.server.stdout:
-            said.append(line)
-            if re.search(sign, line):
-                return "".join(said)
+        """What the server says, down to a line with the sign; it is ended if that does not come."""
+        said, patience = [], Timer(90, self.server.kill)
+        patience.start()
+        try:
+            for line in self.server.stdout:
+                said.append(line)
+                if re.search(sign, line):
+                    return "".join(said)
+        finally:
+            patience.cancel()
         raise AssertionError("".join(said))
 
-    def save(self, old, new, sign=r"Serving on http"):
+    def save(self, old, new):
         """Changes a page, and returns what the server says of the build that follows."""
-        time.sleep(0.2)  # for the watcher to be back
+        time.sleep(0.5)  # for the watcher to be there, or to be back
         self.book.replace("docs/a/sums.md", old, new)
-        return self.until(sign)
+        return self.until(r"Serving on http")
+
+    def answers(self):
+        """Whether pages can be had; from then on they are watched."""
+        with socket.socket() as line:
+            return line.connect_ex(("127.0.0.1", self.port)) == 0
 
     def page(self):
         """The page as it is served."""
@@ -47,8 +57,11 @@ class Served:
 
 @contextmanager
 def serving(book, *options, **environ):
-    """Serves a book until the test is over."""
-    command = [sys.executable, "-m", "claimbook.serve", "--port", "0", *options, "docs"]
+    """Serves a book until the test is over; begins when it watches."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "claimbook.serve", "--port", str(port), *options, "docs"]
     with subprocess.Popen(
         [*command, str(book.site)],
         cwd=book.root,
@@ -58,16 +71,19 @@ def serving(book, *options, **environ):
         text=True,
     ) as server:
         try:
-            yield Served(book, server)
+            served = Served(book, server, port)
+            served.until("Waiting to detect changes")
+            assert is_soon(served.answers)
+            yield served
         finally:
-            server.kill()
+            server.terminate()
+            server.wait(30)
 
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     """A small book and its server, which has built it."""
     with serving(TinyBook(tmp_path_factory.mktemp("served") / "book"), "-W") as found:
-        found.until("Waiting to detect changes")
         yield found
 
 
@@ -75,7 +91,6 @@ def served(tmp_path_factory):
 def unbuilt(tmp_path):
     """A small book and its server, which has built nothing yet."""
     with serving(TinyBook(tmp_path / "book"), "--no-initial") as found:
-        found.until("Waiting to detect changes")
         yield found
 
 
@@ -130,7 +145,6 @@ def test_a_spare_does_not_build_with_old_code(tmp_path):
     package = tmp_path / "src/claimbook"
     shutil.copytree(ROOT / "src/claimbook", package)
     with serving(TinyBook(tmp_path / "book"), PYTHONPATH=str(package.parent)) as served:
-        served.until("Waiting to detect changes")
         assert "runs as printed" in served.page()
         code = package / "sphinx/render.py"
         text = code.read_text("utf-8")

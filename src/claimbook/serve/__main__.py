@@ -31,14 +31,12 @@ class SpareBuilder(Builder):  # type: ignore[misc]
         folder = tempfile.mkdtemp()
         atexit.register(shutil.rmtree, folder)
         self._address = f"{folder}/spare"
-        life, self._life = os.pipe()  # the spare ends when our end is closed
         with socket.socket(socket.AF_UNIX) as door:
             door.bind(self._address)
             door.listen()
-            passed = (door.fileno(), life)
-            command = [sys.executable, "-m", "claimbook.serve.spare", *map(str, passed)]
-            subprocess.Popen([*command, f"{folder}/modules", *sphinx_args], pass_fds=passed)
-        os.close(life)
+            command = [sys.executable, "-m", "claimbook.serve.spare"]
+            command += [str(door.fileno()), str(os.getpid()), f"{folder}/modules"]
+            subprocess.Popen([*command, *sphinx_args], pass_fds=[door.fileno()])
 
     def __call__(self, *, changed_paths: Sequence[Path]) -> None:
         """Builds, and says how that went; also in another process, on a copy of this."""

@@ -1,9 +1,10 @@
 """A program: makes the imports of a build and waits to be asked for one, then starts over.
 
-Started as `python -m claimbook.serve.spare DOOR LIFE MODULES ARGUMENT…`: two descriptors, the
-socket at which it is asked and a pipe that ends with the server; a file with the modules that the
-last build had imported; and the arguments for Sphinx. It answers with the exit status of the build,
-or with nothing if its imports are out of date: then Sphinx has to be started afresh.
+Started as `python -m claimbook.serve.spare DOOR SERVER MODULES ARGUMENT…`: the descriptor of the
+socket at which it is asked; the process id of the server, with which it ends; a file with the
+modules that the last build had imported; and the arguments for Sphinx. It answers with the exit
+status of the build, or with nothing if its imports are out of date: then Sphinx has to be started
+afresh.
 """
 
 import os
@@ -16,24 +17,26 @@ from importlib import import_module
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1]
+SECONDS_BETWEEN_LOOKS = 1.0
+"""At whether the server is still there."""
 
 
-def main(door: int, life: int, modules: Path, arguments: list[str]) -> None:
+def main(door: int, server: int, modules: Path, arguments: list[str]) -> None:
     """Serves one build, then becomes the next spare; returns when the server is gone."""
     asked, started = socket.socket(fileno=door), time.time()
     with ExitStack() as ahead:
         with suppress(Exception):  # the build will meet it too, and says where it comes from
             _import_ahead(ahead, modules)
-        if life in select.select([door, life], [], [])[0]:
-            return
+        while not select.select([door], [], [], SECONDS_BETWEEN_LOOKS)[0]:
+            if os.getppid() != server:
+                return
         line, _ = asked.accept()
         with line:
             if not _code_changed_since(started):
                 line.sendall(f"{_build(arguments)}\n".encode())
     known = (name for name, module in sys.modules.items() if getattr(module, "__spec__", None))
     modules.write_text("\n".join(known), "utf-8")
-    for descriptor in (door, life):
-        os.set_inheritable(descriptor, True)
+    os.set_inheritable(door, True)
     os.execv(sys.executable, [sys.executable, "-m", "claimbook.serve.spare", *sys.argv[1:]])
 
 
