@@ -64,7 +64,7 @@ def docs(session: nox.Session) -> None:
         rest += ["-D", "claimbook_strict_cuda=1"]
     if options.max_age is not None:
         rest += ["-D", f"claimbook_max_age={options.max_age}"]
-    session.run("sphinx-build", "-W", "--keep-going", "-j", "auto", *rest, "docs", str(SITE))
+    session.run("python", "-m", "claimbook.docs", *rest, "docs", str(SITE))
     session.log(f"open {SITE / 'index.html'}")
 
 

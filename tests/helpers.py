@@ -133,6 +133,10 @@ class TinyBook:
         command = ["-m", "sphinx", "-W", "--keep-going", "--color", "-N", *options]
         return python(*command, "docs", str(self.site), cwd=self.root)
 
+    def build(self, *options, **environ):
+        """Builds the site with the command of `nox -s docs` itself."""
+        return python("-m", "claimbook.docs", *options, "docs", self.site, cwd=self.root, **environ)
+
     def claimbook(self, *arguments, **environ):
         """Runs the command `claimbook` at the root."""
         return python("-m", "claimbook", *arguments, cwd=self.root, **environ)

@@ -261,11 +261,9 @@ class Runner:
     def _end_the_late(self, queue: deque[Claim], selector: Any) -> Iterator[Run]:
         for worker in [w for w in self._workers if w.deadline < time.monotonic()]:
             claim = worker.claims.popleft()
-            limit = self._limit(claim, worker.lane)
+            cause = f"it was ended after {self._limit(claim, worker.lane):g} seconds"
             self._dismiss(worker, selector)
-            yield _cut_short(
-                claim, worker, Outcome.TIMED_OUT, f"it was ended after {limit:g} seconds"
-            )
+            yield _cut_short(claim, worker, Outcome.TIMED_OUT, cause)
             queue.extendleft(reversed(worker.claims))
 
     def _dismiss(self, worker: _Worker, selector: Any) -> int:
@@ -281,6 +279,10 @@ class Runner:
 
     def _skipped(self, claim: Claim, lane: Lane) -> Run:
         return Run(claim.id, lane, Outcome.SKIPPED, message=self._refusal)
+
+
+EARLY: list[Runner] = []
+"""Whoever makes a build may put a runner here beforehand, and closes it; the build uses it."""
 
 
 def _finished(claim: Claim, worker: _Worker, message: dict[str, Any]) -> Run:

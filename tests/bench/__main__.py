@@ -148,17 +148,7 @@ def _builds(rounds: int) -> dict[str, dict[str, float]]:
         for name in _tracked():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, root / name)
-        build = [
-            sys.executable,
-            "-m",
-            "sphinx",
-            "-W",
-            "-q",
-            "-j",
-            "auto",
-            "docs",
-            "docs/_build/html",
-        ]
+        build = [sys.executable, "-m", "claimbook.docs", "-q", "docs", "docs/_build/html"]
         figures = {"cold": _figures([_run(build, root).seconds])}
         figures["nothing changed"] = _figures([_run(build, root).seconds for _ in range(rounds)])
         edits = _edits(root / "docs/autograd/gradients-add-up.md", rounds)

@@ -42,10 +42,9 @@ def main(door: int, server: int, modules: Path, arguments: list[str]) -> None:
 
 def _import_ahead(ahead: ExitStack, modules: Path) -> None:
     """Starts the import of torch for the claims, and meanwhile imports what Sphinx will."""
-    from claimbook.runner import Runner
-    from claimbook.sphinx import lanes
+    from claimbook.runner import EARLY, Runner
 
-    lanes.AHEAD.append(ahead.enter_context(Runner()))
+    EARLY.append(ahead.enter_context(Runner()))
     for name in modules.read_text("utf-8").splitlines():
         import_module(name)
 

@@ -24,6 +24,7 @@ from sphinx_gallery.utils import get_md5sum
 import claimbook
 from claimbook import environment
 from claimbook.model import Lane, digest
+from claimbook.runner import TRIES
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
 
 logger = logging.getLogger(__name__)
@@ -46,6 +47,8 @@ def connect(app: Sphinx) -> None:
 def _connect_gallery(app: Sphinx, config: Config) -> None:
     if "sphinx_gallery_conf" in config:
         _Gallery(app)
+        # A lab that fails may hold when it is tried again; one that does not, ends the build.
+        config.suppress_warnings.append("sphinx_gallery.example_error")
 
 
 def drawn_with() -> str:
@@ -70,13 +73,18 @@ class _Gallery:
         app.connect("builder-inited", self._hand_over, priority=400)  # before it draws
         app.connect("builder-inited", self._take_back, priority=600)
         app.connect("doctree-read", self._note_claims)
-        app.connect("build-finished", self._finish, priority=900)  # after it told of failures
 
     def _hand_over(self, app: Sphinx) -> None:
-        """Gives sphinx-gallery what changed: all, if the pens did; nothing, if no script did."""
+        """Gives sphinx-gallery what changed: all, if the pens did; nothing, if no script did.
+
+        It would leave the page of a lab that is gone where it was.
+        """
         if not self._pens.is_current():
             shutil.rmtree(self._pens.path.parent, ignore_errors=True)
             self._pens.set()
+        for page in self._pens.path.parent.rglob("plot_*.rst"):
+            if page.with_suffix(".py.md5") not in self._labs.values():
+                page.unlink()
         due = [lab for lab, kept in self._labs.items() if not _is_drawn(lab, kept)]
         logger.info("labs: %d to draw, %d as they were", len(due), len(self._labs) - len(due))
         self._conf["parallel"] = PROCESSES if len(due) > 1 else False
@@ -84,7 +92,16 @@ class _Gallery:
             self._conf.update(examples_dirs=[], gallery_dirs=[], plot_gallery=False)
 
     def _take_back(self, app: Sphinx) -> None:
+        """Runs labs again that failed and compare times, as claims are: alone, up to two times."""
+        failing = self._conf["failing_examples"]
+        for _ in range(TRIES - 1):
+            if any("compare(" in Path(lab).read_text("utf-8") for lab in failing):
+                logger.info("labs: tried again: %s", ", ".join(Path(lab).name for lab in failing))
+                failing.clear()
+                self._conf["parallel"] = False
+                gen_gallery.generate_gallery_rst(app)
         self._conf.update(self._folders)
+        self._texts.set()
 
     def _note_claims(self, app: Sphinx, doctree: nodes.document) -> None:
         """Keeps which claims a lab's text refers to, so that they can refer back."""
@@ -95,10 +112,6 @@ class _Gallery:
                 if place.get("refdomain") == ClaimDomain.name
             }
             claim_domain(app.env).labs[app.env.docname] = sorted(found)
-
-    def _finish(self, app: Sphinx, exception: Exception | None) -> None:
-        if exception is None:
-            self._texts.set()
 
 
 @dataclass(frozen=True)

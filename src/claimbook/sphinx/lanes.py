@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
+from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.display import status_iterator
@@ -16,15 +16,12 @@ from claimbook.export import lane_data
 from claimbook.model import Claim, Environment, Lane, Outcome, Record, Run
 from claimbook.records import RecordError, Records, status
 from claimbook.report import explain, first_place
-from claimbook.runner import Runner
+from claimbook.runner import EARLY, Runner
 from claimbook.sphinx.domain import claim_domain, tell_broken
 
 logger = logging.getLogger(__name__)
 
 LaneData = dict[str, Any]
-
-AHEAD: list[Runner] = []
-"""Whoever makes builds may put a runner here beforehand, and closes it; the next build uses it."""
 
 
 def project_of(env: BuildEnvironment) -> Project:
@@ -38,14 +35,12 @@ def warn(path_and_line: str, message: str, subtype: str) -> None:
 
 
 class Lanes:
-    """The lanes of one build; its workers import torch while Sphinx starts and reads pages."""
+    """The lanes of one build; its workers import torch while pages are read, or were early."""
 
     def __init__(self, app: Sphinx) -> None:
         self._app = app
         self._runner: Runner | None = None
         self._open = ExitStack()
-        if _page_changed_since_last(app):  # its claims are likely due: be early
-            self._start()
         app.connect("env-before-read-docs", self._prepare)
         # Before other processes are forked: they would hold the workers' sockets open.
         app.connect("env-updated", self._close, priority=800)
@@ -102,7 +97,7 @@ class Lanes:
 
     def _start(self) -> Runner:
         if self._runner is None:
-            self._runner = AHEAD.pop() if AHEAD else self._open.enter_context(Runner())
+            self._runner = EARLY.pop() if EARLY else self._open.enter_context(Runner())
         return self._runner
 
     def _close(self, *_: object) -> None:
@@ -125,24 +120,14 @@ class Lanes:
                 warn(first_place(claim, run), explain(claim, run), str(run.outcome))
 
 
-def _page_changed_since_last(app: Sphinx) -> bool:
-    last = Path(app.doctreedir, ENV_PICKLE_FILENAME)
-    if not last.exists():
-        return True
-    pages = Project.find(Path(app.srcdir)).pages()
-    return any(page.stat().st_mtime > last.stat().st_mtime for page in pages)
-
-
 def _told(runner: Runner, due: Iterable[Claim], lane: Lane) -> Iterator[tuple[Claim, Run]]:
     claims = {claim.id: claim for claim in due}
     runs = (r for r in runner.run(claims.values(), lane) if r.outcome is not Outcome.SKIPPED)
     title = f"running claims on {lane}... "
-    for run in status_iterator(runs, title, "green", len(claims), stringify_func=_name):
+    for run in status_iterator(
+        runs, title, "green", len(claims), stringify_func=lambda run: run.claim
+    ):
         yield claims[run.claim], run
-
-
-def _name(run: Run) -> str:
-    return run.claim
 
 
 def _may_run(lane: Lane) -> bool:

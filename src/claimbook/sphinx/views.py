@@ -149,10 +149,9 @@ def _index(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
         letter += nodes.definition_list_item("", nodes.term("", "", here), stated)
     jumps = [nodes.reference("", name.upper(), refid=f"claims-{name}") for name in by_letter]
     line = [part for jump in jumps for part in (jump, nodes.Text(" "))]
-    whole: list[nodes.Node] = [nodes.paragraph("", "", *line, classes=["claim-letters"])]
-    for name, found in by_letter.items():
-        whole.append(_section("claims", name, found, nodes.Text(name.upper())))
-    return whole
+    letters = nodes.paragraph("", "", *line, classes=["claim-letters"])
+    parts = (_section("claims", a, b, nodes.Text(a.upper())) for a, b in by_letter.items())
+    return [letters, *parts]
 
 
 def _claim_list(

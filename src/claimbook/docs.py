@@ -1,0 +1,87 @@
+"""The build of the site: `python -m claimbook.docs [OPTION…] docs docs/_build/html`.
+
+The options are sphinx-build's; warnings are errors. Sphinx tells that nothing changed only after
+all of it was imported and has read what it keeps. Here the times of files tell, so that it need not
+start. Where a page changed, workers import torch for its claims while Sphinx is imported.
+"""
+
+import os
+import sys
+import sysconfig
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+from claimbook import environment
+from claimbook.model import Lane, digest
+from claimbook.runner import EARLY, Runner
+
+PARTS = ("docs", "gallery", "src")
+"""The folders of the project of which the site is made, beside the files at its top."""
+
+MADE = {"_build", "__pycache__"}
+"""Folders in which nothing is written by hand."""
+
+ANEW = ("-D", "--define", "-E", "--fresh-env", "-a", "--write-all")
+"""Options with which a build has something to do though no file changed."""
+
+NOTHING = "nothing changed: 0 claims run, 0 kernels started, 0 labs drawn, 0 pages written"
+
+
+def main(arguments: list[str]) -> int:
+    """Builds what is out of date, and returns Sphinx's exit status."""
+    if len(arguments) < 2:
+        sys.exit(str(__doc__).partition("\n")[0])
+    source, site = (Path(name).resolve() for name in arguments[-2:])
+    stamp = site / ".doctrees" / "built-from"
+    made_from = _made_from(source.parent, arguments)
+    if not any(word.startswith(ANEW) for word in arguments) and stamp.is_file():
+        if stamp.read_text("utf-8") == digest([made_from, *_files(site)]):
+            print(NOTHING)
+            return 0
+    with ExitStack() as early:
+        if _page_changed_since_last(source, site):
+            early.callback(EARLY.clear)
+            EARLY.append(early.enter_context(Runner()))
+        from sphinx.cmd.build import build_main
+
+        status = build_main(["-W", "--keep-going", "-j", "auto", *arguments])
+    stamp.unlink(missing_ok=True)
+    if not status:
+        stamp.write_text(digest([made_from, *_files(site)]), "utf-8")
+    return status
+
+
+def _made_from(root: Path, arguments: list[str]) -> list[object]:
+    """All on which a site depends: settings, what is installed, and the files with their times."""
+    packages = sorted(path.name for path in Path(sysconfig.get_path("purelib")).iterdir())
+    settings = sorted(item for item in os.environ.items() if item[0].startswith("BOOK_"))
+    parts = [file for part in PARTS if (root / part).is_dir() for file in _files(root / part)]
+    made_in = environment.describe(Lane.CPU).digest()
+    return [arguments, settings, packages, made_in, *_files(root, deep=False), *parts]
+
+
+def _files(folder: Path, *, deep: bool = True) -> Iterator[tuple[str, int, int]]:
+    """Path, size and time of each file that is not hidden."""
+    for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+        if entry.name.startswith(".") or entry.name in MADE:
+            continue
+        if not entry.is_dir():
+            with suppress(FileNotFoundError):  # an editor's own, gone again
+                found = entry.stat()
+                yield entry.path, found.st_size, found.st_mtime_ns
+        elif deep:
+            yield from _files(Path(entry.path))
+
+
+def _page_changed_since_last(source: Path, site: Path) -> bool:
+    """Whether claims are likely to be run."""
+    last = site / ".doctrees" / "environment.pickle"
+    if not last.exists():
+        return True
+    built = last.stat().st_mtime_ns
+    return any(time > built for path, _, time in _files(source) if path.endswith(".md"))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
