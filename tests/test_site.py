@@ -191,3 +191,14 @@ def test_copied_code_runs(site):
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_benchmark_names_its_machines():
+    """Each figure stands above the machine on which it was measured."""
+    text = (SITE / "checked.html").read_text("utf-8")
+    text = BeautifulSoup(text, "html.parser").select_one("article").get_text(" ")
+    for part in json.loads((ROOT / "docs/records/bench.json").read_text("utf-8")).values():
+        machine = f"Measured on {part['cores']} cores of {part['environment']['device']}"
+        figures = part["figures"]
+        last = list(figures)[-1] if isinstance(figures, dict) else f"{figures[-1]['claims']:,}"
+        assert 0 < text.index(last) < text.index(machine, text.index(last))

@@ -29,6 +29,7 @@ from claimbook.model import Claim, Lane
 
 ROOT = Path(__file__).parents[2]
 OUT = Console(highlight=False)
+PARTS = ["book", "many", "growth", "builds"]
 
 
 def main() -> None:
@@ -36,28 +37,31 @@ def main() -> None:
     options = _options()
     claims = comparable(Book.load(ROOT).claims)
     quick = [claim for claim in claims if claim.timeout is None and not _measures(claim)]
-    results: dict[str, object] = {
-        "environment": asdict(environment.describe(Lane.CPU)),
-        "cores": os.cpu_count(),
-        "recorded": asdict(environment.provenance(ROOT)),
-    }
-    parts: dict[str, Callable[[], object]] = {
+    measures: dict[str, Callable[[], object]] = {
         "book": lambda: _peers(claims, options.rounds, "the book's claims"),
         "many": lambda: _peers(_many(quick, 500), options.rounds, "500 small claims"),
         "growth": lambda: _growth(quick, options.growth),
         "builds": lambda: _builds(options.rounds),
     }
-    for name, measure in parts.items():
-        results[name] = measure()
-        if options.json:  # after each part: together they take most of an hour
-            options.json.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+    file = options.json
+    results = json.loads(file.read_text("utf-8")) if file and file.exists() else {}
+    for part in [part for part in PARTS if part in options.parts]:
+        results[part] = {
+            "environment": asdict(environment.describe(Lane.CPU)),
+            "cores": os.cpu_count(),
+            "recorded": asdict(environment.provenance(ROOT)),
+            "figures": measures[part](),
+        }
+        if file:  # after each part: together they take more than an hour
+            file.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="nox -s bench --", description=__doc__)
     parser.add_argument("--rounds", type=int, default=5, help="how often each is run (5)")
     parser.add_argument("--growth", type=int, nargs="*", default=[100, 1000, 10_000])
-    parser.add_argument("--json", type=Path, help="write the figures here")
+    parser.add_argument("--parts", nargs="*", choices=PARTS, default=PARTS, help="all of them")
+    parser.add_argument("--json", type=Path, help="write the figures here, beside other parts'")
     return parser.parse_args()
 
 

@@ -18,7 +18,7 @@ from claimbook.book import Project, read_page, script_problems
 from claimbook.editions.sections import sections
 from claimbook.export import SCHEMA, answer_data, claim_data
 from claimbook.falsify import Results, falsified_data, load_all
-from claimbook.model import Claim, Lane, Problem, Status
+from claimbook.model import Claim, Lane, Problem, Status, digest
 from claimbook.records import write_changed
 from claimbook.register import check_relations
 from claimbook.releases.history import spans
@@ -74,7 +74,7 @@ def run_claims(lanes: Lanes, env: BuildEnvironment) -> list[str]:
         for name, claim in domain.located()
         if any(before[key].get(claim.id) != now[key][claim.id] for key in now)
     }
-    made_of = {kind: VIEWS[kind].made_of(domain) for kind in set(domain.views.values())}
+    made_of = {kind: digest(VIEWS[kind].made_of(domain)) for kind in set(domain.views.values())}
     told = domain.data["whole"]
     changed |= {name for name, kind in domain.views.items() if told.get(kind) != made_of[kind]}
     domain.data["whole"] = made_of

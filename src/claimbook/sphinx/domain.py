@@ -104,10 +104,10 @@ class ClaimDomain(Domain):
         "falsified": {},  # claim id → what became of its mutants, as they said it
         "drawn": {},  # claim id → the labs that refer to it, with their titles
         "said": {},  # claim id → what its entries say, by their ids
-        "whole": {},  # kind of page that shows the whole book → what it was made of
+        "whole": {},  # kind of page that shows the whole book → the digest of what it was made of
         "environments": {},  # lane → where its claims ran last
     }
-    data_version = 10
+    data_version = 11
 
     @property
     def pages(self) -> dict[str, Page]:

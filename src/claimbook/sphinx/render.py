@@ -208,11 +208,9 @@ def relation_line(pairs: Iterable[tuple[str, str]], ledger: str | None, link: Li
         group = nodes.inline(classes=["claim-relation", f"relation-{word}"])
         group += nodes.Text(word)
         for entry in entries:
-            content = nodes.inline("", entry)
-            group += [
-                nodes.Text(" "),
-                link(ledger, f"entry-{entry}", content) if ledger else content,
-            ]
+            name = nodes.inline("", entry)
+            shown = link(ledger, f"entry-{entry}", name) if ledger else name
+            group += [nodes.Text(" "), shown]
         line += group
     return line
 
@@ -224,10 +222,9 @@ def lab_line(labs: Iterable[tuple[str, str]], link: Link) -> Iterator[nodes.Node
         labs: (docname, title).
     """
     if links := [link(docname, "", nodes.inline("", title)) for docname, title in labs]:
-        parts = [part for each in links for part in (nodes.Text(", "), each)][1:]
-        yield nodes.paragraph(
-            "", "", nodes.Text("Drawn in a lab: "), *parts, classes=["claim-labs"]
-        )
+        parts = [part for each in links for part in (nodes.Text(", "), each)]
+        parts[0] = nodes.Text("Drawn in a lab: ")
+        yield nodes.paragraph("", "", *parts, classes=["claim-labs"])
 
 
 def more(
@@ -250,9 +247,8 @@ def more(
         whole += nodes.paragraph("", "", nodes.Text("Run it: "), run)
     if claim and repository:
         address = f"https://github.com/{repository}/issues/new?{urlencode({'title': claim})}"
-        whole += nodes.paragraph(
-            "", "", nodes.reference("", "Suggest a correction", refuri=address)
-        )
+        suggest = nodes.reference("", "Suggest a correction", refuri=address)
+        whole += nodes.paragraph("", "", suggest)
     return whole
 
 

@@ -1,6 +1,5 @@
 """What some pages show of the whole book: counts, ledger, errors, names of torch."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -33,7 +32,7 @@ class View:
 
 
 def _counts_made_of(domain: ClaimDomain) -> Any:
-    words = Counter(answer.word for answer in domain.answers().values())
+    words = [answer.word for answer in domain.answers().values()]
     statuses = [[data["status"] for data in lanes.values()] for lanes in _shown(domain).values()]
     caught = [data and [data[key] for key in FALSIFIED] for data in _falsified(domain).values()]
     return [words, statuses, caught]
