@@ -20,6 +20,7 @@ def book(tmp_path_factory):
     """A book that was built."""
     book = TinyBook(tmp_path_factory.mktemp("docs"), PAGES)
     book.write("gallery/plot.py", "")
+    book.write("docs/labs/a.svg", "<svg/>")
     assert "claims on cpu: 1 run" in built(book)
     return book
 
@@ -41,7 +42,7 @@ def test_a_build_without_a_change_does_not_start_sphinx(book):
     "path",
     [
         *("docs/index.md", "docs/conf.py", "docs/new.txt", "gallery/plot.py", "README.md"),
-        *("docs/_build/html/index.html", "docs/_build/html/claims.json"),
+        *("docs/_build/html/index.html", "docs/_build/html/claims.json", "docs/labs/a.svg"),
     ],
 )
 def test_a_file_that_changed_is_seen(book, path):
@@ -50,6 +51,20 @@ def test_a_file_that_changed_is_seen(book, path):
     (book.root / path).touch()
     assert "build succeeded" in built(book)
     assert built(book) == f"{docs.NOTHING}\n"
+
+
+def test_what_a_build_itself_makes_is_no_change(book):
+    """A lab that it drew, a record that it wrote: the next build has nothing to do."""
+    book.replace("docs/conf.py", 'project = "tiny"', DRAWS)
+    assert "build succeeded" in built(book)
+    assert (book.docs / "labs/drawn.svg").exists()
+    assert built(book) == f"{docs.NOTHING}\n"
+
+
+DRAWS = """project = "tiny"
+from pathlib import Path
+Path(__file__).with_name("labs").joinpath("drawn.svg").touch()
+"""
 
 
 def test_a_file_that_is_gone_is_seen(book):

@@ -19,7 +19,10 @@ from claimbook.runner import EARLY, Runner
 PARTS = ("docs", "gallery", "src")
 """The folders of the project of which the site is made, beside the files at its top."""
 
-MADE = {"_build", "__pycache__"}
+LABS = "labs"
+"""The folder of docs in which a build draws labs."""
+
+MADE = {"_build", "__pycache__", LABS}
 """Folders in which nothing is written by hand."""
 
 ANEW = ("-D", "--define", "-E", "--fresh-env", "-a", "--write-all")
@@ -36,7 +39,7 @@ def main(arguments: list[str]) -> int:
     stamp = site / ".doctrees" / "built-from"
     made_from = _made_from(source.parent, arguments)
     if not any(word.startswith(ANEW) for word in arguments) and stamp.is_file():
-        if stamp.read_text("utf-8") == digest([made_from, *_files(site)]):
+        if stamp.read_text("utf-8") == _digest(made_from, source, site):
             print(NOTHING)
             return 0
     with ExitStack() as early:
@@ -48,22 +51,28 @@ def main(arguments: list[str]) -> int:
         status = build_main(["-W", "--keep-going", "-j", "auto", *arguments])
     stamp.unlink(missing_ok=True)
     if not status:
-        stamp.write_text(digest([made_from, *_files(site)]), "utf-8")
+        stamp.write_text(_digest(made_from, source, site), "utf-8")
     return status
+
+
+def _digest(made_from: list[object], source: Path, site: Path) -> str:
+    """Of what goes into a build and of what has come out."""
+    return digest([made_from, *_files(site), *_files(source / LABS)])
 
 
 def _made_from(root: Path, arguments: list[str]) -> list[object]:
     """All on which a site depends: settings, what is installed, and the files with their times."""
     packages = sorted(path.name for path in Path(sysconfig.get_path("purelib")).iterdir())
     settings = sorted(item for item in os.environ.items() if item[0].startswith("BOOK_"))
-    parts = [file for part in PARTS if (root / part).is_dir() for file in _files(root / part)]
+    parts = [file for part in PARTS for file in _files(root / part)]
     made_in = environment.describe(Lane.CPU).digest()
     return [arguments, settings, packages, made_in, *_files(root, deep=False), *parts]
 
 
 def _files(folder: Path, *, deep: bool = True) -> Iterator[tuple[str, int, int]]:
     """Path, size and time of each file that is not hidden."""
-    for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+    entries = os.scandir(folder) if folder.is_dir() else ()
+    for entry in sorted(entries, key=lambda entry: entry.name):
         if entry.name.startswith(".") or entry.name in MADE:
             continue
         if not entry.is_dir():
@@ -77,9 +86,7 @@ def _files(folder: Path, *, deep: bool = True) -> Iterator[tuple[str, int, int]]
 def _page_changed_since_last(source: Path, site: Path) -> bool:
     """Whether claims are likely to be run."""
     last = site / ".doctrees" / "environment.pickle"
-    if not last.exists():
-        return True
-    built = last.stat().st_mtime_ns
+    built = last.stat().st_mtime_ns if last.exists() else 0
     return any(time > built for path, _, time in _files(source) if path.endswith(".md"))
 
 
