@@ -83,7 +83,7 @@ def in_calls(work):
 
 
 price = in_calls(in_pieces(1, passes=2**10)) / 2**10
-pieces = [4**power for power in range(4, 10)]
+pieces = [4**power for power in range(3, 10)]
 measured = [in_calls(in_pieces(size, passes=NUMBERS // size)) for size in pieces]
 predicted = [NUMBERS / size * price + 1 for size in pieces]
 for one, other in zip(measured, predicted, strict=True):
