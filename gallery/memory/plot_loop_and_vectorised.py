@@ -109,7 +109,7 @@ plt.show()
 # To take away
 # ------------
 # * The price of a loop is the number of its passes times the price of a pass.
-# * Loops over numbers always hurt. Loops over large pieces do not, and may stay.
+# * A loop over the numbers of a tensor hurts. A loop over large pieces does not, and may stay.
 #
 # The chapter :doc:`/memory/vectorization` shows how loops are written away; see the claims
 # :claim:`the-price-is-per-pass`, :claim:`a-hundred-cost-as-much-as-one` and
