@@ -78,7 +78,8 @@ plt.show()
 # A loop of one's own does as it is told. Over the rows of the transpose, which are the columns of
 # the matrix, it takes more than 1.5 times as long.
 #
-# A small matrix stays in the cache, and the loop loses nothing. ``add_`` and ``copy_`` still do.
+# A small matrix stays in the cache, and the loop loses nothing. ``add_`` and ``copy_`` still do;
+# ``abs_`` and ``sum`` lose a little, which one notices in so short a work only.
 
 
 def on_the_transpose(side):
@@ -98,22 +99,22 @@ def on_the_transpose(side):
     }
 
 
-small, large = on_the_transpose(64), on_the_transpose(3000)
+small, large = on_the_transpose(128), on_the_transpose(3000)
 loop = "sum of each row, in a loop"
-assert max(large["abs_"], large["sum"]) < 2, "some operations lose nothing"
+assert max(large["abs_"], large["sum"]) < 1.5, "some operations lose nothing"
 assert large["other.add_"] > 2, "some lose a lot"
 assert large["other.copy_"] > 1.3, "copying costs time"
 assert large[loop] > 1.5 > small[loop], "a loop pays as well, beyond the cache"
-assert min(small["other.add_"], small["other.copy_"]) > 1.2, "the others also within it"
+assert min(small["other.add_"], small["other.copy_"]) > 1.5, "the others also within it"
 
 fig, axes = plt.subplots(figsize=(8, 3.8), layout="constrained")
 fig.suptitle("Transposing costs nothing until an operation must go against memory")
-fig.set_label("abs_ and sum: no loss. copy_ and add_: always slower. The loop: if it is large.")
-axes.set(xlabel="time on m.t() / time on m", xscale="log")
+fig.set_label("abs_, sum: little lost. copy_, add_: slower. The loop: slower on the large matrix.")
+axes.set(xlabel="time on m.t() / time on m")
+log_ticks(axes, x=[1, 1.5, 2, 3, 5, 10])
 axes.axvline(1, color=plt.rcParams["text.color"], linewidth=1)
 axes.plot(list(large.values()), list(large), "o", color="C2", label="3000 by 3000")
-axes.plot(list(small.values()), list(small), "D", color="C1", fillstyle="none", label="64 by 64")
-axes.xaxis.set_major_formatter("{x:g}")
+axes.plot(list(small.values()), list(small), "D", color="C1", fillstyle="none", label="128 by 128")
 axes.margins(x=0.15, y=0.15)
 legend(fig)
 plt.show()
