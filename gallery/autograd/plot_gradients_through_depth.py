@@ -110,9 +110,10 @@ plt.show()
 # To take away
 # ------------
 # * The depth is the exponent of the factor of one layer, so small errors of scale grow large.
-# * For plain ReLU layers Kaiming's scale is right; half of it loses ten powers of ten in forty
-#   layers, twice of it gains as many.
-# * With LayerNorm in each layer the scale of the weights does not reach the gradients.
+# * For plain ReLU layers Kaiming's scale is right; half of it loses more than ten powers of ten
+#   in forty layers, twice of it gains as many.
+# * With LayerNorm in each layer the scale of the weights does not change what a gradient loses on
+#   its way through the layers.
 #
 # The chapters are :doc:`/modules/initialisation` and :doc:`/autograd/hooks`; see the claims
 # :claim:`kaiming-keeps-the-scale-through-relu`, :claim:`default-variance-is-a-third-over-fan-in`,

@@ -103,10 +103,10 @@ plt.show()
 # %%
 # To take away
 # ------------
-# * ``channels_last`` is safe to try: it moves numbers and keeps them.
+# * ``channels_last`` moves numbers and keeps them. A ``view`` in the model may raise.
 # * ``float16`` without loss scaling stops training where gradients are small, in the lower layers
 #   first, and nothing says so.
-# * Scaling the loss saves them, and costs nothing.
+# * Scaling the loss saves them, and costs little.
 #
 # The chapters are :doc:`/memory/channels-last` and :doc:`/tensors/low-precision`; see the claims
 # :claim:`channels-last-changes-strides-only`, :claim:`float16-gradients-underflow` and

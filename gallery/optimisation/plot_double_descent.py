@@ -4,7 +4,7 @@ Double descent with random features
 
 A model that can just fit its noisy training set predicts worst. Smaller models are better, and so
 are much larger ones: past the point where the training error becomes 0, the test error falls again.
-The worst model is also the one with the largest weights, and a little ridge penalty mends it.
+The worst model is also the one with the largest weights, and a ridge penalty mends it.
 """
 
 # %%
@@ -104,7 +104,7 @@ plt.show()
 # ------------
 # * The worst size of a model fitted without regularisation is the one that just fits the data.
 # * Beyond it the fit stays perfect, the weights shrink, and the test error falls again.
-# * With a ridge penalty there is no peak to be avoided.
+# * With a large enough ridge penalty there is no peak to be avoided.
 #
 # The chapter :doc:`/optimisation/double-descent` answers the questions around this one; see the
 # claims :claim:`peak-at-the-threshold-then-descent`, :claim:`ridge-removes-the-peak` and
