@@ -122,7 +122,7 @@ plt.show()
 # %%
 # To take away
 # ------------
-# * Time goes with what has to be fetched from memory, not with how many numbers are read.
+# * In large tensors time goes with what has to be fetched, not with how many numbers are read.
 # * Jumps cost time in what does not fit into the cache.
 # * An operation against memory order can be slower within the cache as well.
 # * A transpose is free. The operation after it may not be, so measure that one.
