@@ -118,6 +118,16 @@ def test_a_build_that_fails_is_not_done(book):
     assert "build succeeded" in built(book)
 
 
+def test_what_was_wrong_is_said_last(book):
+    """Where a reader of a long log looks; the whole of it is in a file."""
+    book.replace("docs/index.md", "tensor(2.)", "tensor(3.)")
+    *_, place, difference = book.build().stderr.splitlines()
+    assert place.endswith("docs/index.md:9: sum-adds [cpu] failed")
+    assert difference == "  line 9: value: want 3., got 2."
+    assert "To take over what was printed" in (book.site.parent / "warnings.txt").read_text("utf-8")
+    book.replace("docs/index.md", "tensor(3.)", "tensor(2.)")
+
+
 def test_torch_is_imported_early_if_a_page_changed(book, monkeypatch):
     """And then only; nothing of it is left after the build."""
     seen = []

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from claimbook.model import Lane, Outcome, Run
-from claimbook.runner import Runner, RunnerError
+from claimbook.runner import TRIES, Runner, RunnerError
 from helpers import claim, processes, python
 
 SUM = claim("sum", ">>> torch.ones(2).sum()\ntensor(2.)")
@@ -448,13 +448,16 @@ def test_slow_imports_are_no_claims_time():
         assert run(runner, optim)["optim"].outcome == Outcome.PASSED
 
 
-MEASURES = """\
+READS_A_CLOCK = """\
+>>> import time
 >>> from pathlib import Path
->>> from claimbook.teach.measure import record
->>> runs = Path({file!r})
->>> _ = runs.write_text(runs.read_text() + "x")
->>> record("tries", len(runs.read_text()), {unit!r})
->>> len(runs.read_text())
+>>> log = Path({file!r})
+>>> with log.open("a") as lines:
+...     _ = print({name!r}, "begins", time.perf_counter(), file=lines)
+>>> time.sleep(0.1)
+>>> with log.open("a") as lines:
+...     _ = print({name!r}, "ends", file=lines)
+>>> log.read_text().count("{name} ends")
 {wanted}
 """
 
@@ -463,35 +466,37 @@ MEASURES = """\
     ("wanted", "tries", "outcome", "message"),
     [
         (1, 1, Outcome.PASSED, ""),
-        (3, 3, Outcome.PASSED, "held at try 3 of 3"),
-        (4, 3, Outcome.FAILED, "docs/page.md:11: value: want '4', got '3'"),
+        (TRIES, TRIES, Outcome.PASSED, f"held at try {TRIES} of {TRIES}"),
+        (9, TRIES, Outcome.FAILED, f"docs/page.md:14: value: want '9', got '{TRIES}'"),
     ],
 )
-def test_a_claim_that_compares_times_is_tried_again(
+def test_a_claim_that_reads_a_clock_is_tried_again(
     runner, tmp_path, wanted, tries, outcome, message
 ):
     """What else the machine does may spoil a measurement, and a run that needed another says so."""
     file = tmp_path / "runs"
-    file.write_text("")
-    session = MEASURES.format(file=str(file), wanted=wanted, unit="ratio")
-    done = between(runner, session)
-    assert (done.outcome, done.message, len(file.read_text())) == (outcome, message, tries)
+    done = between(runner, READS_A_CLOCK.format(file=str(file), name="a", wanted=wanted))
+    assert (done.outcome, done.message) == (outcome, message)
+    assert file.read_text().count("ends") == tries
 
 
-def test_a_claim_that_measures_memory_is_run_once(runner, tmp_path):
-    """Nothing else disturbs what is counted."""
+def test_a_claim_is_tried_again_alone(tmp_path):
+    """Not beside another one, which would disturb it."""
     file = tmp_path / "runs"
-    file.write_text("")
-    session = MEASURES.format(file=str(file), wanted=2, unit="bytes")
-    assert between(runner, session).outcome is Outcome.FAILED
-    assert file.read_text() == "x"
+    sessions = {name: READS_A_CLOCK.format(file=str(file), name=name, wanted=3) for name in "ab"}
+    with Runner(jobs=2) as both:
+        done = run(both, *(claim(name, session) for name, session in sessions.items()))
+    assert {run.message for run in done.values()} == {f"held at try 3 of {TRIES}"}
+    lines = [line.split()[:2] for line in file.read_text().splitlines()]
+    later = lines[4:]
+    assert [name for name, _ in later[::2]] == [name for name, _ in later[1::2]]
+    assert [what for _, what in later] == ["begins", "ends"] * 4
 
 
-def test_a_claim_without_measurements_is_run_once(runner, tmp_path):
+def test_a_claim_that_reads_no_clock_is_run_once(runner, tmp_path):
     """Its output is the same each time, or it is a bad claim."""
     file = tmp_path / "runs"
-    file.write_text("")
-    lines = MEASURES.format(file=str(file), wanted=9, unit="ratio").splitlines()
-    session = "\n".join(line for line in lines if "record" not in line)
+    session = READS_A_CLOCK.format(file=str(file), name="a", wanted=9)
+    session = session.replace("time.perf_counter()", "0").replace(">>> time.sleep(0.1)\n", "")
     assert between(runner, session).outcome is Outcome.FAILED
-    assert file.read_text() == "x"
+    assert file.read_text().count("ends") == 1

@@ -99,7 +99,7 @@ def on_the_transpose(side):
     }
 
 
-small, large = on_the_transpose(128), on_the_transpose(3000)
+small, large = on_the_transpose(100), on_the_transpose(3000)
 loop = "sum of each row, in a loop"
 assert max(large["abs_"], large["sum"]) < 1.5, "some operations lose nothing"
 assert large["other.add_"] > 2, "some lose a lot"
@@ -114,7 +114,7 @@ axes.set(xlabel="time on m.t() / time on m")
 log_ticks(axes, x=[1, 1.5, 2, 3, 5, 10])
 axes.axvline(1, color=plt.rcParams["text.color"], linewidth=1)
 axes.plot(list(large.values()), list(large), "o", color="C2", label="3000 by 3000")
-axes.plot(list(small.values()), list(small), "D", color="C1", fillstyle="none", label="128 by 128")
+axes.plot(list(small.values()), list(small), "D", color="C1", fillstyle="none", label="100 by 100")
 axes.margins(x=0.15, y=0.15)
 legend(fig)
 plt.show()

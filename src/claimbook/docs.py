@@ -1,11 +1,13 @@
 """The build of the site: `python -m claimbook.docs [OPTION…] docs docs/_build/html`.
 
-The options are sphinx-build's; warnings are errors. Sphinx tells that nothing changed only after
-all of it was imported and has read what it keeps. Here the times of files tell, so that it need not
-start. Where a page changed, workers import torch for its claims while Sphinx is imported.
+The options are sphinx-build's. Warnings are errors: they are kept in warnings.txt beside the site,
+and named once more at the end. Sphinx tells that nothing changed only after all of it was imported
+and has read what it keeps. Here the times of files tell, so that it need not start. Where a page
+changed, workers import torch for its claims while Sphinx is imported.
 """
 
 import os
+import re
 import sys
 import sysconfig
 from collections.abc import Iterator
@@ -16,9 +18,6 @@ from claimbook import environment
 from claimbook.model import Lane, digest
 from claimbook.runner import EARLY, Runner
 
-PARTS = ("docs", "gallery", "src")
-"""The folders of the project of which the site is made, beside the files at its top."""
-
 LABS = "labs"
 """The folder of docs in which a build draws labs."""
 
@@ -28,6 +27,9 @@ MADE = {"_build", "__pycache__", LABS}
 ANEW = ("-D", "--define", "-E", "--fresh-env", "-a", "--write-all")
 """Options with which a build has something to do though no file changed."""
 
+HEADLINE = re.compile(r": (WARNING|ERROR): |^  line \d+: ")
+"""Where a warning begins, or says how an output differs from the page."""
+
 NOTHING = "nothing changed: 0 claims run, 0 kernels started, 0 labs drawn, 0 pages written"
 
 
@@ -36,22 +38,26 @@ def main(arguments: list[str]) -> int:
     if len(arguments) < 2:
         sys.exit(str(__doc__).partition("\n")[0])
     source, site = (Path(name).resolve() for name in arguments[-2:])
-    stamp = site / ".doctrees" / "built-from"
+    stamp, log = site / ".doctrees" / "built-from", site.parent / "warnings.txt"
     made_from = _made_from(source.parent, arguments)
-    if not any(word.startswith(ANEW) for word in arguments) and stamp.is_file():
+    built = stamp.stat().st_mtime_ns if stamp.is_file() else 0
+    if built and not any(word.startswith(ANEW) for word in arguments):
         if stamp.read_text("utf-8") == _digest(made_from, source, site):
             print(NOTHING)
             return 0
     with ExitStack() as early:
-        if _page_changed_since_last(source, site):
+        if any(time > built for path, _, time in _files(source) if path.endswith(".md")):
             early.callback(EARLY.clear)
             EARLY.append(early.enter_context(Runner()))
         from sphinx.cmd.build import build_main
 
-        status = build_main(["-W", "--keep-going", "-j", "auto", *arguments])
+        options = ["-W", "--keep-going", "-j", "auto", *arguments[:-2], "-w", str(log)]
+        status = build_main([*options, *arguments[-2:]])
     stamp.unlink(missing_ok=True)
     if not status:
         stamp.write_text(_digest(made_from, source, site), "utf-8")
+    else:
+        sys.stderr.writelines(filter(HEADLINE.search, log.read_text("utf-8").splitlines(True)))
     return status
 
 
@@ -64,9 +70,9 @@ def _made_from(root: Path, arguments: list[str]) -> list[object]:
     """All on which a site depends: settings, what is installed, and the files with their times."""
     packages = sorted(path.name for path in Path(sysconfig.get_path("purelib")).iterdir())
     settings = sorted(item for item in os.environ.items() if item[0].startswith("BOOK_"))
-    parts = [file for part in PARTS for file in _files(root / part)]
-    made_in = environment.describe(Lane.CPU).digest()
-    return [arguments, settings, packages, made_in, *_files(root, deep=False), *parts]
+    parts = [file for part in ("docs", "gallery", "src") for file in _files(root / part)]
+    made = [arguments, settings, packages, environment.describe(Lane.CPU).digest()]
+    return [*made, *_files(root, deep=False), *parts]
 
 
 def _files(folder: Path, *, deep: bool = True) -> Iterator[tuple[str, int, int]]:
@@ -81,13 +87,6 @@ def _files(folder: Path, *, deep: bool = True) -> Iterator[tuple[str, int, int]]
                 yield entry.path, found.st_size, found.st_mtime_ns
         elif deep:
             yield from _files(Path(entry.path))
-
-
-def _page_changed_since_last(source: Path, site: Path) -> bool:
-    """Whether claims are likely to be run."""
-    last = site / ".doctrees" / "environment.pickle"
-    built = last.stat().st_mtime_ns if last.exists() else 0
-    return any(time > built for path, _, time in _files(source) if path.endswith(".md"))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
@@ -23,7 +23,7 @@ from claimbook import checker
 from claimbook.line import Line
 from claimbook.model import Claim, Environment, Lane, Measurement, Outcome, Run
 
-TIMEOUT = 10.0
+TIMEOUT = 30.0
 """Seconds that a claim may take if it does not say otherwise."""
 
 CUDA_TIMEOUT = 60.0
@@ -35,9 +35,12 @@ SLOW_IMPORTS = {
 """Modules that torch imports at the first use of something, in as long as it needed itself → code
 that is likely to. They are imported once for all workers, and on no claim's time."""
 
-TRIES = 3
-"""How often a claim that compares times is run before it has failed: what else the machine does
-disturbs them. A claim that holds at a later try says so."""
+TRIES = 5
+"""How often code that reads a clock is run before it has failed, the later times alone: what else
+the machine does disturbs it. A claim that holds at a later try says so."""
+
+CLOCK = re.compile(r"\bcompare\(|\btime\.\w")
+"""What code calls that reads a clock, or waits by one."""
 
 AHEAD = 4
 """Claims that a worker is handed before it has finished the first of them."""
@@ -69,7 +72,7 @@ class Runner:
             would wait for each other.
         timeout: seconds for a claim that names none; more on a GPU if it is not said, where small
             operations take longer and a first call loads libraries.
-        tries: how often a claim that compares times is run before it has failed.
+        tries: how often a claim that reads a clock is run before it has failed.
 
     Raises:
         RunnerError: torch cannot be imported.
@@ -85,7 +88,6 @@ class Runner:
         self.environments: dict[Lane, Environment] = {}
         self._workers: list[_Worker] = []
         self._refusal = ""
-        self._failures: Counter[str] = Counter()
 
     def __enter__(self) -> Self:
         self._scratch = tempfile.TemporaryDirectory(prefix="claims-", ignore_cleanup_errors=True)
@@ -131,12 +133,17 @@ class Runner:
     def run(self, claims: Iterable[Claim], lane: Lane) -> Iterator[Run]:
         """Runs each claim; yields in the order in which they finish."""
         queue = deque(claims)
-        self._failures.clear()
+        self._again: list[Claim] = []
+        self._number = 1  # of the try
         if not self._workers:
             self._preload(queue)
         with selectors.DefaultSelector() as selector:
             try:
                 yield from self._run(queue, lane, selector)
+                while self._again:
+                    claims, self._again, self._number = self._again, [], self._number + 1
+                    for claim in claims:
+                        yield from self._run(deque([claim]), lane, selector)
             finally:  # also when the caller wants no more
                 for worker in [*self._workers]:
                     self._dismiss(worker, selector)
@@ -232,25 +239,21 @@ class Runner:
                 worker.outputs.append(message["output"])
             else:
                 claim = worker.claims.popleft()
-                if run := self._settled(_finished(claim, worker, message)):
-                    yield run
-                else:
-                    queue.append(claim)
+                yield from self._settled(claim, _finished(claim, worker, message))
                 self._begin(worker, worker.claims[0] if worker.claims else None)
                 if message["spent"]:
                     self._dismiss(worker, selector)
                     queue.extendleft(reversed(worker.claims))
                     return
 
-    def _settled(self, run: Run) -> Run | None:
-        """The run, with the try at which it held if that is not the first; None for another try."""
-        before = self._failures[run.claim]
-        if run.outcome is Outcome.FAILED and any(m.unit == "ratio" for m in run.measurements):
-            self._failures[run.claim] += 1
-            return run if before + 1 == self.tries else None
-        if run.outcome is Outcome.PASSED and before:
-            return replace(run, message=f"held at try {before + 1} of {self.tries}")
-        return run
+    def _settled(self, claim: Claim, run: Run) -> Iterator[Run]:
+        """The run, with the try at which it held if that is not the first; or none yet."""
+        if run.outcome is Outcome.PASSED and self._number > 1:
+            run = replace(run, message=f"held at try {self._number} of {self.tries}")
+        if run.outcome is Outcome.FAILED and self._number < self.tries and CLOCK.search(claim.code):
+            self._again.append(claim)
+        else:
+            yield run
 
     def _bury(self, worker: _Worker, queue: deque[Claim], selector: Any) -> Run:
         status = self._dismiss(worker, selector)
