@@ -4,6 +4,10 @@ import json
 
 import pytest
 
+ASKS_THE_DECK = """
+    "autograd" in loaded &&
+    document.querySelector(".practice-count").textContent.includes(loaded.autograd.length)
+"""
 KEPT = "JSON.parse(localStorage.getItem('claimbook.practice')).cards"
 
 
@@ -16,7 +20,7 @@ def page(open_page):
 def practised(open_page, **options):
     page = open_page("practice", **options)
     page.get_by_label("Deck").select_option("autograd")
-    page.wait_for_function("document.querySelector('.practice-count').textContent.includes('404')")
+    page.wait_for_function(ASKS_THE_DECK)
     return page
 
 
