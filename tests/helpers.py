@@ -10,6 +10,7 @@ from claimbook.model import Claim
 from claimbook.parser import scan_page
 
 ROOT = Path(__file__).parents[1]
+SITE = ROOT / "docs/_build/html"
 
 
 def claim_text(name, session, options=""):

@@ -4,9 +4,7 @@ import shutil
 
 import pytest
 
-from helpers import ROOT
-
-SITE = ROOT / "docs/_build/html"
+from helpers import SITE
 
 
 @pytest.fixture(scope="session")

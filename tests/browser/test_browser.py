@@ -1,16 +1,14 @@
 """What only a browser can tell of the site: it is whole, quiet, narrow enough, and it answers."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 from claimbook import errors
 from claimbook.book import Book
 from claimbook.errors import LIKE
+from helpers import ROOT, SITE
 
-ROOT = Path(__file__).parents[2]
-SITE = ROOT / "docs/_build/html"
 NAMES = sorted(path.relative_to(SITE).with_suffix("").as_posix() for path in SITE.rglob("*.html"))
 READ = [name for name in NAMES if not name.startswith(("genindex", "search", "_static"))]
 TRACEBACK = 'Traceback (most recent call last):\n  File "train.py", line 9, in <module>\n'

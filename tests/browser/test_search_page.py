@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from helpers import ROOT
+from helpers import SITE
 
 QUERIES = yaml.safe_load(Path(__file__).with_name("queries.yaml").read_text("utf-8"))
 ENOUGH = 0.95
-SITE = ROOT / "docs/_build/html"
 
 
 def first_hit(page, query):
