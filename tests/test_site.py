@@ -5,7 +5,6 @@ import json
 import subprocess
 import sys
 from html.parser import HTMLParser
-from pathlib import Path
 from pydoc import locate
 from urllib.parse import unquote, urlsplit
 
@@ -13,8 +12,8 @@ import jsonschema
 import pytest
 from bs4 import BeautifulSoup
 
-ROOT = Path(__file__).parents[1]
-SITE = ROOT / "docs/_build/html"
+from helpers import ROOT, SITE
+
 LOADING = {"img": "src", "script": "src", "iframe": "src", "link": "href", "source": "src"}
 
 
