@@ -1,18 +1,21 @@
-"""What is done to the book: `nox -l` lists it. Each session sets up its own environment."""
+"""What is done to the book: `nox -l` lists it. All sessions share one environment."""
 
 import argparse
 import hashlib
+import os
 import shutil
+import sys
 from pathlib import Path
 
 import nox
 
 nox.needs_version = ">=2025.2.9"
-nox.options.default_venv_backend = "virtualenv"
-nox.options.reuse_existing_virtualenvs = True
+nox.options.default_venv_backend = "none"
 nox.options.sessions = ["docs", "tests", "lint"]
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
+ENVIRONMENT = Path(".nox", f"book-{sys.version_info.major}.{sys.version_info.minor}").resolve()
+PROGRAMS = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 SITE = Path("docs/_build/html")
 EPUB = Path("docs/_build/epub")
 DOWNLOADS = Path("docs/_build/downloads")
@@ -20,6 +23,8 @@ VNU = "vnu-jar@26.9.27"
 BOOK = "pytorch-under-test"
 SHARED = ["--durations", "10", "--numprocesses", "auto", "--maxprocesses", "4", "--dist"]
 """What makes pytest share tests among processes, and say which took longest."""
+OTHERS = ["--ignore", "tests/browser", "--ignore", "tests/editions"]
+"""Tests of what is made of the book, which have sessions of their own."""
 MADE = [Path("docs/_build"), Path("docs/labs")]
 PROCESSORS = {
     "default": {"ONEDNN_MAX_CPU_ISA": "SSE41", "MKL_CBWR": "COMPATIBLE"},
@@ -32,16 +37,24 @@ PROCESSORS = {
 def install(session: nox.Session, *groups: str) -> None:
     """Installs the project and groups of dependencies, each at the version in constraints.txt.
 
-    An environment that holds just that already is left as it is.
+    There is one environment, because torch fills gigabytes; what it holds already is left as it is.
     """
+    os.environ["PATH"] = os.pathsep.join([str(PROGRAMS), os.environ["PATH"]])
     files = [Path("pyproject.toml"), Path("constraints.txt")]
-    wanted = hashlib.sha256(b"".join(f.read_bytes() for f in files)).hexdigest() + " ".join(groups)
-    stamp = Path(session.virtualenv.location, "installed.txt")
-    if stamp.is_file() and stamp.read_text() == wanted:
+    versions = hashlib.sha256(b"".join(f.read_bytes() for f in files)).hexdigest()
+    stamp = ENVIRONMENT / "installed.txt"
+    kept, *held = stamp.read_text().split() if stamp.is_file() else [""]
+    if kept == versions and {*groups} <= {*held}:
         return
+    if not shutil.which("pip", path=str(PROGRAMS)):
+        session.run_install(sys.executable, "-m", "venv", str(ENVIRONMENT))
     packages = nox.project.dependency_groups(PYPROJECT, *groups) if groups else []
-    session.install("-c", "constraints.txt", "-e", ".", *packages)
-    stamp.write_text(wanted)
+    # Python compiles what is imported: a tenth of what torch and its like consist of.
+    pip = ["python", "-m", "pip", "install", "--no-compile"]
+    pip += ["-c", "constraints.txt", "-e", ".", *packages]
+    session.run_install(*pip, silent=not sys.stdout.isatty())
+    held = [*held, *groups] if kept == versions else [*groups]
+    stamp.write_text(" ".join([versions, *held]))
 
 
 @nox.session
@@ -76,7 +89,7 @@ def tests(session: nox.Session) -> None:
         session.run("pytest", *session.posargs)
     else:
         session.run("pytest", "docs")  # alone: claims compare times, and share the cores themselves
-        session.run("pytest", *SHARED, "loadfile", "tests", "src")
+        session.run("pytest", *SHARED, "loadfile", *OTHERS, "tests", "src")
 
 
 @nox.session

@@ -48,7 +48,7 @@ def python(*arguments, cwd=None, **environ):
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
 
 

@@ -71,7 +71,7 @@ def running(folder):
 
 def is_soon(condition):
     """Whether it holds within some seconds."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while not condition() and time.monotonic() < deadline:
         time.sleep(0.1)
     return condition()

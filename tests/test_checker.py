@@ -351,9 +351,9 @@ def test_diff_of_a_flood():
     """Thousands of lines that are alike, but not the same, take no time."""
     want = "\n".join(f"line {n} of the output" for n in range(1000))
     got = "\n".join(f"line {n}.0 of an output" for n in range(3000))
-    started = time.perf_counter()
+    started = time.process_time()
     assert diff(want, got).count("\n") == 3999
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 def test_mismatches_end_where_the_run_did():

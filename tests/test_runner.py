@@ -29,7 +29,7 @@ def run(runner, *claims, lane=Lane.CPU) -> dict[str, Run]:
 
 def eventually(condition):
     """Waits until something holds that takes other processes a moment."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -52,7 +52,7 @@ def test_passes(runner):
     """A claim that prints what its page says has passed, with outputs and time."""
     done = run(runner, SUM)["sum"]
     assert (done.outcome, done.outputs, done.message) == (Outcome.PASSED, ("tensor(2.)",), "")
-    assert 0 < done.seconds < 5
+    assert 0 < done.seconds < 60
     assert runner.environments[Lane.CPU].python == sys.version.split()[0]
 
 
@@ -67,7 +67,7 @@ ENDS = {
     "hang": (
         "import time\n>>> time.sleep(60)",
         Outcome.TIMED_OUT,
-        "docs/page.md:8: it was ended after 0.5 seconds in example 2 of 2",
+        "docs/page.md:8: it was ended after 2 seconds in example 2 of 2",
     ),
     "endless loop that catches everything": (
         (
@@ -75,7 +75,7 @@ ENDS = {
             "...         except BaseException: pass\n>>> f()"
         ),
         Outcome.TIMED_OUT,
-        "docs/page.md:12: it was ended after 0.5 seconds in example 2 of 2",
+        "docs/page.md:12: it was ended after 2 seconds in example 2 of 2",
     ),
     "segmentation fault": (
         "import ctypes\n>>> ctypes.string_at(0)",
@@ -103,7 +103,7 @@ ENDS = {
 @pytest.mark.parametrize(("session", "outcome", "said"), ENDS.values(), ids=ENDS.keys())
 def test_the_end_of_a_worker(runner, session, outcome, said):
     """A claim that hangs or ends its process loses its own run, with the cause and the line."""
-    limit = ":timeout: 0.5\n" if outcome is Outcome.TIMED_OUT else ":timeout: 20\n"
+    limit = ":timeout: 2\n" if outcome is Outcome.TIMED_OUT else ":timeout: 20\n"
     done = between(runner, f">>> {session}", limit)
     assert (done.outcome, done.message) == (outcome, said)
 
@@ -499,3 +499,34 @@ def test_a_claim_that_reads_no_clock_is_run_once(runner, tmp_path):
     session = session.replace(">>> time.sleep(0.1)\n", "")
     assert between(runner, session).outcome is Outcome.FAILED
     assert file.read_text().count("ends") == 1
+
+
+@pytest.mark.parametrize(
+    ("hangs", "outcome", "message"),
+    [
+        (1, Outcome.PASSED, f"held at try 2 of {TRIES}"),
+        (2, Outcome.TIMED_OUT, "docs/page.md:11: it was ended after 3 seconds in example 5 of 5"),
+    ],
+)
+def test_a_claim_that_ran_out_of_time_is_tried_once_more(runner, tmp_path, hangs, outcome, message):
+    """The machine may have halted; a claim that hangs costs its limit twice, and no more."""
+    file = tmp_path / "runs"
+    session = f"""\
+>>> log = open({str(file)!r}, "a+")
+>>> _ = print("begins", file=log, flush=True)
+>>> _ = log.seek(0)
+>>> begun = len(log.readlines())
+>>> while begun <= {hangs}: pass"""
+    done = between(runner, session, ":timeout: 3\n")
+    assert (done.outcome, done.message) == (outcome, message)
+    assert file.read_text().count("begins") == 2
+
+
+def test_one_try_is_one_try(tmp_path):
+    """As `falsify` asks for: mutants that hang are many."""
+    with Runner(jobs=1, tries=1, timeout=2) as once:
+        ((_, done),) = run(once, claim("hangs", ">>> while True: pass")).items()
+    assert (done.outcome, done.message) == (
+        Outcome.TIMED_OUT,
+        "docs/page.md:6: it was ended after 2 seconds in example 1 of 1",
+    )

@@ -106,7 +106,7 @@ def spares(served):
 
 def is_soon(condition):
     """Whether it holds within some seconds."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while not condition() and time.monotonic() < deadline:
         time.sleep(0.1)
     return condition()

@@ -46,7 +46,7 @@ def compute():
 
 
 KINDS = {
-    "waiting": Samples(8, lambda: time.sleep(0.02) or 0),
+    "waiting": Samples(8, lambda: time.sleep(0.05) or 0),
     "computing": Samples(8, compute),
     "trivial": Samples(100, lambda: 0),
 }
@@ -76,7 +76,7 @@ def loader(dataset, workers):
 def speedup(dataset, workers):
     """Return the time of an epoch without workers, over the time with them."""
     without, with_workers = loader(dataset, 0), loader(dataset, workers)
-    return compare(lambda: list(without), lambda: list(with_workers), rounds=9).best
+    return compare(lambda: list(without), lambda: list(with_workers), rounds=5).best
 
 
 one, two = ([speedup(dataset, workers) for dataset in KINDS.values()] for workers in (1, 2))

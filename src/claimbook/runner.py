@@ -37,7 +37,8 @@ that is likely to. They are imported once for all workers, and on no claim's tim
 
 TRIES = 5
 """How often code that reads a clock is run before it has failed, the later times alone: what else
-the machine does disturbs it. A claim that holds at a later try says so."""
+the machine does disturbs it. One that ran out of time is tried once more: the machine itself may
+have halted. A claim that holds at a later try says so."""
 
 CLOCK = re.compile(r"\bcompare\(|\btime\.\w")
 """What code calls that reads a clock, or waits by one."""
@@ -72,7 +73,8 @@ class Runner:
             would wait for each other.
         timeout: seconds for a claim that names none; more on a GPU if it is not said, where small
             operations take longer and a first call loads libraries.
-        tries: how often a claim that reads a clock is run before it has failed.
+        tries: how often a claim that reads a clock is run before it has failed; with one, a claim
+            that ran out of time is not tried again either.
 
     Raises:
         RunnerError: torch cannot be imported.
@@ -101,14 +103,9 @@ class Runner:
                 "PYTHONHASHSEED": "0",
                 "TORCH_CPP_LOG_LEVEL": "ERROR",  # torch's own log, not its warnings
             }
+            nursery = [sys.executable, "-m", "claimbook.worker"]
             self._nursery = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    "claimbook.worker",
-                    str(theirs.fileno()),
-                    self._scratch.name,
-                ],
+                [*nursery, str(theirs.fileno()), self._scratch.name],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 env={**kept, **ours_to_say},
@@ -250,7 +247,9 @@ class Runner:
         """The run, with the try at which it held if that is not the first; or none yet."""
         if run.outcome is Outcome.PASSED and self._number > 1:
             run = replace(run, message=f"held at try {self._number} of {self.tries}")
-        if run.outcome is Outcome.FAILED and self._number < self.tries and CLOCK.search(claim.code):
+        disturbed = run.outcome is Outcome.FAILED and CLOCK.search(claim.code)
+        halted = run.outcome is Outcome.TIMED_OUT and self._number == 1
+        if (disturbed or halted) and self._number < self.tries:
             self._again.append(claim)
         else:
             yield run
@@ -266,7 +265,8 @@ class Runner:
             claim = worker.claims.popleft()
             cause = f"it was ended after {self._limit(claim, worker.lane):g} seconds"
             self._dismiss(worker, selector)
-            yield _cut_short(claim, worker, Outcome.TIMED_OUT, cause)
+            run = _cut_short(claim, worker, Outcome.TIMED_OUT, cause)
+            yield from self._settled(claim, run)
             queue.extendleft(reversed(worker.claims))
 
     def _dismiss(self, worker: _Worker, selector: Any) -> int:

@@ -6,6 +6,9 @@ import pytest
 
 from helpers import SITE
 
+PATIENCE = 180_000
+"""Milliseconds for what a browser is asked to do: a machine may halt."""
+
 
 @pytest.fixture(scope="session")
 def browser():
@@ -31,6 +34,7 @@ def open_page(browser):
         context = browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme=theme, reduced_motion="reduce"
         )
+        context.set_default_timeout(PATIENCE)
         contexts.append(context)
         page = context.new_page()
         page.problems = []
