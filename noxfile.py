@@ -49,9 +49,7 @@ def install(session: nox.Session, *groups: str) -> None:
     if not shutil.which("pip", path=str(PROGRAMS)):
         session.run_install(sys.executable, "-m", "venv", str(ENVIRONMENT))
     packages = nox.project.dependency_groups(PYPROJECT, *groups) if groups else []
-    # Python compiles what is imported: a tenth of what torch and its like consist of.
-    pip = ["python", "-m", "pip", "install", "--no-compile"]
-    pip += ["-c", "constraints.txt", "-e", ".", *packages]
+    pip = ["python", "-m", "pip", "install", "-c", "constraints.txt", "-e", ".", *packages]
     session.run_install(*pip, silent=not sys.stdout.isatty())
     held = [*held, *groups] if kept == versions else [*groups]
     stamp.write_text(" ".join([versions, *held]))

@@ -1,10 +1,13 @@
-"""What all tests share: pytester, and hypothesis at a pace that two cores can keep."""
+"""What all tests share: pytester, and hypothesis at a pace that two cores can keep.
+
+The examples are the same in each run. `pytest --hypothesis-profile search` looks for others.
+"""
 
 from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["pytester"]
 
-settings.register_profile(
-    "claims", deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow]
-)
+PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("claims", PATIENT, max_examples=150, derandomize=True)
+settings.register_profile("search", PATIENT, max_examples=5000)
 settings.load_profile("claims")

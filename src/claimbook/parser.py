@@ -118,6 +118,12 @@ def _lines(text: str) -> list[str]:
     return re.split(r"\r\n?|\n", text)
 
 
+def _parsed(kind: type[Directive], argument: str, content: str, line: int) -> Any:
+    # MyST would count what str.splitlines takes for a line more than markdown-it does.
+    content = re.sub("[\v\f\x1c-\x1e\x85\u2028\u2029]", " ", content)
+    return parse_directive_text(kind, argument, content, line=line)
+
+
 @dataclass
 class _Scan:
     """The state of one walk over a page's tokens."""
@@ -165,11 +171,11 @@ class _Scan:
 
     def remark(self, argument: str, token: Token, line: int) -> None:
         try:
-            parsed = parse_directive_text(RemarkSyntax, argument, token.content, line=line)
+            parsed = _parsed(RemarkSyntax, argument, token.content, line)
         except MarkupError as error:
             self.problem(line, ProblemKind.MALFORMED_CLAIM, f"remark: {error}")
             return
-        body = "\n".join(parsed.body)
+        body = "\n".join(_lines(token.content)[parsed.body_offset :])
         if not body.strip():
             self.problem(line, ProblemKind.MALFORMED_CLAIM, "a remark must give its reason")
         text = " ".join(body.split())
@@ -229,7 +235,7 @@ class _ClaimReader:
 
     def read(self, argument: str, content: str) -> Claim | None:
         try:
-            parsed = parse_directive_text(ClaimSyntax, argument, content, line=self.location.line)
+            parsed = _parsed(ClaimSyntax, argument, content, self.location.line)
         except MarkupError as error:
             self.problem(ProblemKind.MALFORMED_CLAIM, str(error))
             return None
@@ -240,8 +246,7 @@ class _ClaimReader:
         for warning in parsed.warnings:
             self.problem(ProblemKind.BAD_OPTION, warning.msg, warning.lineno)
         self.check_options(content)
-        body = "\n".join(_lines(content)[parsed.body_offset :])
-        tokens = tokenize(body)
+        tokens = tokenize("\n".join(_lines(content)[parsed.body_offset :]))
         first_line = self.location.line + 1 + parsed.body_offset
         return Claim(
             id=self.name,
