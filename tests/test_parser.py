@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from claimbook.book import Book, Project
@@ -441,6 +441,7 @@ def as_markdown_reads(text):
     return text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
 
 
+@settings(max_examples=max(600, settings.default.max_examples))
 @given(st.text() | st.lists(st.sampled_from(PIECES), max_size=25).map("".join))
 @example(":::{claim} a\n\nS.\n\n```pycon\n>>> 1\n\0\n```\n:::")
 @example(":::{remark} a-1.1\n\x0c:::{claim} a\n```pycon\n>>> 0")

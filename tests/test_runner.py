@@ -50,9 +50,10 @@ def printed(runner, session) -> str:
 
 def test_passes(runner):
     """A claim that prints what its page says has passed, with outputs and time."""
+    started = time.perf_counter()
     done = run(runner, SUM)["sum"]
     assert (done.outcome, done.outputs, done.message) == (Outcome.PASSED, ("tensor(2.)",), "")
-    assert 0 < done.seconds < 60
+    assert 0 < done.seconds < min(5, time.perf_counter() - started)
     assert runner.environments[Lane.CPU].python == sys.version.split()[0]
 
 

@@ -9,7 +9,7 @@ from claimbook.checker import HEADER
 from claimbook.model import Lane
 from helpers import ROOT, SITE
 
-SAMPLE = 20
+SAMPLE = 40
 PROGRAM = """\
 import os, sys, torch
 for name, code in {codes!r}.items():
