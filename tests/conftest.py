@@ -3,9 +3,14 @@
 The examples are the same in each run. `pytest --hypothesis-profile search` looks for others.
 """
 
+import signal
+
 from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["pytester"]
+
+# A script's commands in the background ignore ^C, and so would what the tests start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("claims", PATIENT, max_examples=150, derandomize=True)
