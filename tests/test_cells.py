@@ -89,9 +89,11 @@ def test_many_kernels_have_one_parent(tmp_path, jobs):
     assert not running(tmp_path)
 
 
-def test_one_kernel_is_started_alone(tmp_path):
-    """For one page nothing is imported that its cell does not ask for."""
+@pytest.mark.parametrize("theme", ["alabaster", "furo"])
+def test_one_kernel_is_started_alone(tmp_path, theme):
+    """For one page nothing is imported that its cell does not ask for, and nobody talks of it."""
     book = with_cells(tmp_path, [WHOSE])
+    book.replace("docs/conf.py", "alabaster", theme)
     done = book.sphinx()
     assert (done.returncode, done.stderr) == (0, "")
     ((_, has_torch, folder),) = said(book)

@@ -259,6 +259,14 @@ def comparable(site):
     return found
 
 
+def test_a_log_names_few_of_many_claims(tmp_path):
+    """On a terminal each is named in turn; a log would be a line for each."""
+    many = "\n".join(claim_text(f"claim-{n}", ">>> 1\n1", ":lanes: cpu\n") for n in range(60))
+    done = TinyBook(tmp_path, {"index": f"# I\n\n{many}"}).sphinx()
+    assert re.findall(r"running claims on cpu\.\.\. .*?(\d+)%", done.stdout) == ["50", "100"]
+    assert "claims on cpu: 60 run" in done.stdout
+
+
 def test_parallel_build_is_the_same(built, tmp_path):
     """Four processes write what one writes, byte for byte."""
     book = TinyBook(tmp_path)

@@ -1,6 +1,7 @@
 """The cells of pages: where what they draw is kept, and the kernels that run them."""
 
 import json
+import logging
 import os
 import socket
 import subprocess
@@ -21,6 +22,8 @@ MANY = 3
 def connect(app: Sphinx) -> None:
     """Kernels are all alike, and quick to come where many are needed."""
     open_ = ExitStack()
+    # An import of Furo's sets up logging for whoever asks: nbclient tells of each page it runs.
+    logging.getLogger("traitlets").setLevel(logging.WARNING)
 
     def prepare(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
         if getattr(app.config, "nb_execution_mode", "off") == "cache":

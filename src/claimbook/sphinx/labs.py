@@ -106,11 +106,8 @@ class _Gallery:
     def _note_claims(self, app: Sphinx, doctree: nodes.document) -> None:
         """Keeps which claims a lab's text refers to, so that they can refer back."""
         if app.env.docname.startswith(f"{self._folders['gallery_dirs']}/"):
-            found = {
-                place["reftarget"]
-                for place in doctree.findall(pending_xref)
-                if place.get("refdomain") == ClaimDomain.name
-            }
+            links = doctree.findall(pending_xref)
+            found = {to["reftarget"] for to in links if to.get("refdomain") == ClaimDomain.name}
             claim_domain(app.env).labs[app.env.docname] = sorted(found)
 
 

@@ -1,5 +1,6 @@
 """Which claims a build runs, and what each lane says of every claim."""
 
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -22,6 +23,9 @@ from claimbook.sphinx.domain import claim_domain, tell_broken
 logger = logging.getLogger(__name__)
 
 LaneData = dict[str, Any]
+
+LOGGED = 50
+"""Of so many claims that have run, a log names one."""
 
 
 def project_of(env: BuildEnvironment) -> Project:
@@ -123,11 +127,14 @@ class Lanes:
 def _told(runner: Runner, due: Iterable[Claim], lane: Lane) -> Iterator[tuple[Claim, Run]]:
     claims = {claim.id: claim for claim in due}
     runs = (r for r in runner.run(claims.values(), lane) if r.outcome is not Outcome.SKIPPED)
-    title = f"running claims on {lane}... "
-    for run in status_iterator(
-        runs, title, "green", len(claims), stringify_func=lambda run: run.claim
-    ):
+    every = 1 if sys.stdout.isatty() else LOGGED  # a terminal overwrites the line
+    told, title = range(0, len(claims), every), f"running claims on {lane}... "
+    lines = status_iterator(told, title, "green", len(told), stringify_func=lambda _: run.claim)
+    for number, run in enumerate(runs):
+        if number in told:
+            next(lines)
         yield claims[run.claim], run
+    next(lines, None)
 
 
 def _may_run(lane: Lane) -> bool:

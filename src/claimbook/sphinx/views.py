@@ -42,13 +42,12 @@ def _counts(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
     rows = [("claims", str(len(_shown(domain))))]
     for lane, name in render.LANE_NAMES.items():
         statuses = [data[lane]["status"] for data in _shown(domain).values() if lane in data]
-        rows.append(
-            (f"of these current on {name}", f"{statuses.count('current')} of {len(statuses)}")
-        )
+        share = f"{statuses.count('current')} of {len(statuses)}"
+        rows.append((f"of these current on {name}", share))
     current = [data for data in _falsified(domain).values() if data and data["status"] == "current"]
     if mutants := sum(data["mutants"] for data in current):
-        share = 100 * sum(data["killed"] for data in current) // mutants
-        rows.append(("mutants caught", f"{share} % of {mutants}"))
+        caught = 100 * sum(data["killed"] for data in current) // mutants
+        rows.append(("mutants caught", f"{caught} % of {mutants}"))
     words = [answer.word or "open" for answer in domain.answers().values()]
     rows.append(("entries of the register", str(len(words))))
     rows += [(WORD_TITLES[word], str(words.count(word))) for word in render.WORDS]
@@ -189,13 +188,11 @@ def _falsified(domain: ClaimDomain) -> dict[str, Any]:
 
 
 def _timeline_made_of(domain: ClaimDomain) -> Any:
+    steps = [changed(domain.claims(), *pair) for pair in pairwise(domain.releases)]
     return [
         domain.places(),
         [(release.version, release.provenance.date) for release in domain.releases],
-        [
-            [(c.claim.statement, c.before, c.after) for c in changed(domain.claims(), *pair)]
-            for pair in pairwise(domain.releases)
-        ],
+        [[(c.claim.statement, c.before, c.after) for c in step] for step in steps],
     ]
 
 
