@@ -109,7 +109,7 @@ plt.show()
 # To take away
 # ------------
 # * Exponent bits buy reach, fraction bits buy digits.
-# * Half the bytes is half the memory, and about half the time where numbers are only moved.
+# * Half the bytes is half the memory, and less time where numbers are only moved.
 # * Whether arithmetic is faster depends on the units of the processor: measure it where it is to
 #   run.
 #

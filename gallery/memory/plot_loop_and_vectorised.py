@@ -13,7 +13,8 @@ over pieces, and that price, measured once, predicts the time of every one of th
 # The work is ``x + x``. A loop over a tensor makes a tensor of each number and calls PyTorch for
 # it. A loop over a list stays in Python. One call goes over all numbers in compiled code.
 #
-# For a loop it soon falls no further. With one call it falls to less than a hundredth, since one
+# The picture has the time for each number, in tensors of more and more numbers. For a loop
+# it soon falls no further. With one call it falls to less than a hundredth, since one
 # price is shared. On a single number the list wins; on many, the loop over the tensor takes more
 # than a hundred times as long for each number, and the list more than ten times as long.
 
