@@ -25,6 +25,7 @@ from helpers import CONF, PAGES, TinyBook, claim, claim_text
 
 TORCH = environment.release(environment.torch_version())
 WRONG = claim_text("two-is-three", ">>> torch.ones(2).sum()\ntensor(3.)")
+FILE = claim_text("torch-has-a-file", ">>> print(torch.__file__)\n__init__.py")
 GONE = claim_text("it-exits", ">>> import os; os._exit(3)")
 ERROR = claim(
     "it-raises",
@@ -77,6 +78,16 @@ def test_a_release_is_what_another_python_ran(book):
     }
     assert release.results["two-is-three"].outputs == ("tensor(2.)",)
     assert "the process exited with status 3" in release.results["it-exits"].message
+
+
+def test_where_a_release_was_installed_is_not_kept(book):
+    """The folder is gone by then, and has another name the next time."""
+    book.write("docs/file.md", f"# File\n\n{FILE}")
+    found = Book.load(book.root)
+    release = run_book(found, Path(sys.executable), found.claims)
+    (said,) = release.results["torch-has-a-file"].outputs
+    assert not Path(said).is_absolute()
+    assert Path(sys.executable).parents[1].joinpath(said).is_file()
 
 
 def test_what_is_kept_comes_back(tmp_path):

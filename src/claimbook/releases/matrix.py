@@ -38,8 +38,9 @@ def run_book(book: Book, python: Path, claims: Iterable[Claim]) -> Release:
 
 
 def _run(python: Path, root: Path, names: list[str]) -> dict[str, Run]:
-    told = json.loads(_said(python, root, "-m", "claimbook", "run", "--json", *names))
-    return {data["claim"]: _run_of(data) for data in told}
+    told = _said(python, root, "-m", "claimbook", "run", "--json", *names)
+    lasting = told.replace(f"{python.parents[1]}{os.sep}", "")  # errors may name torch's own files
+    return {data["claim"]: _run_of(data) for data in json.loads(lasting)}
 
 
 def _run_of(data: dict[str, Any]) -> Run:
