@@ -13,6 +13,11 @@ from bs4 import BeautifulSoup, SoupStrainer
 
 from helpers import ROOT, SITE, python
 
+PAGES = [
+    page
+    for path in sorted((ROOT / "docs").rglob("*.md"))
+    if (page := path.relative_to(ROOT / "docs")).parts[0] not in ("_build", "labs", "register")
+]
 LOADING = {"img": "src", "script": "src", "iframe": "src", "link": "href", "source": "src"}
 
 
@@ -130,6 +135,20 @@ def is_place(pages, site, target):
     name, _, place = target.partition("#")
     page = pages.get(site / name)
     return page is not None and (not place or place in page.ids)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_no_page_ends_as_code(site, page):
+    """A fence that is closed with too few backticks swallows what comes after it."""
+    written = re.findall("^#+ (.+)$", (ROOT / "docs" / page).read_text("utf-8"), re.MULTILINE)
+    built = (site / page).with_suffix(".html").read_text("utf-8")
+    shown = BeautifulSoup(built, "html.parser", parse_only=SoupStrainer(re.compile("^h[1-6]$")))
+    assert letters(written[-1]) in [letters(heading.text) for heading in shown]
+
+
+def letters(text):
+    """What a heading says, however it is marked up."""
+    return re.sub(r"\W", "", text)
 
 
 def test_pictures_have_a_text(pages):
