@@ -333,6 +333,18 @@ def test_older_steps_name_their_claims(book):
         )
 
 
+def test_very_many_claims_that_changed_alike_are_named(book):
+    """Nobody reads a hundred pairs, and each build would write them anew."""
+    claims = "\n".join(claim_text(f"claim-{n}", ">>> 1\n1", ":lanes: cpu\n") for n in range(101))
+    book.write("docs/f.md", f"# F\n\n{claims}")
+    keep(book, "0.1.0")
+    book.write("docs/f.md", f"# F\n\n{claims}".replace("It says so.", "It says it."))
+    assert book.sphinx().returncode == 0
+    [now] = page(book).select("section section")
+    assert "restated: 101" in now.get_text()
+    assert (now.select("details"), len(now.select("a[href^='f.html#claim-']"))) == ([], 101)
+
+
 def test_the_page_is_written_when_it_says_something_else(book):
     """Without a version, or without a change since, nothing is written; a change is."""
     assert book.sphinx().returncode == 0

@@ -20,8 +20,9 @@ from claimbook.versions.history import Changes, ClaimChange, Kind, VerdictChange
 from claimbook.versions.record import Card, Verdict, Versions
 
 NEWEST, NOW = "newest", ""
-WHOLE = 2
-"""How many steps show what claims were and are; the sites of older versions show theirs."""
+WHOLE, MANY = 2, 100
+"""How many steps show what claims were and are, if not more than so many of a step changed alike;
+the sites of older versions show theirs."""
 
 
 def connect(app: Sphinx) -> None:
@@ -114,7 +115,7 @@ class _Step:
     def _claims(self, kind: Kind, found: list[ClaimChange]) -> list[nodes.Node]:
         if kind is Kind.NEW:
             return [nodes.bullet_list("", *map(self._statement, found))]
-        return [*map(self._changed, found)]
+        return [self._names(found)] if len(found) > MANY else [*map(self._changed, found)]
 
     def _names(self, found: list[ClaimChange]) -> nodes.paragraph:
         names = [part for each in found for part in (nodes.Text(", "), self._name(each.id))]
