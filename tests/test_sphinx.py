@@ -15,11 +15,12 @@ from sphinx.util.inventory import InventoryFile
 
 from claimbook import environment, records
 from claimbook.book import Book
-from claimbook.model import Lane, Provenance, Record
+from claimbook.model import Lane, Outcome, Provenance, Record, Run
 from claimbook.runner import Runner
 from claimbook.sphinx import STATIC, pace, render
 from claimbook.sphinx.domain import claim_domain
-from helpers import CONF, PAGES, ROOT, SHAPE, SUM, TinyBook, claim_text
+from claimbook.sphinx.lanes import _told
+from helpers import CONF, PAGES, ROOT, SHAPE, SUM, TinyBook, claim, claim_text
 
 SCHEMA = json.loads((STATIC / "claims.schema.json").read_text("utf-8"))
 
@@ -265,6 +266,16 @@ def test_a_log_names_few_of_many_claims(tmp_path):
     done = TinyBook(tmp_path, {"index": f"# I\n\n{many}"}).sphinx()
     assert re.findall(r"running claims on cpu\.\.\. .*?(\d+)%", done.stdout) == ["50", "100"]
     assert "claims on cpu: 60 run" in done.stdout
+
+
+def test_a_lane_without_its_device_runs_nothing():
+    """Where torch was built with CUDA and finds no GPU, each claim is skipped, and none is told."""
+
+    class NoDevice:
+        def run(self, claims, lane):
+            yield from (Run(claim.id, lane, Outcome.SKIPPED, message="no GPU") for claim in claims)
+
+    assert not [*_told(NoDevice(), [claim("a", ">>> 1\n1")], Lane.CUDA)]
 
 
 def test_parallel_build_is_the_same(built, tmp_path):

@@ -134,7 +134,7 @@ def _told(runner: Runner, due: Iterable[Claim], lane: Lane) -> Iterator[tuple[Cl
         if number in told:
             next(lines)
         yield claims[run.claim], run
-    next(lines, None)
+    logger.info("")  # ends the line
 
 
 def _may_run(lane: Lane) -> bool:
