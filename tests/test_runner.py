@@ -37,7 +37,8 @@ def eventually(condition):
 
 def between(runner, session, options="") -> Run:
     """The run of a claim between two others, which it must not touch."""
-    before, after = (claim(name, ">>> print(3)\n3") for name in ("before", "after"))
+    session_beside = ">>> import gc\n>>> found = gc.collect()\n>>> print(3)\n3"
+    before, after = (claim(name, session_beside) for name in ("before", "after"))
     runs = run(runner, before, claim("bad", session, options), after)
     assert [runs[name].outcome for name in ("before", "after")] == [Outcome.PASSED] * 2
     return runs["bad"]
@@ -187,6 +188,43 @@ def test_a_flood_is_cut(runner):
 def test_what_a_claim_takes_away(runner, session):
     """Streams, folders and names that a claim closes or removes are there for the next."""
     assert between(runner, session).outcome in (Outcome.PASSED, Outcome.CRASHED)
+
+
+LATE = {
+    "an object": """
+        >>> class Late:
+        ...     def __del__(self):
+        ...         print("late")
+        >>> late = Late()
+    """,
+    "a cycle of objects": """
+        >>> class Late:
+        ...     def __del__(self):
+        ...         print("late")
+        >>> late = Late()
+        >>> late.itself = late
+    """,
+    "a thread that dies as its names go": """
+        >>> import threading
+        >>> gone = threading.Event()
+        >>> def follow(wait=gone.wait):
+        ...     wait()
+        ...     print(gone)
+        >>> thread = threading.Thread(target=follow)
+        >>> thread.start()
+        >>> class Gone:
+        ...     def __del__(self, gone=gone, thread=thread):
+        ...         gone.set()
+        ...         thread.join()
+        >>> last = Gone()
+    """,
+}
+
+
+@pytest.mark.parametrize("session", LATE.values(), ids=LATE.keys())
+def test_what_is_printed_after_the_last_example(runner, session):
+    """What a claim prints while its names are deleted is no output, of it or of the next."""
+    assert printed(runner, session) == ""
 
 
 def test_a_thread_left_behind(runner):
