@@ -30,6 +30,10 @@ def slowly(self, status, channel, *rest):
     time.sleep(0.3 * (channel == "control"))
     publish(self, status, channel, *rest)
 Kernel._publish_status_and_flush = slowly"""
+WHERE = (
+    "from ipykernel.kernelapp import IPKernelApp\nfrom IPython.display import HTML\n"
+    "app = IPKernelApp.instance()\nHTML(f'{app.transport} at {app.ip}.')"
+)
 HANGS = "import time\ntime.sleep(300)"
 
 
@@ -105,6 +109,17 @@ def test_a_kernel_that_ends_slowly_complains_of_nothing(tmp_path, pages):
     """It says that it has ended before its sockets are closed."""
     done = with_cells(tmp_path, [f"{ENDS_SLOWLY}  # {number}" for number in range(pages)]).sphinx()
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("pages", [1, 4])
+def test_a_kernel_takes_no_port(tmp_path, pages):
+    """Nothing else that opens ports can be in its way; its sockets are files, and go with it."""
+    book = with_cells(tmp_path, [f"{WHERE}  # {number}" for number in range(pages)])
+    assert book.sphinx().returncode == 0
+    text = (book.site / "a" / "p0.html").read_text("utf-8")
+    ((transport, place),) = re.findall(r"(ipc|tcp) at (.+)\.", text)
+    assert (transport, Path(place).parent) == ("ipc", tmp_path)
+    assert not [*tmp_path.glob(f"{Path(place).name}*")]
 
 
 def test_a_cell_that_hangs_is_ended(tmp_path):

@@ -81,7 +81,7 @@ OTHERS = {
     "cli": {"click", "rich"},
     "sphinx": {
         *("docutils", "sphinx", "sphinx_gallery", "torch", "matplotlib", "joblib"),
-        *("ipykernel", "jupyter_cache"),
+        *("ipykernel", "jupyter_cache", "jupyter_client"),
     },
     "editions": {
         *("docutils", "sphinx", "sphinx_markdown_builder", "PIL"),

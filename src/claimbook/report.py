@@ -34,7 +34,7 @@ def differing(mismatch: Mismatch) -> list[str]:
     """An example whose output differs, in lines: its place, how it differs, its code, the diff."""
     return [
         f"  line {mismatch.example.line}: {mismatch.difference}",
-        *(f"    {line}" for line in _prompted(mismatch.example.source)),
+        *(f"    {line}" for line in prompted(mismatch.example.source)),
         *(f"  {line}" for line in diff(mismatch.example.want, mismatch.got).splitlines()),
     ]
 
@@ -46,6 +46,7 @@ def first_place(claim: Claim, run: Run) -> str:
     return str(claim.location)
 
 
-def _prompted(source: str) -> list[str]:
+def prompted(source: str) -> list[str]:
+    """The lines of a statement as they stand at Python's prompt."""
     first, *rest = source.rstrip("\n").split("\n")
     return [f">>> {first}", *(f"... {line}" for line in rest)]

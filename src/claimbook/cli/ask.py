@@ -20,6 +20,7 @@ from claimbook.cli.common import (
 from claimbook.export import answer_data, claim_data
 from claimbook.model import Claim, RelationKind
 from claimbook.register import Answer
+from claimbook.report import prompted
 
 WORDS = [*map(str, RelationKind), "remark"]
 
@@ -116,12 +117,8 @@ def _show_claim(claim: Claim) -> None:
     out.print(f"[bold]{claim.id}[/]  {claim.location}  [dim]{' '.join(claim.lanes)}[/]")
     out.print(claim.statement + "\n", markup=False)
     for example in claim.examples(claim.lanes[0]):
-        lines = example.source.rstrip("\n").split("\n")
-        out.print(
-            "\n".join(["  >>> " + lines[0], *("  ... " + line for line in lines[1:])]), markup=False
-        )
-        if example.want:
-            out.print("\n".join("  " + line for line in example.want.split("\n")), markup=False)
+        lines = [*prompted(example.source), *example.want.splitlines()]
+        out.print("\n".join("  " + line for line in lines), markup=False)
     for relation in claim.relations:
         out.print(f"\n{relation.kind} {relation.entry}", end="")
     out.print()

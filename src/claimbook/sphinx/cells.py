@@ -51,7 +51,9 @@ def _make_kernels_alike(app: Sphinx) -> None:
     spec = made / "kernels" / "python3" / "kernel.json"
     spec.parent.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-P", str(kernel.__file__), "-f", "{connection_file}"]
-    spec.write_text(json.dumps({"argv": command, "display_name": "Python 3", "language": "python"}))
+    named = {"argv": command, "display_name": "Python 3", "language": "python"}
+    files = {"kernel_provisioner": {"provisioner_name": "claimbook-files"}}
+    spec.write_text(json.dumps({**named, "metadata": files}))
     os.environ.update(IPYTHONDIR=str(made), JUPYTER_PATH=str(made))
 
 

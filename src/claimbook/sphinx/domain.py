@@ -82,6 +82,11 @@ class ClaimRole(XRefRole):
 PER_PAGE = ("pages", "sections", "apis", "labs", "views", "minutes", "routes")
 
 
+def _kept(name: str) -> Any:
+    """What the domain keeps under that name, as an attribute."""
+    return property(lambda domain: domain.data[name])
+
+
 class ClaimDomain(Domain):
     """Holds the scan of every page."""
 
@@ -109,20 +114,20 @@ class ClaimDomain(Domain):
     }
     data_version = 11
 
-    @property
-    def pages(self) -> dict[str, Page]:
-        """Docname → what the page scan found there."""
-        return self.data["pages"]  # type: ignore[no-any-return]
-
-    @property
-    def sections(self) -> dict[str, list[Section]]:
-        """Docname → the sections of that page."""
-        return self.data["sections"]  # type: ignore[no-any-return]
-
-    @property
-    def views(self) -> dict[str, str]:
-        """The pages that show something of the whole book, and what."""
-        return self.data["views"]  # type: ignore[no-any-return]
+    pages: dict[str, Page] = _kept("pages")
+    """Docname → what the page scan found there."""
+    sections: dict[str, list[Section]] = _kept("sections")
+    """Docname → the sections of that page."""
+    views: dict[str, str] = _kept("views")
+    """The pages that show something of the whole book, and what."""
+    apis: dict[str, dict[str, list[str]]] = _kept("apis")
+    """Docname → claim id → which of torch's names its code may use."""
+    labs: dict[str, list[str]] = _kept("labs")
+    """Docname of a lab → the claims that it refers to."""
+    minutes: dict[str, int] = _kept("minutes")
+    """Docname → how many minutes it takes to read."""
+    routes: dict[str, list[str]] = _kept("routes")
+    """Docname → the pages to which its routes lead."""
 
     @cached_property
     def register(self) -> Register:
@@ -151,26 +156,6 @@ class ClaimDomain(Domain):
     def ledger(self) -> str | None:
         """The docname of the ledger."""
         return next((name for name, what in self.views.items() if what == "ledger"), None)
-
-    @property
-    def apis(self) -> dict[str, dict[str, list[str]]]:
-        """Docname → claim id → which of torch's names its code may use."""
-        return self.data["apis"]  # type: ignore[no-any-return]
-
-    @property
-    def labs(self) -> dict[str, list[str]]:
-        """Docname of a lab → the claims that it refers to."""
-        return self.data["labs"]  # type: ignore[no-any-return]
-
-    @property
-    def minutes(self) -> dict[str, int]:
-        """Docname → how many minutes it takes to read."""
-        return self.data["minutes"]  # type: ignore[no-any-return]
-
-    @property
-    def routes(self) -> dict[str, list[str]]:
-        """Docname → the pages to which its routes lead."""
-        return self.data["routes"]  # type: ignore[no-any-return]
 
     def drawn(self) -> dict[str, list[tuple[str, str]]]:
         """Claim id → the labs that refer to it: (docname, title)."""

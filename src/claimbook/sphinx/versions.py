@@ -1,7 +1,9 @@
 """What the site shows of the book's versions: what each changed, and where the others are."""
 
+import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from difflib import unified_diff
 from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urljoin
@@ -10,8 +12,9 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from claimbook.export import anchor, pieces
+from claimbook.export import anchor
 from claimbook.model import digest
+from claimbook.report import prompted
 from claimbook.sphinx import nodes as places
 from claimbook.sphinx import render
 from claimbook.sphinx.domain import ClaimDomain
@@ -23,6 +26,9 @@ NEWEST, NOW = "newest", ""
 WHOLE, MANY = 2, 100
 """How many steps show what claims were and are, if not more than so many of a step changed alike;
 the sites of older versions show theirs."""
+
+AFTER_HEAD = 3
+"""The lines before those of a difference, in its usual form."""
 
 
 def connect(app: Sphinx) -> None:
@@ -58,7 +64,7 @@ def sites(versions: list[str], address: str, this: str) -> list[tuple[str, str]]
 def made_of(domain: ClaimDomain) -> str:
     """A digest of what the page shows."""
     kept = [(v.version, v.provenance.date, len(v.contents.claims)) for v in domain.versions]
-    return digest([kept, [asdict(changed) for _, _, changed in _steps(domain)]])
+    return digest([kept, repr([changed for *_, changed in _steps(domain)])])
 
 
 def show(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
@@ -146,7 +152,7 @@ class _Step:
         return nodes.list_item("", nodes.paragraph("", "", self._linked(change.id, text)))
 
     def _changed(self, change: ClaimChange) -> nodes.Node:
-        """A fold with what a claim was and what it is."""
+        """A fold with the lines that a claim lost, kept and got."""
         kinds, summary = ", ".join(change.kinds), change.card.statement.replace("`", "")
         title = summary.partition(". ")[0].rstrip(".")
         fold = places.fold(title=title, classes=["timeline-change"])
@@ -154,12 +160,10 @@ class _Step:
         was, now = change.before, change.after
         if was and now and Kind.PAGE in change.kinds:
             fold += nodes.paragraph("", f"From {was.page} to {now.page}.")
-        pair = nodes.container(classes=["version-pair"])
-        for version, card in ((f"In {self.older}", was), (self._now(), now)):
-            if card and change.kinds != (Kind.PAGE,):
-                label = nodes.paragraph("", version, classes=["claim-lane"])
-                pair += nodes.container("", label, *_shown(card, change.kinds))
-        fold += pair
+        lost, got = ([*_lines(card, change.kinds)] for card in (was, now))
+        if difference := [*unified_diff(lost, got, n=sys.maxsize, lineterm="")][AFTER_HEAD:]:
+            text = "\n".join(difference).translate(render.PICTURES)
+            fold += nodes.literal_block(text, text, language="diff", classes=["version-diff"])
         return fold
 
     def _now(self) -> str:
@@ -172,12 +176,11 @@ class _Step:
         return self.link(self.where[claim], anchor(claim), text) if claim in self.where else text
 
 
-def _shown(card: Card, kinds: tuple[Kind, ...]) -> Iterator[nodes.Node]:
+def _lines(card: Card | None, kinds: tuple[Kind, ...]) -> Iterator[str]:
     """Of a claim its statement, its code with what that prints, or both: what changed of them."""
-    if {Kind.STATEMENT, Kind.WITHDRAWN} & {*kinds}:
-        yield nodes.paragraph("", "", *render.inline(card.statement))
-    if {Kind.CODE, Kind.OUTPUT, Kind.WITHDRAWN} & {*kinds}:
-        for source, printed in pieces(card.examples):
-            yield render.code(source)
-            if printed:
-                yield render.output(printed)
+    if card and {Kind.STATEMENT, Kind.WITHDRAWN} & {*kinds}:
+        yield card.statement
+    if card and {Kind.CODE, Kind.OUTPUT, Kind.WITHDRAWN} & {*kinds}:
+        for source, printed in card.examples:
+            yield from prompted(source)
+            yield from printed.splitlines()
