@@ -331,6 +331,8 @@ def written(book, build):
         for path in book.site.rglob("*.html")
         if times.get(path) != path.stat().st_mtime_ns
     }
+    [told] = re.findall("(?m)^pages written: (.+)$", done.stdout)
+    assert {name.removesuffix(".html") for name in told.split(", ")} - {"none"} == pages
     said = [line for line in done.stdout.splitlines() if line.startswith("claims on ")]
     return pages - {"genindex", "search"}, said
 

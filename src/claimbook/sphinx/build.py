@@ -1,6 +1,7 @@
 """The build-time run: which claims run, what their pages show, and `claims.json`."""
 
 import json
+import time
 from collections import Counter
 from dataclasses import asdict
 from datetime import UTC, date, datetime
@@ -35,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 def connect(app: Sphinx) -> None:
     """Hooks the steps of a build together."""
-    lanes = Lanes(app)
+    lanes, started = Lanes(app), time.time()
     app.connect("source-read", scan)
     app.connect("env-updated", lambda _, env: run_claims(lanes, env))
     # Sphinx checks consistency only after a page was read; a build in which none was is no excuse.
@@ -43,6 +44,7 @@ def connect(app: Sphinx) -> None:
     app.connect("doctree-resolved", fill_in)
     app.connect("env-updated", start_json, priority=900)
     app.connect("build-finished", tell_counts)
+    app.connect("build-finished", lambda app, _: tell_written(app, started))
 
 
 def scan(app: Sphinx, docname: str, source: list[str]) -> None:
@@ -211,6 +213,14 @@ def tell_counts(app: Sphinx, exception: Exception | None) -> None:
             answer.word or "open" for answer in claim_domain(app.env).answers().values()
         )
         logger.info("entries: %s", ", ".join(f"{words[word]} {word}" for word in render.WORDS))
+
+
+def tell_written(app: Sphinx, started: float) -> None:
+    """Names the pages written since then, in seconds of the clock."""
+    site = Path(app.outdir)
+    found = sorted(path for path in site.rglob("*.html") if path.stat().st_mtime >= started)
+    names = ", ".join(path.relative_to(site).as_posix() for path in found)
+    logger.info("pages written: %s", names or "none")
 
 
 def _by_release(domain: ClaimDomain, claim: Claim) -> dict[str, str]:

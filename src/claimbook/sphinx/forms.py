@@ -161,15 +161,11 @@ def _parts(env: BuildEnvironment) -> Iterator[tuple[str, list[Listed]]]:
     """The parts of the start page, each with its pages and those beneath them."""
     for caption, pages in env.metadata[env.config.root_doc].get("parts", ()):
         below = [page for top in pages for page in _with_children(env, top)]
-        yield (
-            caption or "Start here",
-            [
-                Listed(
-                    f"{page}.md", env.titles[page].astext(), env.metadata[page].get("summary", "")
-                )
-                for page in below
-            ],
-        )
+        yield caption or "Start here", [_listed(env, page) for page in below]
+
+
+def _listed(env: BuildEnvironment, page: str) -> Listed:
+    return Listed(f"{page}.md", env.titles[page].astext(), env.metadata[page].get("summary", ""))
 
 
 def _with_children(env: BuildEnvironment, page: str) -> Iterator[str]:
