@@ -37,8 +37,8 @@ def eventually(condition):
 
 def between(runner, session, options="") -> Run:
     """The run of a claim between two others, which it must not touch."""
-    session_beside = ">>> import gc\n>>> found = gc.collect()\n>>> print(3)\n3"
-    before, after = (claim(name, session_beside) for name in ("before", "after"))
+    simple = ">>> import gc\n>>> found = gc.collect()\n>>> print(3)\n3"
+    before, after = (claim(name, simple) for name in ("before", "after"))
     runs = run(runner, before, claim("bad", session, options), after)
     assert [runs[name].outcome for name in ("before", "after")] == [Outcome.PASSED] * 2
     return runs["bad"]

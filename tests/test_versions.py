@@ -289,10 +289,10 @@ def test_the_page_shows_what_changed(book):
     [other] = now.select("details")
     [new] = now.select("li")
     assert other.pre.get_text().splitlines() == [
-        "->>> torch.ones(2).sum()",
-        "-tensor(2.)",
-        "+>>> 7",
-        "+7",
+        "- >>> torch.ones(2).sum()",
+        "- tensor(2.)",
+        "+ >>> 7",
+        "+ 7",
     ]
     assert other.select_one("a")["href"] == "a/sums.html#claim-sum-adds"
     assert new.get_text() == "It says so."
@@ -300,7 +300,7 @@ def test_the_page_shows_what_changed(book):
     back, gone = then.select("details")
     assert back.select_one("a")["href"] == "f.html#claim-ones-have-a-shape"
     assert not gone.select("a")
-    assert gone.pre.get_text().splitlines() == ["-It says so.", "->>> print('<b>')", "-<b>"]
+    assert gone.pre.get_text().splitlines() == ["- It says so.", "- >>> print('<b>')", "- <b>"]
     assert "The first version is 0.1.0 of 2026-01-02, with 5 claims and 4 entries." in str(
         page(book)
     )

@@ -43,8 +43,7 @@ def connect(app: Sphinx) -> None:
     app.connect("env-updated", report_problems, priority=600)
     app.connect("doctree-resolved", fill_in)
     app.connect("env-updated", start_json, priority=900)
-    app.connect("build-finished", tell_counts)
-    app.connect("build-finished", lambda app, _: tell_written(app, started))
+    app.connect("build-finished", lambda app, error: tell_counts(app, error, started))
 
 
 def scan(app: Sphinx, docname: str, source: list[str]) -> None:
@@ -206,21 +205,23 @@ def write_json(domain: ClaimDomain, path: Path) -> None:
     write_changed(path, text)
 
 
-def tell_counts(app: Sphinx, exception: Exception | None) -> None:
-    """Tells how many entries are answered, and how."""
+def tell_counts(app: Sphinx, exception: Exception | None, started: float) -> None:
+    """Tells how many entries are answered, and how; and which pages were written.
+
+    Args:
+        started: when the build began, in seconds of the clock.
+    """
     if not exception and app.builder.format == "html":
         words = Counter(
             answer.word or "open" for answer in claim_domain(app.env).answers().values()
         )
         logger.info("entries: %s", ", ".join(f"{words[word]} {word}" for word in render.WORDS))
+        logger.info("pages written: %s", ", ".join(_written(Path(app.outdir), started)) or "none")
 
 
-def tell_written(app: Sphinx, started: float) -> None:
-    """Names the pages written since then, in seconds of the clock."""
-    site = Path(app.outdir)
-    found = sorted(path for path in site.rglob("*.html") if path.stat().st_mtime >= started)
-    names = ", ".join(path.relative_to(site).as_posix() for path in found)
-    logger.info("pages written: %s", names or "none")
+def _written(site: Path, since: float) -> list[str]:
+    found = (path for path in site.rglob("*.html") if path.stat().st_mtime >= since)
+    return sorted(path.relative_to(site).as_posix() for path in found)
 
 
 def _by_release(domain: ClaimDomain, claim: Claim) -> dict[str, str]:

@@ -51,9 +51,9 @@ def _make_kernels_alike(app: Sphinx) -> None:
     spec = made / "kernels" / "python3" / "kernel.json"
     spec.parent.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-P", str(kernel.__file__), "-f", "{connection_file}"]
-    named = {"argv": command, "display_name": "Python 3", "language": "python"}
     files = {"kernel_provisioner": {"provisioner_name": "claimbook-files"}}
-    spec.write_text(json.dumps({**named, "metadata": files}))
+    named = {"display_name": "Python 3", "language": "python", "metadata": files}
+    spec.write_text(json.dumps({"argv": command, **named}))
     os.environ.update(IPYTHONDIR=str(made), JUPYTER_PATH=str(made))
 
 

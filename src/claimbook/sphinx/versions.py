@@ -1,9 +1,7 @@
 """What the site shows of the book's versions: what each changed, and where the others are."""
 
-import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from difflib import unified_diff
 from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urljoin
@@ -12,6 +10,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
+from claimbook.checker import diff
 from claimbook.export import anchor
 from claimbook.model import digest
 from claimbook.report import prompted
@@ -26,9 +25,6 @@ NEWEST, NOW = "newest", ""
 WHOLE, MANY = 2, 100
 """How many steps show what claims were and are, if not more than so many of a step changed alike;
 the sites of older versions show theirs."""
-
-AFTER_HEAD = 3
-"""The lines before those of a difference, in its usual form."""
 
 
 def connect(app: Sphinx) -> None:
@@ -160,9 +156,9 @@ class _Step:
         was, now = change.before, change.after
         if was and now and Kind.PAGE in change.kinds:
             fold += nodes.paragraph("", f"From {was.page} to {now.page}.")
-        lost, got = ([*_lines(card, change.kinds)] for card in (was, now))
-        if difference := [*unified_diff(lost, got, n=sys.maxsize, lineterm="")][AFTER_HEAD:]:
-            text = "\n".join(difference).translate(render.PICTURES)
+        lost, got = ("\n".join(_lines(card, change.kinds)) for card in (was, now))
+        if lost != got:
+            text = diff(lost, got).translate(render.PICTURES)
             fold += nodes.literal_block(text, text, language="diff", classes=["version-diff"])
         return fold
 
