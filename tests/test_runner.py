@@ -260,6 +260,28 @@ def test_a_daemon_left_behind(runner):
     eventually(lambda: not processes("sleep", marker))
 
 
+def test_a_daemon_that_prints(runner):
+    """A process that nobody waits for does not print into the claims after its own."""
+    session = """
+        >>> import subprocess, time
+        >>> shell = "setsid sh -c 'while echo chatter; do sleep 0.001; done' &"
+        >>> _ = subprocess.run(shell, shell=True)
+        >>> time.sleep(0.2)
+    """
+    later = claim("later", ">>> sum(range(10**7))\n49999995000000")
+    runs = run(runner, claim("daemon", session), later)
+    assert "chatter" in runs["daemon"].outputs[-1]
+    assert runs["later"].outcome is Outcome.PASSED
+
+
+def test_descriptors_closed_by_two_claims(runner):
+    """A worker's own file does not take the number of one that a claim closed."""
+    session = ">>> import os\n>>> os.closerange(1, 3)"
+    first, second = claim("first", session), claim("second", session)
+    outcomes = {each.outcome for each in run(runner, first, second, SUM).values()}
+    assert outcomes == {Outcome.PASSED}
+
+
 def test_memory_has_a_limit(runner):
     """A claim that asks for more memory than a worker may hold gets an error, not the machine's."""
     assert printed(runner, ">>> x = bytearray(9 << 30)") == (

@@ -28,7 +28,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from claimbook import environment
 from claimbook.line import Line
@@ -155,7 +155,7 @@ class _Stage:
     def __init__(self, lane: Lane, scratch: Path) -> None:
         self.lane = lane
         self.folder = Path(tempfile.mkdtemp(dir=scratch))
-        self.printed = tempfile.TemporaryFile(buffering=0, dir=scratch)  # noqa: SIM115
+        self.printed = self._file()
         self.restore = _remember()
         self.idle_bytes = 0
         self.reset()
@@ -170,14 +170,11 @@ class _Stage:
         gc.collect()  # now, so that nothing is deleted, and prints, while a later claim runs
         if threading.active_count() > 1 or _has_children():
             return False
-        self._take_printed()
         for restore in self.restore:
             restore()
-        self.folder.mkdir(exist_ok=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder = Path(tempfile.mkdtemp(dir=self.folder.parent))
         os.chdir(self.folder)
-        for path in self.folder.iterdir():
-            is_folder = path.is_dir() and not path.is_symlink()
-            shutil.rmtree(path) if is_folder else path.unlink()
         self._redirect()
         # torch.manual_seed would also note a stack trace for each kind of device it has not got.
         torch.default_generator.manual_seed(0)
@@ -191,7 +188,14 @@ class _Stage:
             self.idle_bytes = torch.cuda.memory_allocated()
         return _is_as_new(self.lane)
 
+    def _file(self) -> BinaryIO:
+        return tempfile.TemporaryFile(buffering=0, dir=self.folder.parent)
+
     def _redirect(self) -> None:
+        for number in (1, 2):  # a claim may have closed them, and no file is to take their numbers
+            os.dup2(self.printed.fileno(), number)
+        # What an earlier claim left running goes on to write into the file of that claim.
+        self.printed = self._file()
         for number, name in ((1, "stdout"), (2, "stderr")):
             os.dup2(self.printed.fileno(), number)
             raw = io.FileIO(number, "w", closefd=False)
