@@ -340,7 +340,9 @@ def written(book, build):
 def test_rebuilds(tmp_path):
     """A build runs and writes what changed: nothing, or the edited claim and what shows it."""
     book = TinyBook(tmp_path)
-    assert book.sphinx().returncode == 0
+    built = book.sphinx()
+    assert built.returncode == 0
+    assert f"pages written: all {len([*book.site.rglob('*.html')])}\n" in built.stdout
     assert written(book, book.sphinx) == (
         set(),
         [

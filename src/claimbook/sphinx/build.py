@@ -216,12 +216,13 @@ def tell_counts(app: Sphinx, exception: Exception | None, started: float) -> Non
             answer.word or "open" for answer in claim_domain(app.env).answers().values()
         )
         logger.info("entries: %s", ", ".join(f"{words[word]} {word}" for word in render.WORDS))
-        logger.info("pages written: %s", ", ".join(_written(Path(app.outdir), started)) or "none")
+        logger.info("pages written: %s", _written(Path(app.outdir), started))
 
 
-def _written(site: Path, since: float) -> list[str]:
-    found = (path for path in site.rglob("*.html") if path.stat().st_mtime >= since)
-    return sorted(path.relative_to(site).as_posix() for path in found)
+def _written(site: Path, since: float) -> str:
+    pages = sorted(site.rglob("*.html"))
+    new = [page.relative_to(site).as_posix() for page in pages if page.stat().st_mtime >= since]
+    return f"all {len(new)}" if len(new) == len(pages) else ", ".join(new) or "none"
 
 
 def _by_release(domain: ClaimDomain, claim: Claim) -> dict[str, str]:
