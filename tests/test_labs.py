@@ -58,6 +58,7 @@ def drawn(book):
     """Builds the book, and gives what the build says of labs."""
     done = book.sphinx()
     assert (done.returncode, done.stderr) == (0, "")
+    assert "no examples were executed" not in done.stdout
     return next(line for line in done.stdout.splitlines() if line.startswith("labs: "))
 
 
