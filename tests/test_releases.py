@@ -90,6 +90,14 @@ def test_where_a_release_was_installed_is_not_kept(book):
     assert Path(sys.executable).parents[1].joinpath(said).is_file()
 
 
+def test_what_was_skipped_is_no_result(book, monkeypatch):
+    """A claim of another build of torch says nothing of the release."""
+    skipped = Run("sum-adds", Lane.CPU, Outcome.SKIPPED, message="of another build")
+    monkeypatch.setattr("claimbook.releases.matrix._run", lambda *_: {"sum-adds": skipped})
+    found = Book.load(book.root)
+    assert run_book(found, Path(sys.executable), found.claims).results == {}
+
+
 def test_what_is_kept_comes_back(tmp_path):
     """A file holds the whole release, and two releases come in their order, not in that of text."""
     kept = Releases(tmp_path)

@@ -4,12 +4,14 @@ import os
 import sys
 import tempfile
 import time
+from functools import partial
 from itertools import permutations
 from pathlib import Path
 
 import pytest
 
-from claimbook.model import Lane, Outcome, Run
+from claimbook.environment import release
+from claimbook.model import Environment, Lane, Outcome, Run
 from claimbook.runner import TRIES, Runner, RunnerError
 from helpers import claim, processes, python
 
@@ -425,6 +427,29 @@ def test_cuda_lane_is_skipped_where_it_cannot_run(runner):
         name: Run(name, Lane.CUDA, Outcome.SKIPPED, message=reason) for name in ("sum", "other")
     }
     assert run(runner, SUM)["sum"].outcome is Outcome.PASSED
+
+
+@pytest.mark.parametrize("build", ["+cpu", "+cu130", ""])
+def test_a_claim_of_cpu_builds(runner, monkeypatch, build):
+    """It runs where torch was built without CUDA; elsewhere it is skipped, and says why."""
+    monkeypatch.setattr("claimbook.runner.Environment", partial(_built, build))
+    runs = run(runner, SUM, claim("cpu-build", ">>> 1\n1", ":cpu-build:\n"))
+    assert runs["sum"].outcome is Outcome.PASSED
+    if build == "+cpu":
+        assert runs["cpu-build"].outcome is Outcome.PASSED
+    else:
+        reason = "cpu-build is of a build of torch without CUDA"
+        assert runs["cpu-build"] == Run("cpu-build", Lane.CPU, Outcome.SKIPPED, message=reason)
+
+
+def _built(build, torch, **others):
+    return Environment(torch=release(torch) + build, **others)
+
+
+def test_no_gpu_is_seen_from_the_cpu_lane(runner):
+    """Also where there is one; so the lane prints the same on every machine."""
+    session = ">>> import os\n>>> os.environ['CUDA_VISIBLE_DEVICES'], torch.cuda.is_available()"
+    assert printed(runner, session) == "('', False)"
 
 
 def test_each_claim_has_one_outcome():

@@ -1,6 +1,7 @@
 """Claims and answers as the data that leaves the build, `claims.json` among it."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from typing import Any
 
 from claimbook.model import Claim, Record, RelationKind, Status
@@ -51,9 +52,7 @@ def lane_data(status: Status, record: Record | None) -> dict[str, Any]:
         "recorded": record.provenance.date,
         "seconds": round(record.run.seconds, 6),
         "outputs": list(record.run.outputs),
-        "measurements": [
-            {"name": m.name, "value": m.value, "unit": m.unit} for m in record.run.measurements
-        ],
+        "measurements": list(map(asdict, record.run.measurements)),
     }
 
 

@@ -135,6 +135,8 @@ class Claim:
     lanes: tuple[Lane, ...] = (Lane.CPU, Lane.CUDA)
     timeout: float | None = None
     """Seconds that it may take, where the runner's own limit is too short."""
+    cpu_build: bool = False
+    """Whether it speaks of a torch that was built without CUDA, and holds with no other."""
 
     def examples(self, lane: Lane) -> tuple[Example, ...]:
         """All its examples, in order, as the given lane must print them."""

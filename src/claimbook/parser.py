@@ -65,6 +65,7 @@ class ClaimSyntax(Directive):
         **{str(kind): _option for kind in RelationKind},
         "lanes": _option,
         "timeout": _option,
+        "cpu-build": _option,
     }
 
 
@@ -256,6 +257,7 @@ class _ClaimReader:
             relations=tuple(self.relations(parsed.options)),
             lanes=self.lanes(parsed.options.get("lanes")),
             timeout=self.timeout(parsed.options.get("timeout")),
+            cpu_build="cpu-build" in parsed.options,
         )
 
     def check_options(self, content: str) -> None:

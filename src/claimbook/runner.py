@@ -155,7 +155,7 @@ class Runner:
         while queue or any(worker.claims for worker in self._workers):
             self._hire(queue, lane, selector)
             if lane not in self.environments:
-                yield from (self._skipped(claim, lane) for claim in queue)
+                yield from (_skipped(claim, lane, self._refusal) for claim in queue)
                 return
             for worker in [*self._workers]:
                 self._hand_over(worker, queue)
@@ -247,6 +247,8 @@ class Runner:
         """The run, with the try at which it held if that is not the first; or none yet."""
         if run.outcome is Outcome.PASSED and self._number > 1:
             run = replace(run, message=f"held at try {self._number} of {self.tries}")
+        if claim.cpu_build and not self.environments[run.lane].torch.endswith("+cpu"):
+            run = _skipped(claim, run.lane, f"{claim.id} is of a build of torch without CUDA")
         disturbed = run.outcome is Outcome.FAILED and CLOCK.search(claim.code)
         halted = run.outcome is Outcome.TIMED_OUT and self._number == 1
         if (disturbed or halted) and self._number < self.tries:
@@ -280,9 +282,6 @@ class Runner:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(worker.pid, signal.SIGKILL)
 
-    def _skipped(self, claim: Claim, lane: Lane) -> Run:
-        return Run(claim.id, lane, Outcome.SKIPPED, message=self._refusal)
-
 
 EARLY: list[Runner] = []
 """Whoever makes a build may put a runner here beforehand, and closes it; the build uses it."""
@@ -311,6 +310,10 @@ def _cut_short(claim: Claim, worker: _Worker, outcome: Outcome, cause: str) -> R
     where = replace(claim.location, line=examples[number].line)
     message = f"{where}: {cause} in example {number + 1} of {len(examples)}"
     return Run(claim.id, worker.lane, outcome, tuple(worker.outputs), message=message)
+
+
+def _skipped(claim: Claim, lane: Lane, reason: str) -> Run:
+    return Run(claim.id, lane, Outcome.SKIPPED, message=reason)
 
 
 def _cause(status: int) -> str:

@@ -138,6 +138,9 @@ def _serve(line: Line, lane: Lane, scratch: Path) -> None:
         return
     if lane is Lane.CPU:  # CUDA maps far more than it uses
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_LIMIT, MEMORY_LIMIT))
+        os.environ["CUDA_VISIBLE_DEVICES"] = (
+            ""  # so that all machines say what one without a GPU does
+        )
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_LIMIT, FILE_LIMIT))
     stage = _Stage(lane, scratch)
     line.send({"environment": asdict(environment.describe(lane))})

@@ -115,11 +115,5 @@ def _report_problems(book: Book) -> bool:
 
 
 def _run_data(run: Run) -> dict[str, Any]:
-    return {
-        "claim": run.claim,
-        "lane": run.lane,
-        "outcome": run.outcome,
-        "message": run.message,
-        "seconds": run.seconds,
-        "outputs": list(run.outputs),
-    }
+    fields = ("claim", "lane", "outcome", "message", "seconds", "outputs")
+    return {field: getattr(run, field) for field in fields}

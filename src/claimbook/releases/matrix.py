@@ -33,7 +33,8 @@ def run_book(book: Book, python: Path, claims: Iterable[Claim]) -> Release:
     runs = _run(python, root, list(by_id))
     if again := [name for name, run in runs.items() if run.outcome is not Outcome.PASSED]:
         runs |= _run(python, root, again)
-    results = {name: result_of(by_id[name], run) for name, run in runs.items()}
+    ran = (run for run in runs.values() if run.outcome is not Outcome.SKIPPED)
+    results = {run.claim: result_of(by_id[run.claim], run) for run in ran}
     return Release(release(environment.torch), environment, results, provenance(root))
 
 
