@@ -28,7 +28,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from claimbook import environment
 from claimbook.line import Line
@@ -158,7 +158,7 @@ class _Stage:
     def __init__(self, lane: Lane, scratch: Path) -> None:
         self.lane = lane
         self.folder = Path(tempfile.mkdtemp(dir=scratch))
-        self.printed = self._file()
+        self.printed = tempfile.TemporaryFile(buffering=0, dir=scratch)  # noqa: SIM115
         self.restore = _remember()
         self.idle_bytes = 0
         self.reset()
@@ -191,14 +191,10 @@ class _Stage:
             self.idle_bytes = torch.cuda.memory_allocated()
         return _is_as_new(self.lane)
 
-    def _file(self) -> BinaryIO:
-        return tempfile.TemporaryFile(buffering=0, dir=self.folder.parent)
-
     def _redirect(self) -> None:
-        for number in (1, 2):  # a claim may have closed them, and no file is to take their numbers
-            os.dup2(self.printed.fileno(), number)
         # What an earlier claim left running goes on to write into the file of that claim.
-        self.printed = self._file()
+        with tempfile.TemporaryFile(dir=self.folder.parent) as fresh:
+            os.dup2(fresh.fileno(), self.printed.fileno(), inheritable=False)
         for number, name in ((1, "stdout"), (2, "stderr")):
             os.dup2(self.printed.fileno(), number)
             raw = io.FileIO(number, "w", closefd=False)
