@@ -8,7 +8,7 @@ from typing import Any
 import click
 from rich.box import SIMPLE
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 
 from claimbook import environment
 from claimbook.book import Book
@@ -100,11 +100,12 @@ def _differs(run: Run) -> bool:
 def _differences(runs: list[tuple[Claim, Run]], where: Environment) -> Table:
     """What does not hold here: each claim with its place and how it differs."""
     title = f"What does not hold on {where.device} with torch {where.torch}"
-    table = Table("claim", "page", "outcome", "how", box=SIMPLE, title=title, title_justify="left")
+    name = Column("claim", no_wrap=True)  # it can be pasted as it stands
+    table = Table(name, "outcome", "how", box=SIMPLE, title=title, title_justify="left")
     for claim, run in runs:
         first = next(iter(mismatches(claim, run.lane, run.outputs)), None)
         how = str(first.difference) if run.outcome is Outcome.FAILED and first else run.message
-        table.add_row(claim.id, first_place(claim, run), run.outcome, escape(how))
+        table.add_row(f"{claim.id}\n{first_place(claim, run)}", run.outcome, escape(how))
     return table
 
 
