@@ -307,6 +307,29 @@ def test_what_files_held_is_known_to_the_code_that_read_them(tmp_path, monkeypat
     assert [*map(len, known)] == [0, 0, 4 * same_code]
 
 
+@pytest.mark.parametrize("same_code", [True, False])
+def test_another_code_reads_all_pages_anew(tmp_path, monkeypatch, same_code):
+    """What shows pages may show them otherwise than the code that made what is kept of them."""
+    book = TinyBook(tmp_path)
+    assert pages_read(book) == set(PAGES)
+    if not same_code:
+        monkeypatch.setattr("claimbook.sphinx.CODE", tmp_path)
+    assert pages_read(book) == (set() if same_code else set(PAGES))
+
+
+def pages_read(book):
+    """The pages that a build in this process reads."""
+    read = set()
+    with warnings.catch_warnings(action="ignore"):
+        app = SphinxTestApp("html", srcdir=book.docs, builddir=book.root / "built")
+        try:
+            app.connect("env-before-read-docs", lambda app, env, names: read.update(names))
+            app.build()
+        finally:
+            app.cleanup()
+    return read
+
+
 def known_to_a_build(book, monkeypatch):
     """What a build in this process knows of records before it reads any."""
     monkeypatch.setattr(records, "KNOWN", {})

@@ -6,6 +6,7 @@ from sphinx.application import Sphinx
 from sphinx.util.typing import ExtensionMetadata
 
 from claimbook import __version__
+from claimbook.environment import digest_of_code
 from claimbook.sphinx import (
     build,
     cells,
@@ -25,6 +26,8 @@ from claimbook.sphinx.directives import RemarkDirective, ViewDirective
 from claimbook.sphinx.domain import ClaimDirective, ClaimDomain, ClaimRole
 
 STATIC = Path(__file__).with_name("static")
+CODE = Path(__file__).parents[1]
+"""What reads and shows pages; when it changes, all of them are read and written anew."""
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
@@ -60,7 +63,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     versions.connect(app)
     return {
         "version": __version__,
-        "env_version": 1,
+        "env_version": int(digest_of_code(sorted(CODE.rglob("*.py"))), 16),
         "parallel_read_safe": True,
         "parallel_write_safe": True,
     }
