@@ -27,7 +27,7 @@ from claimbook.sphinx.domain import ClaimDirective, ClaimDomain, ClaimRole
 
 STATIC = Path(__file__).with_name("static")
 CODE = Path(__file__).parents[1]
-"""What reads and shows pages; when it changes, all of them are read and written anew."""
+"""The whole package; when any of it changes, all pages are read and written anew."""
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
