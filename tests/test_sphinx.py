@@ -577,7 +577,8 @@ def test_scan_and_build_see_equal_claims(tmp_path):
     with warnings.catch_warnings(action="ignore"):
         app = SphinxTestApp("dummy", srcdir=tmp_path / "docs", freshenv=True)
         try:
-            app.events.listeners["env-updated"].clear()  # which would run the claims
+            for event in ("env-before-read-docs", "env-updated"):  # which would run the claims
+                app.events.listeners[event].clear()
             app.builder.read()
             pages = claim_domain(app.env).pages
         finally:
