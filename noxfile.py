@@ -99,12 +99,16 @@ def doctest(session: nox.Session) -> None:
 
 @nox.session
 def processors(session: nox.Session) -> None:
-    """Runs all claims with the instructions of older processors, as far as this one has them."""
-    install(session)
+    """Runs all claims and labs with the instructions of older processors that this one has too."""
+    install(session, "docs")
+    labs = [] if session.posargs else sorted(Path("gallery").rglob("plot_*.py"))
     for capability, libraries in PROCESSORS.items():
         settings = {"ATEN_CPU_CAPABILITY": capability, **libraries}
         session.log(" ".join(f"{name}={value}" for name, value in settings.items()))
         session.run("claimbook", "run", *session.posargs, env=settings)
+        for lab in labs:
+            drawn = {**settings, "MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"}
+            session.run("python", str(lab), env=drawn)
 
 
 @nox.session

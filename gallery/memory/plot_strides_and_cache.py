@@ -78,8 +78,9 @@ plt.show()
 # A loop of one's own does as it is told. Over the rows of the transpose, which are the columns of
 # the matrix, it takes more than 1.5 times as long.
 #
-# A small matrix stays in the cache, and the loop loses nothing. ``add_`` and ``copy_`` still do;
-# ``abs_`` and ``sum`` lose a little, which one notices in so short a work only.
+# A small matrix stays in the cache, and the loop loses nothing. ``add_`` and ``copy_`` still do,
+# where torch uses wide vector instructions: these load neighbours at once. ``abs_`` and ``sum``
+# lose a little, which one notices in so short a work only.
 
 
 def on_the_transpose(side):
@@ -105,7 +106,8 @@ assert max(large["abs_"], large["sum"]) < 1.5, "some operations lose nothing"
 assert large["other.add_"] > 2, "some lose a lot"
 assert large["other.copy_"] > 1.3, "copying costs time"
 assert large[loop] > 1.5 > small[loop], "a loop pays as well, beyond the cache"
-assert min(small["other.add_"], small["other.copy_"]) > 1.5, "the others also within it"
+if torch.backends.cpu.get_cpu_capability() != "DEFAULT":
+    assert min(small["other.add_"], small["other.copy_"]) > 1.5, "the others also within it"
 
 fig, axes = plt.subplots(figsize=(8, 3.8), layout="constrained")
 fig.suptitle("Transposing costs nothing until an operation must go against memory")
@@ -128,5 +130,5 @@ plt.show()
 # * A transpose is free. The operation after it may not be, so measure that one.
 #
 # The chapter :doc:`/memory/strides` says what strides are; see the claims
-# :claim:`against-memory-order-misses-the-cache`, :claim:`cost-depends-on-the-operation` and
-# :claim:`a-contiguous-copy-must-be-earned`.
+# :claim:`against-memory-order-misses-the-cache`, :claim:`cost-depends-on-the-operation`,
+# :claim:`small-transposes-cost-time-too` and :claim:`a-contiguous-copy-must-be-earned`.
