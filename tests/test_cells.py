@@ -104,6 +104,30 @@ def test_one_kernel_is_started_alone(tmp_path, theme):
     assert (has_torch, folder) == ("False", str(book.docs / "a"))
 
 
+LOADED = """
+import atexit, sys
+HEAVY = ("nbclient", "sqlalchemy")
+atexit.register(lambda: print("imported:", [name for name in HEAVY if name in sys.modules]))
+"""
+
+
+def test_cells_that_have_run_need_no_jupyter(tmp_path):
+    """A page whose prose changed shows what its cells drew; one with another cell runs it."""
+    book = with_cells(tmp_path, [WHOSE])
+    with (book.docs / "conf.py").open("a") as conf:
+        conf.write(LOADED)
+    both, neither = "imported: ['nbclient', 'sqlalchemy']", "imported: []"
+    assert both in book.sphinx().stdout
+    first = said(book)
+    for old, new, imported in (("# P\n", "# Q\n", neither), (WHOSE, f"{WHOSE}  # too", both)):
+        book.replace("docs/a/p0.md", old, new)
+        done = book.sphinx()
+        assert (done.returncode, done.stderr) == (0, "")
+        assert imported in done.stdout
+        assert (said(book) == first) == (imported is neither)
+    assert "<h1>Q" in (book.site / "a" / "p0.html").read_text("utf-8")
+
+
 @pytest.mark.parametrize("pages", [1, 4])
 def test_a_kernel_that_ends_slowly_complains_of_nothing(tmp_path, pages):
     """It says that it has ended before its sockets are closed."""

@@ -20,6 +20,7 @@ from claimbook.runner import Runner
 from claimbook.sphinx import STATIC, pace, render
 from claimbook.sphinx.domain import claim_domain
 from claimbook.sphinx.lanes import _told
+from claimbook.sphinx.views import OF_RUNS, VIEWS
 from helpers import CONF, PAGES, ROOT, SHAPE, SUM, TinyBook, claim, claim_text
 
 SCHEMA = json.loads((STATIC / "claims.schema.json").read_text("utf-8"))
@@ -580,13 +581,25 @@ def test_scan_and_build_see_equal_claims(tmp_path):
             for event in ("env-before-read-docs", "env-updated"):  # which would run the claims
                 app.events.listeners[event].clear()
             app.builder.read()
-            pages = claim_domain(app.env).pages
+            domain = claim_domain(app.env)
+            assert set(views_of_runs(domain)) == OF_RUNS
+            pages = domain.pages
         finally:
             app.cleanup()
     scanned = {page.path: page for page in Book.load(ROOT).pages if page.path.startswith("docs/")}
     del scanned["docs/register/README.md"]
     assert {page.path: page for page in pages.values()} == scanned
     assert sum(len(page.claims) for page in pages.values()) > 30
+
+
+def views_of_runs(domain):
+    """The views that ask what came of the claims, of which this domain knows nothing."""
+    del domain.data["shown"], domain.data["falsified"]
+    for kind, view in VIEWS.items():
+        try:
+            view.made_of(domain)
+        except KeyError:
+            yield kind
 
 
 def test_the_card_shows_what_the_scan_read(built):

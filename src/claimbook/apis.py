@@ -23,8 +23,7 @@ def used(code: str) -> set[str]:
     except SyntaxError:  # the page scan reports it
         return set()
     names = _Names(tree)
-    found = {names.meant(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    found |= {names.meant(node) for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    found = {names.meant(n) for n in ast.walk(tree) if isinstance(n, ast.Attribute | ast.Name)}
     return {n for n in found if n and n.startswith("torch.")} - set(PRESET.values())
 
 

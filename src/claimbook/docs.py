@@ -6,6 +6,7 @@ and has read what it keeps. Here the times of files tell, so that it need not st
 changed, workers import torch for its claims while Sphinx is imported.
 """
 
+import gc
 import os
 import re
 import sys
@@ -18,10 +19,7 @@ from claimbook import environment
 from claimbook.model import Lane, digest
 from claimbook.runner import EARLY, Runner
 
-LABS = "labs"
-"""The folder of docs in which a build draws labs."""
-
-MADE = {"_build", "__pycache__", LABS}
+MADE = {"_build", "__pycache__", "labs"}
 """Folders in which nothing is written by hand."""
 
 ANEW = ("-D", "--define", "-E", "--fresh-env", "-a", "--write-all")
@@ -41,18 +39,19 @@ def main(arguments: list[str]) -> int:
     stamp, log = site / ".doctrees" / "built-from", site.parent / "warnings.txt"
     made_from = _made_from(source.parent, arguments)
     built = stamp.stat().st_mtime_ns if stamp.is_file() else 0
-    if built and not any(word.startswith(ANEW) for word in arguments):
-        if stamp.read_text("utf-8") == _digest(made_from, source, site):
-            print(NOTHING)
-            return 0
+    anew = not built or any(word.startswith(ANEW) for word in arguments)
+    if not anew and stamp.read_text("utf-8") == _digest(made_from, source, site):
+        print(NOTHING)
+        return 0
     with ExitStack() as early:
+        early.callback(gc.enable)
+        gc.disable()  # imports leave no garbage; the extension enables it again
         if any(time > built for path, _, time in _files(source) if path.endswith(".md")):
             early.callback(EARLY.clear)
             EARLY.append(early.enter_context(Runner()))
         from sphinx.cmd.build import build_main
 
-        options = ["-W", "--keep-going", "-j", "auto", *arguments[:-2], "-w", str(log)]
-        status = build_main([*options, *arguments[-2:]])
+        status = build_main(["-W", "--keep-going", "-j", "auto", *arguments, "-w", str(log)])
     stamp.unlink(missing_ok=True)
     if not status:
         stamp.write_text(_digest(made_from, source, site), "utf-8")
@@ -63,7 +62,7 @@ def main(arguments: list[str]) -> int:
 
 def _digest(made_from: list[object], source: Path, site: Path) -> str:
     """Of what goes into a build and of what has come out."""
-    return digest([made_from, *_files(site), *_files(source / LABS)])
+    return digest([made_from, *_files(site), *_files(source / "labs")])
 
 
 def _made_from(root: Path, arguments: list[str]) -> list[object]:
@@ -77,8 +76,7 @@ def _made_from(root: Path, arguments: list[str]) -> list[object]:
 
 def _files(folder: Path, *, deep: bool = True) -> Iterator[tuple[str, int, int]]:
     """Path, size and time of each file that is not hidden."""
-    entries = os.scandir(folder) if folder.is_dir() else ()
-    for entry in sorted(entries, key=lambda entry: entry.name):
+    for entry in sorted(os.scandir(folder) if folder.is_dir() else (), key=lambda e: e.name):
         if entry.name.startswith(".") or entry.name in MADE:
             continue
         if not entry.is_dir():

@@ -1,5 +1,6 @@
 """Cards to practise with, made of the book's questions, its claims, and what its sources say."""
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,7 +9,7 @@ from typing import Any
 from claimbook.editions import markup
 from claimbook.editions.sections import Section
 from claimbook.export import anchor, pieces
-from claimbook.model import Claim, Page, RelationKind
+from claimbook.model import Claim, Page, RelationKind, digest
 from claimbook.register import Answer
 
 SAID = "said"
@@ -41,6 +42,15 @@ class Card:
     """What the question is about, where it does not say so itself."""
     session: tuple[tuple[str, str], ...] = ()
     """Pieces of code, each with what it prints; the latter is part of the answer."""
+
+
+@dataclass(frozen=True)
+class Deck:
+    """Cards that are practised together."""
+
+    name: str
+    title: str
+    cards: list[Card]
 
 
 def page_cards(docname: str, page: Page, sections: Iterable[Section]) -> Iterator[Card]:
@@ -120,3 +130,31 @@ def card_data(card: Card) -> dict[str, Any]:
         "answer": markup.inline(card.answer),
         "link": f"{card.docname}.html#{card.anchor}",
     }
+
+
+def data_file(deck: Deck, made_with: str, before: str) -> str:
+    """The file from which the practice page loads a deck; it starts with a mark of the cards.
+
+    A script, not JSON: a page that was opened from a file loads the one and not the other.
+
+    Args:
+        made_with: names the code that makes cards.
+        before: what the file holds, if there is one. Code is highlighted only on cards that are
+            not among its.
+    """
+    marks = [digest([made_with, vars(card)])[:16] for card in deck.cards]
+    head = f"// {digest(marks)}\n"
+    if before.startswith(head):
+        return before
+    kept = {card.get("mark"): card for card in cards_in(before)} if before else {}
+    made = [
+        kept.get(mark) or {"mark": mark, **card_data(card)}
+        for mark, card in zip(marks, deck.cards, strict=True)
+    ]
+    lines = ",\n".join(json.dumps(card, ensure_ascii=False) for card in made)
+    return f"{head}practiceCards({json.dumps(deck.name)}, [\n{lines}\n]);\n"
+
+
+def cards_in(text: str) -> list[dict[str, Any]]:
+    """The cards of a data file."""
+    return json.loads(text.partition(", ")[2].removesuffix(");\n"))  # type: ignore[no-any-return]

@@ -1,9 +1,13 @@
-"""What speaks of the whole site to other programs: `llms.txt` and `sitemap.xml`."""
+"""Where the site is to be had otherwise: links on its pages, `llms.txt` and `sitemap.xml`."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from html import escape
 from urllib.parse import urljoin
 from xml.etree import ElementTree as ET
+
+COLAB = "https://colab.research.google.com/github/{repository}/blob/notebooks/{page}.ipynb"
+"""Colab opens notebooks from GitHub alone; the site's workflow keeps them on this branch."""
 
 DATA = "Every statement, claim and output as data: [claims.json](claims.json)."
 
@@ -40,3 +44,22 @@ def sitemap(base: str, addresses: Iterable[str]) -> str:
         ET.SubElement(ET.SubElement(root, "url"), "loc").text = urljoin(base, address)
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def form_links(name: str, page: str, repository: str) -> str:
+    """Where else a page can be read, in one line of HTML."""
+    links = [("Notebook", f'href="{name}.ipynb" download')]
+    if repository:
+        colab = COLAB.format(repository=repository, page=page)
+        links.append(("Open in Colab", f'href="{escape(colab)}"'))
+    links.append(("Markdown", f'href="{name}.md"'))
+    items = " · ".join(f"<a {attributes}>{text}</a>" for text, attributes in links)
+    return f'<p class="page-forms">{items}</p>'
+
+
+def download_links(folder: str, book: str) -> str:
+    """Where the whole book can be had, in one line of HTML."""
+    where = escape(folder.rstrip("/"))
+    forms = [("EPUB", f"{where}/{book}.epub"), ("Offline site", f"{where}/{book}.zip")]
+    items = " · ".join(f'<a href="{address}">{text}</a>' for text, address in forms)
+    return f'<p class="page-forms">{items}</p>'

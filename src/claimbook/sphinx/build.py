@@ -28,7 +28,7 @@ from claimbook.sphinx import releases, render
 from claimbook.sphinx.domain import ClaimDomain, claim_domain, tell_broken
 from claimbook.sphinx.lanes import Lanes, project_of, warn
 from claimbook.sphinx.pace import beside
-from claimbook.sphinx.views import VIEWS
+from claimbook.sphinx.views import OF_RUNS, VIEWS
 from claimbook.versions.history import ages
 
 logger = logging.getLogger(__name__)
@@ -66,16 +66,18 @@ def run_claims(lanes: Lanes, env: BuildEnvironment) -> list[str]:
         "said": {c.id: domain.said(r.entry for r in c.relations) for c in domain.claims()},
         "shown": {claim.id: {} for claim in domain.claims()},
     }
+    kinds = set(domain.views.values())
+    made_of = {kind: digest(VIEWS[kind].made_of(domain)) for kind in kinds - OF_RUNS}
     for claim, lane, data in lanes.read():  # last: torch may still be on its way
         now["shown"][claim.id][lane] = data
     before = {key: domain.data[key] for key in now}
     domain.data.update(now)
+    made_of |= {kind: digest(VIEWS[kind].made_of(domain)) for kind in kinds & OF_RUNS}
     changed = {
         name
         for name, claim in domain.located()
         if any(before[key].get(claim.id) != now[key][claim.id] for key in now)
     }
-    made_of = {kind: digest(VIEWS[kind].made_of(domain)) for kind in set(domain.views.values())}
     told = domain.data["whole"]
     changed |= {name for name, kind in domain.views.items() if told.get(kind) != made_of[kind]}
     domain.data["whole"] = made_of
@@ -113,8 +115,7 @@ def _demand_answers(domain: ClaimDomain) -> None:
     """Warns of each entry that no claim and no remark speaks of."""
     for answer in domain.answers().values():
         if answer.word is None:
-            source = answer.entry.id.rpartition("-")[0]
-            place = f"docs/register/{source}.yaml:1"
+            place = f"docs/register/{answer.entry.id.rpartition('-')[0]}.yaml:1"
             warn(place, f"{answer.entry.id}: no claim decides it", "open-entry")
 
 
@@ -212,9 +213,8 @@ def tell_counts(app: Sphinx, exception: Exception | None, started: float) -> Non
         started: when the build began, in seconds of the clock.
     """
     if not exception and app.builder.format == "html":
-        words = Counter(
-            answer.word or "open" for answer in claim_domain(app.env).answers().values()
-        )
+        answers = claim_domain(app.env).answers().values()
+        words = Counter(answer.word or "open" for answer in answers)
         logger.info("entries: %s", ", ".join(f"{words[word]} {word}" for word in render.WORDS))
         logger.info("pages written: %s", _written(Path(app.outdir), started))
 

@@ -1,5 +1,6 @@
 """The cells of pages: where what they draw is kept, and the kernels that run them."""
 
+import hashlib
 import json
 import logging
 import os
@@ -8,7 +9,12 @@ import subprocess
 import sys
 import tempfile
 from contextlib import ExitStack
+from copy import deepcopy
+from functools import partial
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -22,6 +28,7 @@ MANY = 3
 def connect(app: Sphinx) -> None:
     """Kernels are all alike, and quick to come where many are needed."""
     open_ = ExitStack()
+    _import_clients_late()
     # An import of Furo's sets up logging for whoever asks: nbclient tells of each page it runs.
     logging.getLogger("traitlets").setLevel(logging.WARNING)
 
@@ -79,3 +86,51 @@ def _open_nursery(open_: ExitStack) -> None:
     open_.callback(os.environ.pop, kernel.NURSERY)
     open_.callback(nursery.wait)
     open_.callback(os.close, ours)
+
+
+EXECUTE = "myst_nb.core.execute"
+CLIENTS = ("cache", "direct", "inline")
+"""The modules there that run cells. They import a database and Jupyter's client, which takes as
+long as the import of Sphinx."""
+
+
+def _import_clients_late() -> None:
+    for kind in CLIENTS:
+        late = ModuleType(f"{EXECUTE}.{kind}")
+        setattr(late, f"NotebookClient{kind.capitalize()}", partial(_client, kind))
+        sys.modules.setdefault(late.__name__, late)
+
+
+def _client(kind: str, notebook: Any, path: Path, config: Any, *rest: Any, **options: Any) -> Any:
+    """What runs cells that way; for cells that have run, what only shows them."""
+    execute, name = import_module(EXECUTE), f"{EXECUTE}.{kind}"
+    if kind == "cache" and (shown := _with_outputs(notebook, Path(config.execution_cache_path))):
+        return execute.NotebookClientBase(shown, path, config, *rest)
+    if not sys.modules[name].__spec__:
+        del sys.modules[name]
+    client = getattr(import_module(name), f"NotebookClient{kind.capitalize()}")
+    return client(notebook, path, config, *rest, **options)
+
+
+def _with_outputs(notebook: Any, cache: Path) -> Any:
+    """The notebook with what jupyter-cache keeps of it, found by its key; None if it keeps none."""
+    nbformat: Any = import_module("nbformat")
+    notebook = deepcopy(notebook)
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    bare: dict[str, Any] = {"cell_type": "code", "execution_count": None, "outputs": []}
+    keyed = {
+        "nbformat": 4,
+        "nbformat_minor": 4,
+        "metadata": {"kernelspec": notebook.metadata.get("kernelspec")},
+        "cells": [{**bare, "source": cell.source, "metadata": cell.metadata} for cell in cells],
+    }
+    text = nbformat.v4.writes(nbformat.from_dict(keyed))
+    key = hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+    file = cache / "executed" / key / "base.ipynb"
+    if not file.exists():
+        return None
+    ran = nbformat.v4.reads(file.read_text("utf-8"))
+    notebook.metadata.update(language_info=ran.metadata.get("language_info", {}))
+    for cell, done in zip(cells, ran.cells, strict=True):
+        cell.update(outputs=done.outputs, execution_count=done.execution_count)
+    return notebook

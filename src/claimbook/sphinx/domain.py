@@ -168,8 +168,7 @@ class ClaimDomain(Domain):
 
     def said(self, entries: Iterable[str]) -> list[tuple[str, str]]:
         """Each of these entries with its statement; those that the register has."""
-        known = self._statements
-        return [(entry, known[entry]) for entry in entries if entry in known]
+        return [(e, self._statements[e]) for e in entries if e in self._statements]
 
     @cached_property
     def _statements(self) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from html import escape
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
@@ -18,13 +17,10 @@ from claimbook import __version__
 from claimbook.editions import epub, social
 from claimbook.editions.markdown import markdown
 from claimbook.editions.notebook import notebook
-from claimbook.editions.site import Listed, llms_txt, sitemap
+from claimbook.editions.site import Listed, download_links, form_links, llms_txt, sitemap
 from claimbook.model import Page
 from claimbook.records import write_atomically, write_changed
 from claimbook.sphinx.domain import claim_domain
-
-COLAB = "https://colab.research.google.com/github/{repository}/blob/notebooks/{page}.ipynb"
-"""Colab opens notebooks from GitHub alone; the site's workflow keeps them on this branch."""
 
 CARD = "_images/cards/{page}.png"
 """Where the picture of a page lies that is shown where the page is shared."""
@@ -124,25 +120,6 @@ def _write_notebook(app: Sphinx, page: str, doctree: nodes.document) -> bool:
         text = json.dumps(data, ensure_ascii=False, indent=1) + "\n"
         write_atomically(Path(app.outdir, f"{page}.ipynb"), text)
     return bool(claims)
-
-
-def form_links(name: str, page: str, repository: str) -> str:
-    """Where else a page can be read, in one line of HTML."""
-    links = [("Notebook", f'href="{name}.ipynb" download')]
-    if repository:
-        colab = COLAB.format(repository=repository, page=page)
-        links.append(("Open in Colab", f'href="{escape(colab)}"'))
-    links.append(("Markdown", f'href="{name}.md"'))
-    items = " · ".join(f"<a {attributes}>{text}</a>" for text, attributes in links)
-    return f'<p class="page-forms">{items}</p>'
-
-
-def download_links(folder: str, book: str) -> str:
-    """Where the whole book can be had, in one line of HTML."""
-    where = escape(folder.rstrip("/"))
-    forms = [("EPUB", f"{where}/{book}.epub"), ("Offline site", f"{where}/{book}.zip")]
-    items = " · ".join(f'<a href="{address}">{text}</a>' for text, address in forms)
-    return f'<p class="page-forms">{items}</p>'
 
 
 def write_lists(app: Sphinx, exception: Exception | None) -> None:

@@ -35,9 +35,8 @@ def sections(
         asked = render.inline(f"{question.id} · {question.text}")
         found[source] += nodes.rubric("", "", *asked, ids=[f"question-{question.id}"])
         rows = [_row(answers[entry.id], places_of, shown, link) for entry in question.entries]
-        grid = render.table(
-            ["Entry", "What the source says", "The book", "Status"], rows, [18, 41, 27, 14]
-        )
+        head = ["Entry", "What the source says", "The book", "Status"]
+        grid = render.table(head, rows, [18, 41, 27, 14])
         grid["classes"].append("ledger")
         found[source] += grid
     return list(found.values())

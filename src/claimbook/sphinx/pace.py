@@ -1,6 +1,7 @@
 """What keeps small builds quick."""
 
 import gc
+import os
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,9 @@ OBJECTS_BETWEEN_COLLECTIONS = 100_000
 """A build drops few objects in cycles. Python looks for them each 700 objects, which is a fifth of
 the time of a build in which nothing changed."""
 
+NICE = 10
+"""How far a process beside the build gives way to it."""
+
 PARSERS = [Path(str(m.__file__)) for m in (model, records, falsify, releases, versions)]
 """The code that reads and checks records; when it changes, all are read and checked anew."""
 
@@ -30,6 +34,7 @@ def connect(app: Sphinx) -> None:
 
     What files of records hold is handed on to the next build.
     """
+    gc.enable()
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS, 100, 100)
     app.connect("build-finished", lambda *_: gc.freeze(), priority=1000)  # Python ends at once
     jobs = app.parallel
@@ -46,9 +51,13 @@ def connect(app: Sphinx) -> None:
 
 
 def beside(app: Sphinx, task: Callable[[], object]) -> None:
-    """Does something in a process of its own while pages are written; the build ends after it."""
-    tasks = ParallelTasks(1) if parallel_available and app.parallel > 1 else SerialTasks()
-    tasks.add_task(task)
+    """Does something in a process of its own while pages are written; the build ends after it.
+
+    Pages go first: they take longer.
+    """
+    apart = parallel_available and app.parallel > 1
+    tasks = ParallelTasks(1) if apart else SerialTasks()
+    tasks.add_task(lambda: (os.nice(NICE * apart), task()))
     app.connect("build-finished", lambda *_: tasks.join())
 
 

@@ -1,9 +1,7 @@
 """The practice page: its decks, the data files that it loads, and the Anki deck beside them."""
 
-import json
 import os
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,25 +12,16 @@ from sphinx.environment import BuildEnvironment
 
 from claimbook.editions import cards, markup
 from claimbook.editions import deck as anki
-from claimbook.editions.cards import SAID, Card, card_data, page_cards, said_cards
+from claimbook.editions.cards import SAID, Deck, cards_in, data_file, page_cards, said_cards
 from claimbook.environment import digest_of_code
 from claimbook.model import digest
-from claimbook.records import write_atomically
+from claimbook.records import write_changed
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
 from claimbook.sphinx.pace import beside
 from claimbook.sphinx.render import Link
 
 MAKERS = [Path(str(module.__file__)) for module in (cards, anki, markup)]
 """The code that makes cards."""
-
-
-@dataclass(frozen=True)
-class Deck:
-    """Cards that are practised together."""
-
-    name: str
-    title: str
-    cards: list[Card]
 
 
 def connect(app: Sphinx) -> None:
@@ -114,43 +103,19 @@ def _start_decks(app: Sphinx, env: BuildEnvironment) -> None:
 
 def write_decks(app: Sphinx, folder: Path) -> None:
     """Writes a data file for each deck and the Anki deck, those whose cards changed."""
-    domain = claim_domain(app.env)
+    found, made_with = decks(claim_domain(app.env)), digest_of_code(MAKERS)
     folder.mkdir(parents=True, exist_ok=True)
-    made_with, found = digest_of_code(MAKERS), decks(domain)
-    marks = [_write_data(folder / f"{deck.name}.js", deck, made_with) for deck in found]
+    texts = {deck.title: _write_data(folder / f"{deck.name}.js", deck, made_with) for deck in found}
     title, site = app.config.project, app.config.html_baseurl
-    file, mark = folder / apkg(title), digest([marks, [deck.title for deck in found], title, site])
+    marks = {title: text.partition("\n")[0] for title, text in texts.items()}
+    file, mark = folder / apkg(title), digest([marks, title, site])
     if anki.comment_of(file) != mark:
-        data = {deck.title: _read_data(folder / f"{deck.name}.js") for deck in found}
-        anki.write_deck(file, title, data, site=site, seconds=_now(), comment=mark)
-
-
-def _now() -> int:
-    return int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
-
-
-# A script, not JSON: a page that was opened from a file loads the one and not the other.
+        data = {title: cards_in(text) for title, text in texts.items()}
+        now = int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
+        anki.write_deck(file, title, data, site=site, seconds=now, comment=mark)
 
 
 def _write_data(path: Path, deck: Deck, made_with: str) -> str:
-    """Writes a deck's cards where they changed, and says by what mark they are known.
-
-    Code is highlighted only on cards that the file does not hold yet.
-    """
-    marks = [digest([made_with, vars(card)])[:16] for card in deck.cards]
-    mark = digest(marks)
-    head = f"// {mark}\n"
-    if not path.exists() or path.open(encoding="utf-8").readline() != head:
-        kept = {card.get("mark"): card for card in _read_data(path)} if path.exists() else {}
-        made = [
-            kept.get(mark) or {"mark": mark, **card_data(card)}
-            for mark, card in zip(marks, deck.cards, strict=True)
-        ]
-        lines = ",\n".join(json.dumps(card, ensure_ascii=False) for card in made)
-        write_atomically(path, f"{head}practiceCards({json.dumps(deck.name)}, [\n{lines}\n]);\n")
-    return mark
-
-
-def _read_data(path: Path) -> list[dict[str, Any]]:
-    text = path.read_text("utf-8").partition(", ")[2].removesuffix(");\n")
-    return json.loads(text)  # type: ignore[no-any-return]
+    text = data_file(deck, made_with, path.read_text("utf-8") if path.exists() else "")
+    write_changed(path, text)
+    return text

@@ -35,8 +35,7 @@ def card(claim: Claim, body: nodes.Element) -> nodes.container:
     whole = nodes.container(ids=[anchor(claim.id)], names=[anchor(claim.id)], classes=["claim"])
     link = nodes.reference("", claim.id, refid=anchor(claim.id), internal=True)
     whole += nodes.paragraph("", "", link, classes=["claim-title"])
-    sessions = iter(claim.fences)
-    extra = 0
+    sessions, extra = iter(claim.fences), 0
     for node in list(body.children):
         if not (isinstance(node, nodes.literal_block) and node.get("language") == "pycon"):
             whole += node
@@ -51,10 +50,8 @@ def card(claim: Claim, body: nodes.Element) -> nodes.container:
 
 def session(fence: Fence, source: str) -> nodes.container:
     """A fence: code without prompts, each output in a box of its own beneath its code."""
-    whole, cells = (
-        nodes.container(classes=["claim-session"]),
-        nodes.container(classes=["claim-cells"]),
-    )
+    whole = nodes.container(classes=["claim-session"])
+    cells = nodes.container(classes=["claim-cells"])
     cells += nodes.container("", _block(prelude(source), "python"), classes=["claim-prelude"])
     gathered = ""
     for example, on_cuda in zip_longest(fence.examples, fence.cuda_examples or ()):
@@ -160,8 +157,7 @@ def badges(
         if data["outcome"] == Outcome.PASSED and data["message"]:
             words.append(data["message"])
         badge = nodes.inline(classes=["claim-badge", f"status-{data['status']}"])
-        badge += nodes.strong("", LANE_NAMES[Lane(lane)])
-        badge += nodes.Text(" " + " · ".join(words))
+        badge += [nodes.strong("", LANE_NAMES[Lane(lane)]), nodes.Text(f" {' · '.join(words)}")]
         line += badge
     line += [*releases]
     for lane, data in lanes.items():
@@ -208,9 +204,7 @@ def relation_line(pairs: Iterable[tuple[str, str]], ledger: str | None, link: Li
         group = nodes.inline(classes=["claim-relation", f"relation-{word}"])
         group += nodes.Text(word)
         for entry in entries:
-            name = nodes.inline("", entry)
-            shown = link(ledger, f"entry-{entry}", name) if ledger else name
-            group += [nodes.Text(" "), shown]
+            group += [nodes.Text(" "), entry_link(entry, ledger, link)]
         line += group
     return line
 
@@ -253,9 +247,14 @@ def more(
 
 
 def _said(entry: str, statement: str, ledger: str | None, link: Link) -> nodes.list_item:
-    name = nodes.inline("", entry)
-    shown = link(ledger, f"entry-{entry}", name) if ledger else name
+    shown = entry_link(entry, ledger, link)
     return nodes.list_item("", nodes.paragraph("", "", shown, nodes.Text(": "), *inline(statement)))
+
+
+def entry_link(entry: str, ledger: str | None, link: Link) -> nodes.Node:
+    """An entry's id, which leads to its row of the ledger if there is one."""
+    name = nodes.inline("", entry)
+    return link(ledger, f"entry-{entry}", name) if ledger else name
 
 
 def inline(text: str) -> Iterator[nodes.Node]:

@@ -131,8 +131,7 @@ class _Step:
 
     def _verdict(self, change: VerdictChange) -> render.Cells:
         said = dict(self.domain.said([change.id])).get(change.id, "")
-        name, ledger = nodes.inline("", change.id), self.domain.ledger
-        entry = self.link(ledger, f"entry-{change.id}", name) if ledger and said else name
+        entry = render.entry_link(change.id, self.domain.ledger if said else None, self.link)
         both = ([*self._words(verdict)] for verdict in (change.before, change.after))
         return ([entry], list(render.inline(said)), *both)
 

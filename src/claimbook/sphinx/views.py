@@ -80,11 +80,8 @@ def _ledger(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
 
 def _errors_made_of(domain: ClaimDomain) -> Any:
     where = domain.places()
-    return [
-        [message.type, message.text, [(c.id, c.statement, where[c.id])]]
-        for message in errors.messages(domain.claims())
-        for c in message.claims
-    ]
+    found = errors.messages(domain.claims())
+    return [(m.type, m.text, c.id, c.statement, where[c.id]) for m in found for c in m.claims]
 
 
 def _errors(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
@@ -210,3 +207,6 @@ VIEWS = {
     "claim-index": View(_index_made_of, _index),
     "practice": View(practice.made_of, practice.show),
 }
+
+OF_RUNS = {"counts", "ledger"}
+"""Those that show what came of the claims in this build."""
