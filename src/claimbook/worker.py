@@ -138,9 +138,8 @@ def _serve(line: Line, lane: Lane, scratch: Path) -> None:
         return
     if lane is Lane.CPU:  # CUDA maps far more than it uses
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_LIMIT, MEMORY_LIMIT))
-        os.environ["CUDA_VISIBLE_DEVICES"] = (
-            ""  # so that all machines say what one without a GPU does
-        )
+        # So that a machine with a GPU says what one without does.
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_LIMIT, FILE_LIMIT))
     stage = _Stage(lane, scratch)
     line.send({"environment": asdict(environment.describe(lane))})
