@@ -164,6 +164,15 @@ def test_pictures_have_a_text(pages):
     assert {path.name: page.unnamed for path, page in pages.items() if page.unnamed} == {}
 
 
+def test_each_reference_leads_to_its_text(site):
+    """Whoever doubts a citation opens it: a link to arXiv, to a publisher, or by DOI."""
+    soup = BeautifulSoup((site / "references.html").read_text("utf-8"), "html.parser")
+    cited = soup.select("div.citation")
+    assert len(cited) == (ROOT / "docs/references.bib").read_text("utf-8").count("\n}")
+    unlinked = [one.get_text(" ") for one in cited if not one.select("p > a[href^=http]")]
+    assert unlinked == []
+
+
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of old modules of torch
 def test_inventory_names_are_torchs():
     """Each name that links to torch's documentation is a name of the installed torch."""
