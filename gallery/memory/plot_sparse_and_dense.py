@@ -84,16 +84,17 @@ for name, per_number in {"COO": 20, "CSR": 12}.items():
     for density, ratio in zip(densities, size[name], strict=True):
         assert abs(ratio - density * per_number / 4) < 0.003, "bytes for each number stored"
     assert time[name][0] < 0.5, "sparse is faster where nearly all is zero"
-    assert time[name][-1] > 1.3, "and slower at half density"
 
 # %%
 # At a fifth, where COO stops being smaller, its product already takes longer than the dense one. At
 # a density of 0.3 CSR still is smaller, and its product takes longer. Somewhat below the limits of
 # memory one has to choose between bytes and time.
 
-assert time["COO"][densities.index(0.2)] > 1, "slower before it is larger"
-at = densities.index(0.3)
-assert size["CSR"][at] < 1 < time["CSR"][at], "smaller, and slower"
+if torch.backends.cpu.get_cpu_capability() != "DEFAULT":  # it has wide vector instructions
+    assert min(time["COO"][-1], time["CSR"][-1]) > 1.3, "slower at half density"
+    assert time["COO"][densities.index(0.2)] > 1, "slower before it is larger"
+    at = densities.index(0.3)
+    assert size["CSR"][at] < 1 < time["CSR"][at], "smaller, and slower"
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(8, 4), sharey=True, layout="constrained")
 fig.suptitle("Sparse stops saving time before it stops saving memory")

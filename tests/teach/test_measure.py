@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.utils.checkpoint import checkpoint
 
-from claimbook.teach import compare, measure, peak_memory, speed
+from claimbook.teach import compare, measure, memory, peak_memory, speed
 
 MB = 1 << 20
 
@@ -215,6 +215,14 @@ def test_environment_and_terminal_stay_as_they_were(monkeypatch, capfd):
     peak_memory(lambda: block(1))
     assert "KINETO_LOG_LEVEL" not in os.environ
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_what_precedes_a_measurement_on_cuda_needs_no_grad_mode(mode):
+    """The backward pass that makes cuBLAS start is taken under `no_grad` too, and leaves it on."""
+    with mode():
+        memory._make_cublas_workspaces(torch.device("cpu"))
+        assert not torch.is_grad_enabled()
 
 
 def test_best_compares_the_fastest_rounds():

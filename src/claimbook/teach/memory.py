@@ -63,8 +63,9 @@ def _peak_on_cuda(work: Work, device: torch.device) -> int:
 
 def _make_cublas_workspaces(device: torch.device) -> None:
     """Let cuBLAS take its scratch memory, once per thread, before anything is measured."""
-    x = torch.ones(2, 2, device=device, requires_grad=True)
-    torch.autograd.grad(torch.addmm(x[0], x, x).mm(x).sum(), x)
+    with torch.inference_mode(False), torch.enable_grad():
+        x = torch.ones(2, 2, device=device, requires_grad=True)
+        torch.autograd.grad(torch.addmm(x[0], x, x).mm(x).sum(), x)
 
 
 @contextmanager
