@@ -120,7 +120,7 @@ def record(session: nox.Session) -> None:
 
 @nox.session
 def matrix(session: nox.Session) -> None:
-    """Runs all claims on other releases of torch: `-- 2.8.0 newest`; 5 GB and minutes for each."""
+    """Runs all claims on other releases of torch, minutes for each: `-- --changed`, `-- 2.8.0`."""
     install(session)
     session.run("claimbook", "matrix", *session.posargs)
 

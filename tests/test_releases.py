@@ -16,6 +16,7 @@ from claimbook.book import Book
 from claimbook.cli import main
 from claimbook.model import Lane, Outcome, Provenance, Run
 from claimbook.records import RecordError
+from claimbook.releases import matrix
 from claimbook.releases.bisect import flip
 from claimbook.releases.history import changed, spans
 from claimbook.releases.install import InstallError, installed
@@ -96,6 +97,26 @@ def test_what_was_skipped_is_no_result(book, monkeypatch):
     monkeypatch.setattr("claimbook.releases.matrix._run", lambda *_: {"sum-adds": skipped})
     found = Book.load(book.root)
     assert run_book(found, Path(sys.executable), found.claims).results == {}
+
+
+def test_only_what_changed_is_run(book, monkeypatch):
+    """With what is known, an edited claim is run; the others keep what they did, at any cost."""
+    found, names = Book.load(book.root), []
+    before = run_book(found, Path(sys.executable), found.claims)
+    run = matrix._run
+    monkeypatch.setattr(matrix, "_run", lambda *told: names.append(told[2]) or run(*told))
+    edited = [replace(c, fences=ERROR.fences) if c.id == "sum-adds" else c for c in found.claims]
+    after = run_book(found, Path(sys.executable), edited, before)
+    assert names == [["sum-adds"]]
+    assert before.results.items() - after.results.items() == {
+        ("sum-adds", before.results["sum-adds"])
+    }
+    assert after.results.keys() == before.results.keys()
+    run_book(found, Path(sys.executable), found.claims, before)
+    assert len(names) == 1
+    elsewhere = replace(before, environment=replace(before.environment, device="another"))
+    run_book(found, Path(sys.executable), found.claims, elsewhere)
+    assert sorted(names[1]) == sorted(before.results)
 
 
 def test_what_is_kept_comes_back(tmp_path):

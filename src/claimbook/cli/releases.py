@@ -2,6 +2,7 @@
 
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 
@@ -28,8 +29,9 @@ NEWEST = "newest"
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write no record, but to this file what flipped since the newest one.",
 )
+@click.option("--changed", is_flag=True, help="Run what was written since; keep other results.")
 @told_plainly
-def run_matrix(versions: tuple[str, ...], report: Path | None) -> None:
+def run_matrix(versions: tuple[str, ...], report: Path | None, changed: bool) -> None:
     """Runs the book on releases of torch, and records what each claim did there.
 
     Each VERSION, those of pyproject.toml if none is given, is installed into an environment of its
@@ -42,7 +44,7 @@ def run_matrix(versions: tuple[str, ...], report: Path | None) -> None:
         raise BookError("no release is on record to compare with; run this without --report first")
     for version in versions or book.project.matrix:
         try:
-            release = _run(book, version)
+            release = _run(book, version, book.claims, recorded if changed else ())
         except InstallError as error:
             warn(f"torch {version}: {error}")
             failed = True
@@ -67,12 +69,15 @@ def _recorded(book: Book) -> list[Release]:
     return _records(book).load_all(lambda path, why: warn(why))
 
 
-def _run(book: Book, version: str) -> Release:
+def _run(
+    book: Book, version: str, claims: Iterable[Claim], recorded: Iterable[Release] = ()
+) -> Release:
     version = available()[-1] if version == NEWEST else version
+    known = next((release for release in recorded if release.version == version), None)
     err.print(f"torch {version}: installing", markup=False)
     with installed(version) as python:
         err.print(f"torch {version}: running", markup=False)
-        return run_book(book, python, book.claims)
+        return run_book(book, python, claims, known)
 
 
 def _flips(book: Book, old: Release, new: Release) -> list[str]:
@@ -114,7 +119,7 @@ def bisect_claim(claim: str, good: str | None, bad: str | None) -> None:
 
     def holds(version: str) -> bool | None:
         try:
-            release = known.get(version) or _alone(book, chosen, version)
+            release = known.get(version) or _run(book, version, [chosen])
         except InstallError as error:
             warn(f"torch {version} is left out: {error}")
             return None
@@ -131,12 +136,6 @@ def bisect_claim(claim: str, good: str | None, bad: str | None) -> None:
     verb, failing = ("began", before) if began else ("ceased", after)
     out.print(f"\n{chosen.id} {verb} to hold with torch {after}. On {failing}:", markup=False)
     out.print("\n".join(_differences(chosen, known[failing])), markup=False)
-
-
-def _alone(book: Book, claim: Claim, version: str) -> Release:
-    err.print(f"torch {version}: installing", markup=False)
-    with installed(version) as python:
-        return run_book(book, python, [claim])
 
 
 def _neighbours(claim: Claim, releases: list[Release]) -> tuple[str, str]:

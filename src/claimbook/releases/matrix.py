@@ -20,21 +20,28 @@ print(json.dumps(dataclasses.asdict(environment.describe(model.Lane.CPU))))
 """
 
 
-def run_book(book: Book, python: Path, claims: Iterable[Claim]) -> Release:
+def run_book(
+    book: Book, python: Path, claims: Iterable[Claim], known: Release | None = None
+) -> Release:
     """Runs claims with the torch of another Python, those that differ a second time.
 
     What happens on a busy machine to a claim about time is so not taken for a change of torch.
+
+    Args:
+        known: what stays where a claim is as it was, if it was run in the same environment.
 
     Raises:
         InstallError: the torch there cannot be imported.
     """
     root, by_id = book.project.root, {c.id: c for c in claims if Lane.CPU in c.lanes}
     environment = Environment(**json.loads(_said(python, root, "-c", DESCRIBE)))
-    runs = _run(python, root, list(by_id))
+    same = known if known and known.environment == environment else None
+    kept = {id_: r for id_, c in by_id.items() if same and (r := same.of(c))}
+    runs = _run(python, root, todo) if (todo := [id_ for id_ in by_id if id_ not in kept]) else {}
     if again := [name for name, run in runs.items() if run.outcome is not Outcome.PASSED]:
         runs |= _run(python, root, again)
     ran = (run for run in runs.values() if run.outcome is not Outcome.SKIPPED)
-    results = {run.claim: result_of(by_id[run.claim], run) for run in ran}
+    results = kept | {run.claim: result_of(by_id[run.claim], run) for run in ran}
     return Release(release(environment.torch), environment, results, provenance(root))
 
 
