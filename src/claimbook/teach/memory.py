@@ -65,7 +65,7 @@ def _make_cublas_workspaces(device: torch.device) -> None:
     """Let cuBLAS take its scratch memory, once per thread, before anything is measured."""
     with torch.inference_mode(False), torch.enable_grad():
         x = torch.ones(2, 2, device=device, requires_grad=True)
-        torch.autograd.grad(torch.addmm(x[0], x, x).mm(x).sum(), x)
+        torch.addmm(x[0], x, x).mm(x).sum().backward()  # autograd.grad may hold its result on
 
 
 @contextmanager
