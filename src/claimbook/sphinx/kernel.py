@@ -37,8 +37,8 @@ def _ask(address: str, arguments: list[str]) -> None:
         line.sendall(json.dumps([arguments, str(Path.cwd())]).encode() + b"\n")
         answers = line.makefile()
         kernel = int(answers.readline())
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda number, _: os.kill(kernel, number))
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Jupyter interrupts before it says goodbye
+        signal.signal(signal.SIGTERM, lambda number, _: os.kill(kernel, number))
         answers.readline()  # comes back when the kernel is gone
 
 
