@@ -415,7 +415,7 @@ def project(tmp_path, monkeypatch):
     (tmp_path / "docs" / "page.md").write_text(PAGE)
     monkeypatch.chdir(tmp_path)
     runner = MadeUp({**PRINTS})
-    monkeypatch.setattr(accepting, "open_runner", lambda jobs, timeout: runner)
+    monkeypatch.setattr(accepting, "Runner", lambda jobs, timeout: runner)
     return runner
 
 

@@ -20,7 +20,7 @@ FILES = {
 EVERYTHING = {
     *("__init__", "model", "parser", "register", "checker", "environment", "worker", "runner"),
     *("line", "records", "mutants", "falsify", "report", "accept", "book", "export"),
-    *("errors", "apis", "prose", "releases", "versions"),
+    *("errors", "apis", "prose", "releases", "versions", "perturb"),
 }
 MAY_IMPORT = {
     "__init__": set(),
@@ -42,6 +42,7 @@ MAY_IMPORT = {
     "errors": {"model", "checker"},
     "apis": set(),
     "export": {"model", "register"},
+    "perturb": {"model", "runner"},
     "releases": {
         "__init__",
         "model",
@@ -77,6 +78,7 @@ OTHERS = {
     "environment": {"torch"},
     "worker": {"torch"},
     "falsify": {"torch"},
+    "perturb": {"torch"},
     "pytest_plugin": {"pytest"},
     "cli": {"click", "rich"},
     "sphinx": {
@@ -195,11 +197,11 @@ BLANK = {
 
 SITE = {"sphinx", "errors", "apis"}
 EDITIONS, RELEASES = {"editions"}, {"releases", "versions"}
-BUILD, SERVER = {"docs"}, {"serve"}
-ENGINE = MAY_IMPORT.keys() - SITE - EDITIONS - RELEASES - BUILD - SERVER - {"teach"}
+BUILD, SERVER, PERTURB = {"docs"}, {"serve"}, {"perturb"}
+ENGINE = MAY_IMPORT.keys() - SITE - EDITIONS - RELEASES - BUILD - SERVER - PERTURB - {"teach"}
 LIMITS = [
     *((SITE, 2050), (EDITIONS, 800), (RELEASES, 400)),
-    *((BUILD, 60), (SERVER, 120), (ENGINE, 3350)),
+    *((BUILD, 60), (SERVER, 120), (PERTURB, 80), (ENGINE, 3350)),
 ]
 
 

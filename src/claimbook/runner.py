@@ -30,7 +30,7 @@ CUDA_TIMEOUT = 60.0
 """The same on a GPU."""
 
 SLOW_IMPORTS = {
-    "torch._dynamo": re.compile(r"\b(optim|compile|checkpoint|func|vmap|FlopCounterMode)\b")
+    "torch._dynamo": re.compile(r"\b(optim|compile|checkpoint|func|vmap|FlopCounterMode|perturb)\b")
 }
 """Modules that torch imports at the first use of something, in as long as it needed itself → code
 that is likely to. They are imported once for all workers, and on no claim's time."""
@@ -40,7 +40,7 @@ TRIES = 5
 the machine does disturbs it. One that ran out of time is tried once more: the machine itself may
 have halted. A claim that holds at a later try says so."""
 
-CLOCK = re.compile(r"\bcompare\(|\btime\.\w")
+CLOCK = re.compile(r"\bcompare\(|\btime\.\w|\bperf_counter\b")
 """What code calls that reads a clock, or waits by one."""
 
 AHEAD = 4
@@ -140,10 +140,10 @@ class Runner:
                 while self._again:
                     claims, self._again, self._number = self._again, [], self._number + 1
                     for claim in claims:
+                        self._dismiss_all(selector)  # cuDNN, for one, remembers what it measured
                         yield from self._run(deque([claim]), lane, selector)
             finally:  # also when the caller wants no more
-                for worker in [*self._workers]:
-                    self._dismiss(worker, selector)
+                self._dismiss_all(selector)
 
     def _preload(self, claims: Iterable[Claim]) -> None:
         code = "\n".join(claim.code for claim in claims)
@@ -270,6 +270,10 @@ class Runner:
             run = _cut_short(claim, worker, Outcome.TIMED_OUT, cause)
             yield from self._settled(claim, run)
             queue.extendleft(reversed(worker.claims))
+
+    def _dismiss_all(self, selector: Any) -> None:
+        for worker in [*self._workers]:
+            self._dismiss(worker, selector)
 
     def _dismiss(self, worker: _Worker, selector: Any) -> int:
         selector.unregister(worker.line)

@@ -13,7 +13,6 @@ from claimbook.cli.common import (
     lane_option,
     load,
     names,
-    open_runner,
     out,
     progress,
     timeout_option,
@@ -44,7 +43,7 @@ def accept_outputs(
     """Takes over into the pages what claims print; asks for each output that differs."""
     if values and not yes:
         raise click.UsageError("--values goes with --yes; without it each output is asked for.")
-    with open_runner(jobs, timeout) as runner:
+    with Runner(jobs, timeout) as runner:
         book = load()
         drafts = {p.path: Draft.read(book.project.root, p) for p in book.pages if p.claims}
         offered, refused = _offered(book, runner, book.select(names), lane)

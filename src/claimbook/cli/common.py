@@ -20,7 +20,7 @@ from claimbook.book import Book, BookError
 from claimbook.model import Claim, Lane, Outcome, Run
 from claimbook.register import RegisterError
 from claimbook.report import explain
-from claimbook.runner import TRIES, Runner, RunnerError
+from claimbook.runner import Runner, RunnerError
 
 P = ParamSpec("P")
 
@@ -73,11 +73,6 @@ def told_plainly(command: Callable[P, None]) -> Callable[P, None]:
 def load() -> Book:
     """The book around the current folder."""
     return Book.load(Path.cwd())
-
-
-def open_runner(jobs: int | None, timeout: float | None, tries: int = TRIES) -> Runner:
-    """Workers; their own limit of time if none is given."""
-    return Runner(jobs, timeout, tries)
 
 
 def progress_bar() -> Progress:

@@ -12,7 +12,6 @@ from claimbook.cli.common import (
     lane_option,
     load,
     names,
-    open_runner,
     out,
     plain_table,
     print_json,
@@ -49,7 +48,7 @@ def falsify_claims(
     kept = {} if fresh else load_all(store, claims, lambda _, error: warn(error))
     found = {c.id: r for c in claims if (r := kept.get(c.id)) and r.lane == lane and r.is_of(c)}
     if due := [claim for claim in claims if claim.id not in found]:
-        with open_runner(jobs, None, tries=1) as runner:
+        with Runner(jobs, None, tries=1) as runner:
             for result in _falsify(runner, due, lane):
                 claim = next(claim for claim in due if claim.id == result.claim)
                 store.save(claim, result)

@@ -29,7 +29,7 @@ def broadcast(a: Tensor, b: Tensor) -> Figure:
     a, stretched: 0 0 0 / 10 10 10, of which it holds 2 of 6.
     b, stretched: 1 2 3 / 1 2 3, of which it holds 3 of 6.
     """
-    shape: torch.Size = torch.broadcast_shapes(a.shape, b.shape)  # type: ignore[no-untyped-call]
+    shape: torch.Size = torch.broadcast_shapes(a.shape, b.shape)
     if len(shape) > 2 or not shape.numel():
         raise ValueError(f"broadcast() draws results of up to two dimensions, not {tuple(shape)}")
     sizes = [_aligned(a, len(shape)), _aligned(b, len(shape)), [str(size) for size in shape]]

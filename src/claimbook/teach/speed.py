@@ -95,5 +95,5 @@ def _seconds(work: Work, calls: int) -> float:
 
 def _synchronize() -> None:
     # Asking a device that is not in use yet to synchronise would start it up.
-    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+    if torch.cuda.is_initialized():
         torch.accelerator.synchronize()

@@ -1,0 +1,35 @@
+"""Claims as another machine would run them, one that rounds the last bit otherwise."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+
+from claimbook.model import Claim, Example, Fence
+from claimbook.runner import CLOCK
+
+AS_HERE = 0
+"""The seed of the machine that changes nothing."""
+
+NOTICES = re.compile(rf"{CLOCK.pattern}|\bsettrace\(")
+"""Code that notices now and then that something runs beside it."""
+
+MACHINE = '__import__("claimbook.perturb.machine").perturb.machine'
+
+
+def perturbed(claim: Claim, seed: int) -> Claim:
+    """The claim with an example before its first and one after its last, which print nothing."""
+    if not claim.fences:
+        return claim
+    first, last = claim.fences[0].examples[0], claim.fences[-1].examples[-1]
+    begin = Fence(first.line, (_quiet(f"{MACHINE}.begin({seed})\n", first.line),))
+    end = Fence(last.line, (_quiet(f"{MACHINE}.end()\n", last.line),))
+    return replace(claim, fences=(begin, *claim.fences, end))
+
+
+def watched(claims: Iterable[Claim]) -> list[Claim]:
+    """Those that may be perturbed, as here: what fails now notices that it is looked at."""
+    return [perturbed(claim, AS_HERE) for claim in claims if not NOTICES.search(claim.code)]
+
+
+def _quiet(source: str, line: int) -> Example:
+    return Example(source, want="", line=line, want_line=line)
