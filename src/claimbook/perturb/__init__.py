@@ -1,4 +1,4 @@
-"""Claims as another machine would run them, one that rounds the last bit otherwise."""
+"""Claims as another machine would run them, one that rounds otherwise."""
 
 import re
 from collections.abc import Iterable

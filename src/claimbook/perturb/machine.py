@@ -1,7 +1,7 @@
 """A machine that rounds otherwise.
 
-Which order a sum is taken in, and what the last bit of `exp` is, differs from processor to GPU and
-from release to release. Monte Carlo arithmetic (Parker, Pierce and Eggert 2000,
+Which order a sum is taken in, and what the last bits of `exp` are, differs from processor to GPU
+and from release to release. Monte Carlo arithmetic (Parker, Pierce and Eggert 2000,
 doi:10.1109/5992.852391) changes last bits at random to see which digits do not depend on them. Here
 they change as a function of the operation, the shapes and the number, so that, as on any machine,
 what is computed twice is the same.
@@ -9,41 +9,49 @@ what is computed twice is the same.
 
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-SUMS = """sum nansum mean var var_mean std std_mean prod cumsum cumprod logsumexp logcumsumexp trace
-    norm linalg_vector_norm softmax log_softmax mm bmm addmm addbmm baddbmm addmv addr mv dot vdot
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+ARITHMETIC = _names(
+    """sum nansum mean var var_mean std std_mean prod cumsum cumprod trace norm linalg_vector_norm
+    softmax mm bmm addmm addbmm baddbmm addmv addr mv dot vdot addcmul addcdiv lerp linspace pow
     convolution native_batch_norm native_batch_norm_legit native_layer_norm native_group_norm
-    avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool2d mse_loss nll_loss nll_loss_forward
-    binary_cross_entropy embedding_dense index_add scatter_add scatter_reduce mkldnn_rnn_layer
-    thnn_fused_lstm_cell cdist_forward cdist pdist_forward upsample_bilinear2d"""
+    avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool2d upsample_bilinear2d mse_loss nll_loss
+    nll_loss_forward huber_loss smooth_l1_loss embedding_dense index_add scatter_add scatter_reduce
+    cdist_forward cdist pdist_forward mkldnn_rnn_layer thnn_fused_lstm_cell sigmoid"""
+)
 """Operators whose terms may be added up in any order, or with some products left unrounded."""
 
-FUNCTIONS = """exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh
-    asinh acosh atanh sigmoid log_sigmoid log_sigmoid_forward erf erfc erfinv lgamma digamma pow
-    rsqrt gelu silu mish elu softplus logit hypot logaddexp xlogy addcmul addcdiv lerp huber_loss
-    smooth_l1_loss linspace logspace"""
+FUNCTIONS = _names(
+    """exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh
+    acosh atanh log_sigmoid log_sigmoid_forward erf erfc erfinv lgamma digamma rsqrt gelu silu mish
+    elu softplus logit hypot logaddexp xlogy logspace logsumexp logcumsumexp log_softmax
+    log_softmax_backward_data binary_cross_entropy"""
+)
 """Operators that IEEE 754 does not oblige to give the nearest number, as it does `+` and `sqrt`."""
 
-ROUNDED = {*SUMS.split(), *FUNCTIONS.split()}
-AFFIXES = re.compile(r"^_*(foreach_)?|(_backward\w*)?_?$")
+AFFIXES = re.compile(r"^_*(foreach_)?|_?$")
 BITS = {torch.float32: torch.int32, torch.float64: torch.int64}
 """Each dtype with that of its bits. Numbers of 16 bits are left alone: most kernels add them up in
 `float32`, and round once."""
 
-SPARE = (1 << 8) - 1
-"""A number whose last bits are 0 has needed no rounding."""
+FARTHEST = 4
+"""Units in the last place by which a number moves at most: as far as CUDA's `powf` and `erfcf` may
+be off, says the CUDA C++ Programming Guide."""
 
 
 class Machine(TorchDispatchMode):
-    """Adds -1, 0 or 1 to the last bit of what was rounded.
-
-    Whole numbers, and those with eight zeros in their last bits, are taken to be exact.
+    """Moves what was rounded by a few units in its last place.
 
     Args:
         seed: which machine; 0 is one that changes nothing.
@@ -57,31 +65,58 @@ class Machine(TorchDispatchMode):
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
         result = func(*args, **(kwargs or {}))
-        name = AFFIXES.sub("", func.name().partition("::")[2].partition(".")[0])
-        if name in ROUNDED or name.startswith("linalg_"):
-            shapes = [tuple(t.shape) for t in tree_leaves(args) if isinstance(t, torch.Tensor)]
-            key = zlib.crc32(repr((self.seed, name, shapes)).encode())
-            for tensor in _numbers(args[0] if result is None else result):
-                _shift(tensor, key, self.seed)
+        if exact := exactness(func.name()):
+            shapes = [tuple(t.shape) for t in tree_leaves(args) if isinstance(t, Tensor)]
+            key = zlib.crc32(repr((self.seed, func.name(), shapes)).encode())
+            for numbers in _numbers(args[0] if result is None else result):
+                _move(numbers, exact(numbers), key, FARTHEST if self.seed else 0)
         return result
 
 
-def _numbers(result: Any) -> Iterator[torch.Tensor]:
+def exactness(operator: str) -> Callable[[Tensor], Tensor] | None:
+    """What tells which results of an operator, `aten::exp_`, are the same on every machine.
+
+    None if all are: it rounds as IEEE 754 says, draws random numbers, or moves data.
+    """
+    name = AFFIXES.sub("", operator.partition("::")[2].partition(".")[0])
+    if name in FUNCTIONS:
+        return _is_small_and_whole
+    name = name.partition("_backward")[0]
+    rounded = name in ARITHMETIC | FUNCTIONS or name.startswith("linalg_")
+    return _is_of_few_bits if rounded else None
+
+
+def _is_small_and_whole(numbers: Tensor) -> Tensor:
+    """As the logarithm of 1; that the exponential of some number has few bits may be luck."""
+    return (numbers == numbers.round()) & (numbers.abs() < 1 << 8)
+
+
+def _is_of_few_bits(numbers: Tensor) -> Tensor:
+    """Nothing was rounded on the way, then; nor in a sum of whole numbers."""
+    return (_bits(numbers) & 0xFF == 0) | (numbers == numbers.round())
+
+
+def _numbers(result: Any) -> Iterator[Tensor]:
     """The tensors of floats in memory among what an operator gave; complex ones as pairs."""
     for leaf in tree_leaves(result):
-        if type(leaf) is torch.Tensor and leaf.layout is torch.strided and not leaf.is_meta:
+        if type(leaf) is Tensor and leaf.layout is torch.strided and not leaf.is_meta:
             numbers = torch.view_as_real(leaf) if leaf.is_complex() else leaf
             if numbers.dtype in BITS:
                 yield numbers
 
 
-def _shift(numbers: torch.Tensor, key: int, seed: int) -> None:
-    dtype = BITS[numbers.dtype]
-    bits = numbers.detach().clone().view(dtype)
-    exact = (bits & SPARE == 0) | (numbers == numbers.round())
+def _bits(numbers: Tensor) -> Tensor:
+    return numbers.detach().clone().view(BITS[numbers.dtype])
+
+
+def _move(numbers: Tensor, exact: Tensor, key: int, farthest: int) -> None:
+    bits = _bits(numbers)
     drawn = (bits.long() * 0x1E3779B97F4A7C15 + (key << 30)) >> 40
-    steps = (drawn % 3 - 1).to(dtype) * bool(seed)
-    numbers.copy_((bits + steps.masked_fill(exact, 0)).view(numbers.dtype))
+    steps = drawn % (2 * farthest + 1) - farthest
+    limits = torch.finfo(numbers.dtype)  # beyond these a step might lead to no number
+    sizes = numbers.abs()
+    still = exact | ~((sizes >= limits.tiny) & (sizes <= limits.max / 2))
+    numbers.copy_((bits + steps.to(bits.dtype).masked_fill(still, 0)).view(numbers.dtype))
 
 
 _machines: list[Machine] = []
