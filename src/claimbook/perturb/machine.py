@@ -46,8 +46,8 @@ BITS = {torch.float32: torch.int32, torch.float64: torch.int64}
 `float32`, and round once."""
 
 FARTHEST = 4
-"""Units in the last place by which a number moves at most: as far as CUDA's `powf` and `erfcf` may
-be off, says the CUDA C++ Programming Guide."""
+"""Units in the last place by which a number moves at most. Most of CUDA's functions are off by one
+or two: CUDA Programming Guide, appendix on mathematical functions."""
 
 
 class Machine(TorchDispatchMode):
