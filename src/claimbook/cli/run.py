@@ -3,7 +3,6 @@
 import random
 import sys
 from collections import Counter
-from typing import Any
 
 import click
 from rich.box import SIMPLE
@@ -22,6 +21,7 @@ from claimbook.cli.common import (
     out,
     print_json,
     progress,
+    progress_bar,
     timeout_option,
     told_plainly,
     warn,
@@ -30,6 +30,9 @@ from claimbook.model import Claim, Environment, Lane, Outcome, Record, Run
 from claimbook.perturb import perturbed, watched
 from claimbook.report import first_place
 from claimbook.runner import Runner
+
+FIELDS = ("claim", "lane", "outcome", "message", "seconds", "outputs")
+"""What `--json` tells of a run."""
 
 
 @click.command()
@@ -61,13 +64,15 @@ def run(
         if shuffle is not None:
             random.Random(shuffle).shuffle(claims)
         if perturb is not None:
-            looked_at = progress(runner, watched(claims), lane, explained=False)
-            held = {run.claim for run in looked_at if not _differs(run)}
-            err.print(f"these {len(held)} claims once more, on a machine that rounds otherwise")
+            with progress_bar() as bar:
+                here = watched(claims, lane)
+                runs_here = bar.track(runner.run(here, lane), len(here))
+                held = {run.claim for run in runs_here if not _differs(run)}
+            err.print(f"{len(held)} claims neither read a clock nor notice that they are watched")
             claims = [perturbed(claim, perturb) for claim in claims if claim.id in held]
         runs = {r.claim: r for r in progress(runner, claims, lane, explained=perturb is None)}
     if as_json:
-        print_json([_run_data(run) for run in runs.values()])
+        print_json([{field: getattr(r, field) for field in FIELDS} for r in runs.values()])
     elif differing := [(c, runs[c.id]) for c in claims if c.id in runs and _differs(runs[c.id])]:
         out.print(_differences(differing, runner.environments[lane]))
     failed = bool(book.problems) or any(map(_differs, runs.values()))
@@ -115,8 +120,3 @@ def _differences(runs: list[tuple[Claim, Run]], where: Environment) -> Table:
         how = str(first.difference) if run.outcome is Outcome.FAILED and first else run.message
         table.add_row(f"{claim.id}\n{first_place(claim, run)}", run.outcome, escape(how))
     return table
-
-
-def _run_data(run: Run) -> dict[str, Any]:
-    fields = ("claim", "lane", "outcome", "message", "seconds", "outputs")
-    return {field: getattr(run, field) for field in fields}

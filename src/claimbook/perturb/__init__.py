@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from claimbook.model import Claim, Example, Fence
+from claimbook.model import Claim, Example, Fence, Lane
 from claimbook.runner import CLOCK
 
 AS_HERE = 0
@@ -26,9 +26,10 @@ def perturbed(claim: Claim, seed: int) -> Claim:
     return replace(claim, fences=(begin, *claim.fences, end))
 
 
-def watched(claims: Iterable[Claim]) -> list[Claim]:
+def watched(claims: Iterable[Claim], lane: Lane) -> list[Claim]:
     """Those that may be perturbed, as here: what fails now notices that it is looked at."""
-    return [perturbed(claim, AS_HERE) for claim in claims if not NOTICES.search(claim.code)]
+    quiet = (c for c in claims if lane in c.lanes and not NOTICES.search(c.code))
+    return [perturbed(claim, AS_HERE) for claim in quiet]
 
 
 def _quiet(source: str, line: int) -> Example:
