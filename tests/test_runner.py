@@ -578,6 +578,21 @@ def test_a_claim_is_tried_again_alone(tmp_path):
     assert [what for _, what in later] == ["begins", "ends"] * 4
 
 
+def test_each_later_try_is_in_a_new_process(runner, tmp_path):
+    """A library may remember what it measured the first time, as cuDNN does."""
+    file = tmp_path / "processes"
+    session = f"""\
+>>> import os
+>>> from time import perf_counter
+>>> with open({str(file)!r}, "a") as processes:
+...     _ = processes.write(f"{{os.getpid()}} ")
+>>> 1
+2"""
+    assert between(runner, session).outcome is Outcome.FAILED
+    processes = file.read_text().split()
+    assert len(set(processes)) == len(processes) == TRIES
+
+
 def test_a_claim_that_reads_no_clock_is_run_once(runner, tmp_path):
     """Its output is the same each time, or it is a bad claim."""
     file = tmp_path / "runs"
