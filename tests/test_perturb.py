@@ -135,6 +135,16 @@ def test_the_command(tmp_path, monkeypatch):
     assert CliRunner().invoke(main, ["run", "stays", "--perturb", "1"]).exit_code == 0
 
 
+@pytest.mark.parametrize("fence", ["", "```pycon\n```\n"])
+def test_a_claim_without_examples(tmp_path, monkeypatch, fence):
+    """The page's fault is told, as ever."""
+    monkeypatch.chdir(tmp_path)
+    text = f"# Page\n\n:::{{claim}} shows-nothing\n\nIt says so.\n\n{fence}\n:::\n"
+    TinyBook(tmp_path, {"page": text})
+    done = CliRunner().invoke(main, ["run", "-j", "1", "--perturb", "1"])
+    assert (done.exit_code, "[claim.bad-fence]" in done.stderr) == (1, True)
+
+
 def test_machines_nest():
     """An end ends the last beginning."""
     begin(1)

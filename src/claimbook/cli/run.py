@@ -42,7 +42,7 @@ FIELDS = ("claim", "lane", "outcome", "message", "seconds", "outputs")
 @timeout_option
 @click.option("--require-lane", is_flag=True, help="A lane that cannot run here is an error.")
 @click.option("--shuffle", type=int, metavar="SEED", help="Run in an order drawn from this seed.")
-@click.option("--perturb", type=int, metavar="SEED", help="Run on a machine that rounds otherwise.")
+@click.option("--perturb", type=click.IntRange(1), metavar="SEED", help="Round as another machine.")
 @as_json
 @told_plainly
 def run(

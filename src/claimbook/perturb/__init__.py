@@ -18,11 +18,9 @@ MACHINE = '__import__("claimbook.perturb.machine").perturb.machine'
 
 def perturbed(claim: Claim, seed: int) -> Claim:
     """The claim with an example before its first and one after its last, which print nothing."""
-    if not claim.fences:
-        return claim
-    first, last = claim.fences[0].examples[0], claim.fences[-1].examples[-1]
-    begin = Fence(first.line, (_quiet(f"{MACHINE}.begin({seed})\n", first.line),))
-    end = Fence(last.line, (_quiet(f"{MACHINE}.end()\n", last.line),))
+    line = claim.location.line
+    calls = f"{MACHINE}.begin({seed})\n", f"{MACHINE}.end()\n"
+    begin, end = (Fence(line, (Example(call, "", line, line),)) for call in calls)
     return replace(claim, fences=(begin, *claim.fences, end))
 
 
@@ -30,7 +28,3 @@ def watched(claims: Iterable[Claim], lane: Lane) -> list[Claim]:
     """Those that may be perturbed, as here: what fails now notices that it is looked at."""
     quiet = (c for c in claims if lane in c.lanes and not NOTICES.search(c.code))
     return [perturbed(claim, AS_HERE) for claim in quiet]
-
-
-def _quiet(source: str, line: int) -> Example:
-    return Example(source, want="", line=line, want_line=line)

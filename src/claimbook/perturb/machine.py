@@ -10,6 +10,7 @@ what is computed twice is the same.
 import re
 import zlib
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import torch
@@ -73,6 +74,7 @@ class Machine(TorchDispatchMode):
         return result
 
 
+@cache
 def exactness(operator: str) -> Callable[[Tensor], Tensor] | None:
     """What tells which results of an operator, `aten::exp_`, are the same on every machine.
 
