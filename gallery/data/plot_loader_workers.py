@@ -46,7 +46,7 @@ def compute():
 
 
 KINDS = {
-    "waiting": Samples(8, lambda: time.sleep(0.05) or 0),
+    "waiting": Samples(8, lambda: time.sleep(0.02) or 0),
     "computing": Samples(8, compute),
     "trivial": Samples(100, lambda: 0),
 }

@@ -41,6 +41,7 @@ def connect(app: Sphinx) -> None:
             pages = [Path(env.doc2path(name)).read_text("utf-8") for name in docnames]
             if fresh and sum("{code-cell}" in page for page in pages) >= MANY:
                 _open_nursery(open_)
+                _client_of("cache")  # once, and not in each process that reads pages
 
     app.connect("builder-inited", _make_kernels_alike)
     app.connect("env-before-read-docs", prepare)
@@ -103,13 +104,17 @@ def _import_clients_late() -> None:
 
 def _client(kind: str, notebook: Any, path: Path, config: Any, *rest: Any, **options: Any) -> Any:
     """What runs cells that way; for cells that have run, what only shows them."""
-    execute, name = import_module(EXECUTE), f"{EXECUTE}.{kind}"
+    execute = import_module(EXECUTE)
     if kind == "cache" and (shown := _with_outputs(notebook, Path(config.execution_cache_path))):
         return execute.NotebookClientBase(shown, path, config, *rest)
+    return _client_of(kind)(notebook, path, config, *rest, **options)
+
+
+def _client_of(kind: str) -> Any:
+    name = f"{EXECUTE}.{kind}"
     if not sys.modules[name].__spec__:
         del sys.modules[name]
-    client = getattr(import_module(name), f"NotebookClient{kind.capitalize()}")
-    return client(notebook, path, config, *rest, **options)
+    return getattr(import_module(name), f"NotebookClient{kind.capitalize()}")
 
 
 def _with_outputs(notebook: Any, cache: Path) -> Any:

@@ -28,6 +28,9 @@ PARSERS = [Path(str(m.__file__)) for m in (model, records, falsify, releases, ve
 FEW = 4
 """So many pages are read sooner by this process than others are started and merged into it."""
 
+MANY = 20
+"""From so many pages on two processes share a core: one of them may be waiting for a kernel."""
+
 
 def connect(app: Sphinx) -> None:
     """Collects garbage seldom, and reads pages in several processes only where they are many.
@@ -40,13 +43,11 @@ def connect(app: Sphinx) -> None:
     jobs = app.parallel
 
     def share(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
-        app.parallel = jobs if len(docnames) > FEW else 1
-
-    def share_again(app: Sphinx, env: BuildEnvironment) -> None:
-        app.parallel = jobs
+        many = jobs > 1 and len(docnames) >= MANY
+        app.parallel = jobs * (1 + many) if len(docnames) > FEW else 1
 
     app.connect("env-before-read-docs", share)
-    app.connect("env-updated", share_again)
+    app.connect("env-updated", lambda *_: setattr(app, "parallel", max(jobs, app.parallel)))
     app.connect("builder-inited", _recall)
 
 

@@ -7,38 +7,32 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
-HEADING = 'role="heading"'
+MENDED = {
+    "furo_navigation_tree": {
+        'role="heading"': 'role="heading" aria-level="2"',  # screen readers ask for a level
+    },
+    "body": {
+        " id='sg-tag-list'": "",  # sphinx-gallery gives it many times
+        ' tooltip="': ' title="',  # an attribute of sphinx-gallery's own
+        ' role="list" class="citation-list"': ' class="citation-list"',  # of no list items
+    },
+}
+"""Part of a page → what is written there that HTML and ARIA do not know → what is right."""
 
 
 def connect(app: Sphinx) -> None:
     """Comes after the theme has made its contents."""
-    app.connect("html-page-context", give_captions_a_level, priority=900)
-    app.connect("html-page-context", mend_body)
+    app.connect("html-page-context", mend, priority=900)
 
 
-def give_captions_a_level(
+def mend(
     app: Sphinx, name: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Sphinx calls the captions of the contents headings and says no level; screen readers ask."""
-    if tree := context.get("furo_navigation_tree"):
-        context["furo_navigation_tree"] = tree.replace(HEADING, f'{HEADING} aria-level="2"')
-
-
-MENDED = {
-    " id='sg-tag-list'": "",  # sphinx-gallery gives it many times
-    ' tooltip="': ' title="',  # an attribute of sphinx-gallery's own
-    '<div role="list" class="citation-list">': '<div class="citation-list">',  # of no list items
-}
-
-
-def mend_body(
-    app: Sphinx, name: str, template: str, context: dict[str, Any], doctree: nodes.document | None
-) -> None:
-    """What HTML and ARIA do not know, of sphinx-gallery and docutils."""
-    if body := context.get("body"):
-        for written, right in MENDED.items():
-            body = body.replace(written, right)
-        context["body"] = body
+    """Mends what a page has of Sphinx, docutils and sphinx-gallery."""
+    for part, mended in MENDED.items():
+        for written, right in mended.items():
+            if context.get(part):
+                context[part] = context[part].replace(written, right)
 
 
 def open_fold(writer: HTML5Translator, node: nodes.Element) -> None:

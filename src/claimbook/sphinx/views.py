@@ -1,6 +1,6 @@
 """What some pages show of the whole book: counts, ledger, errors, names of torch."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -149,9 +149,7 @@ def _index(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
     return [letters, *parts]
 
 
-def _claim_list(
-    claims: tuple[Claim, ...] | list[Claim], where: dict[str, str], link: Link
-) -> nodes.bullet_list:
+def _claim_list(claims: Iterable[Claim], where: dict[str, str], link: Link) -> nodes.bullet_list:
     whole = nodes.bullet_list()
     for claim in claims:
         text = nodes.inline("", "", *render.inline(claim.statement))
