@@ -87,7 +87,10 @@ epub_identifier = epub_uid = epub_basename  # epubcheck wants them equal
 epub_show_urls = "no"
 epub_tocdup = False
 epub_css_files = ["epub.css"]
-suppress_warnings = ["epub.unknown_project_files"]  # scripts and data, for the site alone
+suppress_warnings = [
+    "epub.unknown_project_files",  # scripts and data, for the site alone
+    "sphinx_gallery.space_in_filename",  # of a folder above: no link leads there
+]
 
 # A claim is copied whole, with what it finds in its namespace, and without what it prints.
 copybutton_selector = "div.claim-cells, div.highlight:not(.claim-cells *, details *) > pre"

@@ -501,15 +501,33 @@ def test_a_runner_goes_on_after_runs_were_dropped(runner):
     assert run(runner, SUM)["sum"].outcome is Outcome.PASSED
 
 
-def test_python_settings_of_the_caller_do_not_matter(monkeypatch):
-    """Variables that change what Python shows or where it hashes do not reach the claims."""
-    monkeypatch.setenv("PYTHONWARNINGS", "error")
-    monkeypatch.setenv("PYTHONHASHSEED", "7")
-    session = ">>> import warnings\n>>> warnings.warn('mind')\nUserWarning: mind\n>>> hash('a')"
+def test_settings_of_the_caller_do_not_matter(monkeypatch):
+    """Variables that change what Python or torch shows, or where it hashes, reach no claim."""
+    settings = (
+        "PYTHONWARNINGS=error PYTHONHASHSEED=7 PYTHONOPTIMIZE=1 PYTHONUTF8=0 LC_ALL=C "
+        "PYTHONCOERCECLOCALE=0 TORCH_SHOW_CPP_STACKTRACES=1 TORCHDYNAMO_DISABLE=1 MKL_VERBOSE=1 "
+        "CUBLAS_WORKSPACE_CONFIG=:4096:8 CUDA_LAUNCH_BLOCKING=1"
+    )
+    for setting in settings.split():
+        monkeypatch.setenv(*setting.split("="))
+    session = """>>> import os, sys, warnings
+>>> warnings.warn('mind')
+>>> hash('a'), __debug__, sys.getfilesystemencoding()
+>>> torch.ones(2).view(3)
+>>> _ = torch.ones(64, 64) @ torch.ones(64, 64)
+>>> [name for name in os.environ if name.startswith(('CUBLAS', 'CUDA_L', 'TORCHDY'))]"""
     with Runner(jobs=1) as runner:
         (done,) = runner.run([claim("c", session)], Lane.CPU)
     hashed = python("-c", "print(hash('a'))", PYTHONHASHSEED="0").stdout.strip()
-    assert done.outputs == ("", "UserWarning: mind", hashed)
+    error = "RuntimeError: shape '[3]' is invalid for input of size 2"
+    assert done.outputs == (
+        "",
+        "UserWarning: mind",
+        f"({hashed}, True, 'utf-8')",
+        f"Traceback (most recent call last):\n{error}",
+        "",
+        "[]",
+    )
 
 
 def test_torch_cannot_be_imported(monkeypatch, tmp_path):

@@ -53,10 +53,7 @@ _CUT = re.compile(r"\[cut here: [\d,]+ bytes were printed\]\Z")
 _ADVICE = (
     (r"^>>>", "a printed line begins with `>>>` and would be read as code: print its repr()"),
     (r"\A\.\.\.( |$)", "its first line, `...`, would be read as code: print its repr()"),
-    (
-        r"^\s*(```|~~~|:::)",
-        "a printed line ends the fence: lengthen the fence, or print its repr()",
-    ),
+    (r"^\s*(```|~~~|:::)", "a printed line ends the fence: lengthen it, or print its repr()"),
     (r"[\r\0]", "it printed a carriage return or a NUL, which no page can hold: print its repr()"),
     ("", "the page would not say just that afterwards: correct it by hand"),
 )

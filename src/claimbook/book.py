@@ -65,9 +65,7 @@ class Project:
                 yield path
         for text in self.texts:
             if not (self.root / text).is_file():
-                raise BookError(
-                    f"pyproject.toml: [tool.claimbook] names {text}, which is not there"
-                )
+                raise BookError(f"pyproject.toml: [tool.claimbook] names {text}, which is missing")
             yield self.root / text
 
     def records(self, lane: Lane) -> Records:

@@ -43,6 +43,11 @@ have halted. A claim that holds at a later try says so."""
 CLOCK = re.compile(r"\bcompare\(|\btime\.\w|\bperf_counter\b")
 """What code calls that reads a clock, or waits by one."""
 
+SETTINGS = re.compile(
+    r"PYTHON(WARN|OPTIMIZE|DEVMODE|MALLOC)|_?(PY)?TORCH|CU(BLAS|DNN)|CUDA_LAUNCH|NVIDIA_TF|\w+VERBOSE"
+)
+"""Variables with which Python, torch or what it calls prints otherwise; examples have none."""
+
 AHEAD = 4
 """Claims that a worker is handed before it has finished the first of them."""
 
@@ -95,12 +100,12 @@ class Runner:
         self._scratch = tempfile.TemporaryDirectory(prefix="claims-", ignore_cleanup_errors=True)
         ours, theirs = socket.socketpair()
         with theirs:
-            # What the caller's own Python was told must not change what examples print.
-            kept = {k: v for k, v in os.environ.items() if not k.startswith("PYTHONWARN")}
+            kept = {k: v for k, v in os.environ.items() if not SETTINGS.match(k)}
             ours_to_say = {
                 "OMP_NUM_THREADS": "1",
                 "MKL_NUM_THREADS": "1",
                 "PYTHONHASHSEED": "0",
+                "PYTHONUTF8": "1",
                 "TORCH_CPP_LOG_LEVEL": "ERROR",  # torch's own log, not its warnings
             }
             nursery = [sys.executable, "-m", "claimbook.worker"]
