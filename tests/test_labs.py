@@ -111,6 +111,16 @@ def test_a_lab_that_fails_is_told_on_each_build(book):
     assert drawn(book) == "labs: 0 to draw, 2 as they were"
 
 
+def test_labs_know_nothing_of_the_callers_settings(book, monkeypatch):
+    """What someone has set for torch elsewhere does not reach them."""
+    monkeypatch.setenv("TORCH_SHOW_CPP_STACKTRACES", "1")
+    asks = "\nimport os\nassert not [name for name in os.environ if name.startswith('TORCH')]\n"
+    book.write("gallery/plot_asks.py", LAB.format(name="asks", height=1) + asks)
+    assert drawn(book) == "labs: 1 to draw, 2 as they were"
+    (book.root / "gallery/plot_asks.py").unlink()
+    assert drawn(book) == "labs: 0 to draw, 2 as they were"
+
+
 TRIES_COUNTED = (
     LAB
     + """

@@ -55,15 +55,12 @@ def remove_gone(
 def note_summary(app: Sphinx, doctree: nodes.document) -> None:
     """Keeps the first paragraph of each page, and the parts into which the start page puts them."""
     kept = app.env.metadata[app.env.docname]
-    first = next(doctree.findall(lambda n: _is_prose(n)), None)
+    prose = (p for p in doctree.findall(nodes.paragraph) if isinstance(p.parent, nodes.section))
+    first = next(prose, None)
     kept["summary"] = " ".join(first.astext().split()) if first else ""
     kept["parts"] = [
         (tree.get("caption"), tree["includefiles"]) for tree in doctree.findall(addnodes.toctree)
     ]
-
-
-def _is_prose(node: nodes.Node) -> bool:
-    return isinstance(node, nodes.paragraph) and isinstance(node.parent, nodes.section)
 
 
 def write_forms(

@@ -24,7 +24,7 @@ from sphinx_gallery.utils import get_md5sum
 import claimbook
 from claimbook import environment
 from claimbook.model import Lane, digest
-from claimbook.runner import CLOCK, TRIES
+from claimbook.runner import CLOCK, SETTINGS, TRIES
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
 
 logger = logging.getLogger(__name__)
@@ -42,6 +42,8 @@ def connect(app: Sphinx) -> None:
     And keeps it from ending a build in which no lab was due with the words that none has run.
     """
     os.environ["MPLBACKEND"] = "agg"
+    for name in filter(SETTINGS.match, [*os.environ]):
+        del os.environ[name]  # cells and labs have none of them, as claims have not
     gen_gallery._import_matplotlib = lambda: None  # noqa: SLF001
     gen_gallery.logger.logger.addFilter(lambda said: "no examples were" not in str(said.msg))
     app.connect("config-inited", _connect_gallery)
