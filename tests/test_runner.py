@@ -530,6 +530,20 @@ def test_settings_of_the_caller_do_not_matter(monkeypatch):
     )
 
 
+def test_one_core_is_enough(runner):
+    """What torch says of loader workers where there is one core is not shown; of more, it is."""
+    session = """>>> from unittest import mock
+>>> from torch.utils.data import DataLoader
+>>> with mock.patch("torch._utils.cpu_count", return_value={}):
+...     _ = DataLoader("ab", num_workers=3)
+"""
+    cores = {f"cores-{number}": session.format(number) for number in (1, 2)}
+    done = run(runner, *(claim(*pair) for pair in cores.items()))
+    printed = ["".join(done[name].outputs) for name in cores]
+    assert printed[0] == ""
+    assert printed[1].startswith("UserWarning: This DataLoader will create 3 worker processes")
+
+
 def test_torch_cannot_be_imported(monkeypatch, tmp_path):
     """Without a torch that imports, no claim is skipped or passed: the runner says what to do."""
     Path(tmp_path, "torch.py").write_text("raise ImportError('no torch here')\n")

@@ -43,6 +43,9 @@ FILE_LIMIT = 1 << 30
 OUTPUT_LIMIT = 100_000
 """Characters of one example's output that are kept."""
 
+ONE_CORE = r"This DataLoader will create \d+ worker processes .* current system is 1,"
+"""What torch warns of where there is one core; pages show what it does on all other machines."""
+
 FIRST_ON_CUDA = [
     "x = torch.ones(2, 2, requires_grad=True)",
     "torch.addmm(x[0], x, x).mm(x).sum().backward()",
@@ -208,6 +211,7 @@ class _Stage:
         # Leaving it also makes Python forget which warnings it has shown already.
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
+            warnings.filterwarnings("ignore", ONE_CORE)
             for number, source in enumerate(sources):
                 self._run(source, f"<example {number + 1}>", module)
                 yield self._take_printed()
