@@ -305,6 +305,7 @@ STATE = """
 >>> "nowhere" in sys.path, sys.getrecursionlimit(), sys.stdout.encoding
 >>> torch.rand(1), torch.initial_seed(), random.random(), numpy.random.rand()
 >>> len(warnings.filters), warnings.showwarning.__name__
+>>> torch.multiprocessing.get_start_method()
 >>> sorted(globals())
 """
 CHANGES = {
@@ -339,6 +340,7 @@ CHANGES = {
     "a tensor mode": (
         "from torch.utils._python_dispatch import TorchDispatchMode as M; _ = M().__enter__()"
     ),
+    "how workers start": "torch.multiprocessing.set_start_method('spawn', force=True)",
     "names": "other, torch.__name__ = 1, torch.__name__",
 }
 

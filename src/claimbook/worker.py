@@ -294,6 +294,7 @@ def _remember() -> list[Callable[[], object]]:
             torch.use_deterministic_algorithms(False)
         torch.set_float32_matmul_precision("highest")
         torch.set_num_threads(1)
+        torch.multiprocessing.set_start_method("fork", force=True)  # no worker can import examples
         # Otherwise a warning that torch gives once would show in one claim of a process only.
         torch.set_warn_always(True)
         vars(_tensor_str.PRINT_OPTS).update(options)
@@ -317,11 +318,10 @@ def _is_as_new(lane: Lane) -> bool:
 
 
 def _has_children() -> bool:
-    try:
+    with contextlib.suppress(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
-    except ChildProcessError:
-        return False
-    return True
+        return True
+    return False
 
 
 def _display(value: object) -> None:

@@ -27,6 +27,8 @@ from torch import nn
 
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 os.chdir(tempfile.mkdtemp())  # some claims write files
+if hasattr(os, "fork"):  # workers then find what is defined in cells
+    torch.multiprocessing.set_start_method("fork", force=True)
 
 
 def fresh():

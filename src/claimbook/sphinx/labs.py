@@ -41,9 +41,9 @@ def connect(app: Sphinx) -> None:
 
     And keeps it from ending a build in which no lab was due with the words that none has run.
     """
-    os.environ["MPLBACKEND"] = "agg"
     for name in filter(SETTINGS.match, [*os.environ]):
         del os.environ[name]  # cells and labs have none of them, as claims have not
+    os.environ.update(MPLBACKEND="agg", PYTHONWARNINGS="ignore:This DataLoader will create")
     gen_gallery._import_matplotlib = lambda: None  # noqa: SLF001
     gen_gallery.logger.logger.addFilter(lambda said: "no examples were" not in str(said.msg))
     app.connect("config-inited", _connect_gallery)

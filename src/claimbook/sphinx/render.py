@@ -129,18 +129,20 @@ def _block(text: str, language: str) -> nodes.literal_block:
     return nodes.literal_block(text, text, language=language)  # unequal texts are not highlighted
 
 
+PRELUDE = {
+    "": "import torch",
+    r"\bnn\.": "from torch import nn",
+    r"\bF\.": "import torch.nn.functional as F",
+    r"\bdevice\b(?!\s*=)": 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")',
+    r"\bnn\.|rand|dropout|shuffle|multinomial|bernoulli": "_ = torch.manual_seed(0)",
+    "num_workers": 'torch.multiprocessing.set_start_method("fork", force=True)',
+}
+"""What code that matches wants to find. Unless forked, workers know nothing typed at a prompt."""
+
+
 def prelude(code: str) -> str:
     """What a claim finds in its namespace, as code, so that what is copied runs."""
-    lines = ["import torch"]
-    if re.search(r"\bnn\.", code):
-        lines.append("from torch import nn")
-    if re.search(r"\bF\.", code):
-        lines.append("import torch.nn.functional as F")
-    if re.search(r"\bdevice\b(?!\s*=)", code):
-        lines.append('device = torch.device("cuda" if torch.cuda.is_available() else "cpu")')
-    if re.search(r"\bnn\.|rand|dropout|shuffle|multinomial|bernoulli", code):
-        lines.append("_ = torch.manual_seed(0)")
-    return "\n".join(lines) + "\n"
+    return "".join(f"{line}\n" for sign, line in PRELUDE.items() if re.search(sign, code))
 
 
 def badges(
