@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from jupyter_cache import get_cache
 
 from helpers import CONF, TinyBook, processes
 
@@ -166,3 +167,12 @@ def test_a_build_that_is_ended_leaves_no_kernel(tmp_path, number):
         assert is_soon(lambda: len(running(tmp_path)) == 3)
         build.send_signal(number)
     assert is_soon(lambda: not running(tmp_path))
+
+
+def test_what_was_drawn_is_kept(tmp_path):
+    """None is dropped to make room: beside another process jupyter-cache would drop a new one."""
+    book = with_cells(tmp_path, [WHOSE, WHERE])
+    kept = get_cache(book.docs / "_build/cells")
+    kept.change_cache_limit(1)
+    assert book.sphinx().returncode == 0
+    assert len(kept.list_cache_records()) == 2
