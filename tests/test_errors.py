@@ -1,6 +1,7 @@
 """The lookup of errors: the claim that reproduces one is found, whatever its numbers are."""
 
 import re
+from dataclasses import replace
 
 import pytest
 import yaml
@@ -36,6 +37,18 @@ def test_messages_of_claims():
     found = errors.messages([claim("warns", WARNS), claim("lines", MANY_LINES)])
     assert [(m.type, m.text) for m in found] == [
         ("UserWarning", "The old way is 3 times slower."),
+        ("ValueError", "two lines:\nthe second"),
+    ]
+
+
+def test_messages_that_a_statement_names():
+    """An error whose words depend on Python stands in the statement, with its type."""
+    text = "It is `OSError: no 'x'` or `OSError: 'x' is gone`, never an `EOFError`."
+    named = replace(claim("named", MANY_LINES), statement=text)
+    found = errors.messages([named])
+    assert [(m.type, m.text) for m in found] == [
+        ("OSError", "'x' is gone"),
+        ("OSError", "no 'x'"),
         ("ValueError", "two lines:\nthe second"),
     ]
 

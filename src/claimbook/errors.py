@@ -7,7 +7,7 @@ program, so they are no words here. `static/claimbook.js` does the same in a bro
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log, sqrt
 
 from claimbook.checker import HEADER
@@ -17,6 +17,8 @@ TYPE = r"[A-Za-z_][\w.]*(?:Error|Exception|Warning)"
 MESSAGE = re.compile(rf"(?:^|(?<=[\s\]]))({TYPE})(?:: (.*)|$)", re.ASCII)
 WORD = re.compile(r"\b[a-z_][a-z_0-9]*(?:\.[a-z_][a-z_0-9]*)*", re.ASCII)
 NO_WORDS = {"cpu", "cuda", "meta", "mps", "xpu"}
+NAMED = re.compile(rf"`({TYPE}: [^`]+)`", re.ASCII)
+"""An error whose words depend on something, and so stand in the statement and not in an output."""
 TRIGGERED = re.compile(r"\s*\(Triggered internally at .*?\)")
 
 SAME_TYPE = 0.1
@@ -65,7 +67,7 @@ def read(text: str) -> Message:
 
 
 def messages(claims: Iterable[Claim]) -> list[Message]:
-    """Every error and warning that claims print; those that differ in no word are one.
+    """All errors and warnings that claims print, or name in full; those of the same words are one.
 
     The claims that print the fewest messages come first: they are about this one.
     """
@@ -76,9 +78,7 @@ def messages(claims: Iterable[Claim]) -> list[Message]:
             same = found.setdefault((message.type, message.words), [])
             same.append(Message(message.type, message.text, (claim,)))
     merged = [
-        Message(
-            same[0].type, same[0].text, tuple({m.claims[0].id: m.claims[0] for m in same}.values())
-        )
+        replace(same[0], claims=tuple({m.claims[0].id: m.claims[0] for m in same}.values()))
         for same in found.values()
     ]
     return sorted(merged, key=lambda message: (message.type, message.text.lower()))
@@ -109,9 +109,9 @@ def search(among: list[Message], text: str, limit: int = 5) -> list[Match]:
 
 
 def _printed(claim: Claim) -> Iterator[Message]:
+    yield from map(read, NAMED.findall(claim.statement))
     for lane in Lane:
-        for example in claim.examples(lane):
-            want = example.want
+        for want in (example.want for example in claim.examples(lane)):
             if HEADER in want:
                 yield read(want.rpartition(HEADER)[2])
             else:
