@@ -176,3 +176,4 @@ def test_what_was_drawn_is_kept(tmp_path):
     kept.change_cache_limit(1)
     assert book.sphinx().returncode == 0
     assert len(kept.list_cache_records()) == 2
+    kept.db.dispose()
