@@ -71,7 +71,7 @@ def messages(claims: Iterable[Claim]) -> list[Message]:
 
     The claims that print the fewest messages come first: they are about this one.
     """
-    printed = [(claim, list(_printed(claim))) for claim in claims]
+    printed = [(claim, list(_told(claim))) for claim in claims]
     found: dict[tuple[str, frozenset[str]], list[Message]] = {}
     for claim, printed_here in sorted(printed, key=lambda pair: len(pair[1])):
         for message in printed_here:
@@ -108,7 +108,7 @@ def search(among: list[Message], text: str, limit: int = 5) -> list[Match]:
     return sorted(matches, key=lambda match: -match.likeness)[:limit]
 
 
-def _printed(claim: Claim) -> Iterator[Message]:
+def _told(claim: Claim) -> Iterator[Message]:
     yield from map(read, NAMED.findall(claim.statement))
     for lane in Lane:
         for want in (example.want for example in claim.examples(lane)):

@@ -39,10 +39,11 @@ INKS = {"light": "#1b1f24", "dark": "#e3e7ec"}
 def connect(app: Sphinx) -> None:
     """Leaves Matplotlib to the labs that draw with it, without a screen as sphinx-gallery would.
 
-    And keeps it from ending a build in which no lab was due with the words that none has run.
+    And keeps it from ending a build in which no lab was due with the words that none has run. Labs
+    and cells have none of the variables that claims have not; torch does not warn of few cores.
     """
     for name in filter(SETTINGS.match, [*os.environ]):
-        del os.environ[name]  # cells and labs have none of them, as claims have not
+        del os.environ[name]
     os.environ.update(MPLBACKEND="agg", PYTHONWARNINGS="ignore:This DataLoader will create")
     gen_gallery._import_matplotlib = lambda: None  # noqa: SLF001
     gen_gallery.logger.logger.addFilter(lambda said: "no examples were" not in str(said.msg))

@@ -135,7 +135,8 @@ PRELUDE = {
     r"\bF\.": "import torch.nn.functional as F",
     r"\bdevice\b(?!\s*=)": 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")',
     r"\bnn\.|rand|dropout|shuffle|multinomial|bernoulli": "_ = torch.manual_seed(0)",
-    "num_workers": 'torch.multiprocessing.set_start_method("fork", force=True)',
+    "num_workers": "from torch import multiprocessing as _mp\n"
+    "_mp.set_start_method(min(_mp.get_all_start_methods()), force=True)  # fork, where there is one",
 }
 """What code that matches wants to find. Unless forked, workers know nothing typed at a prompt."""
 
