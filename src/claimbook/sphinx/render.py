@@ -136,7 +136,7 @@ PRELUDE = {
     r"\bdevice\b(?!\s*=)": 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")',
     r"\bnn\.|rand|dropout|shuffle|multinomial|bernoulli": "_ = torch.manual_seed(0)",
     "num_workers": "from torch import multiprocessing as _mp\n"
-    "_mp.set_start_method(min(_mp.get_all_start_methods()), force=True)  # fork, where there is one",
+    "_mp.set_start_method(min(_mp.get_all_start_methods()), force=True)  # fork, if there is one",
 }
 """What code that matches wants to find. Unless forked, workers know nothing typed at a prompt."""
 
