@@ -1,0 +1,54 @@
+"""Names of torch in the book's sentences: torch has them, as it has those in examples."""
+
+import re
+from pkgutil import resolve_name
+
+import pytest
+
+from helpers import ROOT
+
+SHORT = {"nn": "torch.nn", "F": "torch.nn.functional", "Tensor": "torch.Tensor"}
+FENCED = re.compile(r"^(`{3,})[^`\n]*\n.*?^\1$", re.MULTILINE | re.DOTALL)
+INLINE = re.compile(r"(?<!`)(`{1,2})([^`]+)\1(?!`)")
+DOTTED = re.compile(r"(?<![\w.'\"/-])(torch|nn|F|Tensor)((?:\.[A-Za-z_]\w*)+)")
+
+TEXTS = [
+    *(path for path in sorted((ROOT / "docs").rglob("*.md")) if "_build" not in path.parts),
+    *sorted((ROOT / "gallery").rglob("plot_*.py")),
+]
+
+
+def names(text):
+    """Dotted names of torch in inline code, each with its line; what is in fences runs."""
+    prose = FENCED.sub(lambda fence: "\n" * fence[0].count("\n"), text)
+    for code in INLINE.finditer(prose):
+        line = prose.count("\n", 0, code.start()) + 1
+        for head, rest in DOTTED.findall(code[2]):
+            yield line, SHORT.get(head, head) + rest
+
+
+def missing(text):
+    """Those that torch does not have."""
+    for line, name in names(text):
+        try:
+            resolve_name(name)
+        except (ImportError, AttributeError):
+            yield f"{line}: {name}"
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # from modules of torch, as they load
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_names_in_sentences_exist(path):
+    """A name that a release takes away, or that was never there, is found by page and line."""
+    assert not [*missing(path.read_text("utf-8"))]
+
+
+def test_what_is_looked_up():
+    """Chains of names in inline code of one or two backticks; not words, fences or file names."""
+    text = (
+        "`torch.ones(2)` and torch.nowhere, `from torch.nn import Gone`\n"
+        "```pycon\n>>> `torch.nowhere`\n```\n"
+        "``nn.Linear`` and `x = F.relu(F.relo(x))`, `Tensor.vew`, `a/torch.md`, `my_torch.ones`\n"
+    )
+    assert next(names(text)) == (1, "torch.ones")
+    assert [*missing(text)] == ["5: torch.nn.functional.relo", "5: torch.Tensor.vew"]
