@@ -332,6 +332,10 @@ PROBLEMS = {
         f":::{{remark}} a-1.1\nWhy.\n\n{FENCE}python\nx = 1\n{FENCE}\n:::\n",
         [f"p.md:4: a plain `python` fence is never run: {UNOWNED}"],
     ),
+    "a python fence in a remark that begins below an empty line": (
+        f":::{{remark}} a-1.1\n\nWhy.\n\n{FENCE}python\nx = 1\n{FENCE}\n:::\n",
+        [f"p.md:5: a plain `python` fence is never run: {UNOWNED}"],
+    ),
     "a code-block": (
         f"{FENCE}{{code-block}} Python\nx = 1\n{FENCE}\n",
         [f"p.md:1: the code of a `{{code-block}}` is never run: {UNOWNED}"],
@@ -350,6 +354,10 @@ PROBLEMS = {
     ),
     "indented code": ("a\n\n    >>> x\n    1\n", [f"p.md:3: {NOT_RUN}"]),
     "a prompt in prose": ("a\n>>> x\n1\n", [f"p.md:2: {NOT_RUN}"]),
+    "a prompt below a cell": (
+        f"a\n\n{FENCE}{{code-cell}}\n'''\n>>> x\n'''\n{FENCE}\na\n>>> x\n",
+        [f"p.md:9: {NOT_RUN}"],
+    ),
     "a prompt below separators that end no line": (
         "a\x0cb\u2028c\x85d\n\n>>> x\n",
         [f"p.md:3: {NOT_RUN}"],
@@ -358,6 +366,10 @@ PROBLEMS = {
     "a prompt in a text fence": (f"{FENCE}text\n>>> x\n{FENCE}\n", [f"p.md:2: {NOT_RUN}"]),
     "a code-block in reStructuredText": (
         f"{FENCE}{{eval-rst}}\n\n.. code-block:: python\n\n   x = 1\n{FENCE}\n",
+        [f"p.md:3: {NOT_RUN}"],
+    ),
+    "a testcode in reStructuredText": (
+        f"{FENCE}{{eval-rst}}\n\n.. testcode:: group\n\n   x = 1\n{FENCE}\n",
         [f"p.md:3: {NOT_RUN}"],
     ),
     "a doctest in reStructuredText": (
