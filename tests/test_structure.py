@@ -18,7 +18,17 @@ FILES = {
     for path in SOURCE.rglob("*.py")
 }
 EVERYTHING = {
-    *("__init__", "model", "parser", "register", "checker", "environment", "worker", "runner"),
+    *(
+        "__init__",
+        "model",
+        "parser",
+        "register",
+        "checker",
+        "environment",
+        "state",
+        "worker",
+        "runner",
+    ),
     *("line", "records", "mutants", "falsify", "report", "accept", "book", "export"),
     *("errors", "apis", "prose", "releases", "versions", "perturb"),
 }
@@ -31,7 +41,8 @@ MAY_IMPORT = {
     "checker": {"model"},
     "environment": {"model"},
     "line": set(),
-    "worker": {"model", "environment", "line"},
+    "state": {"model"},
+    "worker": {"model", "environment", "line", "state"},
     "runner": {"model", "checker", "line"},
     "records": {"model", "environment"},
     "mutants": {"model"},
@@ -76,6 +87,7 @@ OTHERS = {
     "parser": {"docutils", "markdown_it", "myst_parser"},
     "register": {"yaml"},
     "environment": {"torch"},
+    "state": {"torch"},
     "worker": {"torch"},
     "falsify": {"torch"},
     "perturb": {"torch"},

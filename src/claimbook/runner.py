@@ -30,10 +30,11 @@ CUDA_TIMEOUT = 60.0
 """The same on a GPU."""
 
 SLOW_IMPORTS = {
-    "torch._dynamo": re.compile(r"\b(optim|compile|checkpoint|func|vmap|FlopCounterMode|perturb)\b")
+    "torch._dynamo": r"\b(optim|compile|checkpoint|func|vmap|FlopCounterMode|perturb)\b",
+    "numpy": r"\bnumpy\b",
 }
-"""Modules that torch imports at the first use of something, in as long as it needed itself → code
-that is likely to. They are imported once for all workers, and on no claim's time."""
+"""Modules that take long to import, as one that torch imports at the first use of something → code
+that is likely to need them. They are imported once for all workers, and on no claim's time."""
 
 TRIES = 5
 """How often code that reads a clock is run before it has failed, the later times alone: what else
@@ -153,7 +154,7 @@ class Runner:
     def _preload(self, claims: Iterable[Claim]) -> None:
         code = "\n".join(claim.code for claim in claims)
         for module, sign in SLOW_IMPORTS.items():
-            if sign.search(code):
+            if re.search(sign, code):
                 self._ask(f"import {module}")
 
     def _run(self, queue: deque[Claim], lane: Lane, selector: Any) -> Iterator[Run]:

@@ -5,7 +5,6 @@ worker costs milliseconds. A worker takes claims over its socket, one JSON line 
 answers one line per example; it runs no claim before its global state is as at the start.
 """
 
-import builtins
 import contextlib
 import ctypes
 import gc
@@ -25,7 +24,7 @@ import time
 import traceback
 import types
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -33,6 +32,7 @@ from typing import Any
 from claimbook import environment
 from claimbook.line import Line
 from claimbook.model import Lane
+from claimbook.state import State
 
 MEMORY_LIMIT = 8 << 30
 """Bytes of its own that a worker may hold; beyond that its allocations fail."""
@@ -158,29 +158,39 @@ class _Stage:
     """Where claims run one after another, each finding it as the first one did."""
 
     def __init__(self, lane: Lane, scratch: Path) -> None:
+        import torch
+
         self.lane = lane
         self.folder = Path(tempfile.mkdtemp(dir=scratch))
         self.printed = tempfile.TemporaryFile(buffering=0, dir=scratch)  # noqa: SIM115
-        self.restore = _remember()
         self.idle_bytes = 0
-        self.reset()
+        sys.displayhook = _display
+        torch.set_num_threads(1)
+        torch.multiprocessing.set_start_method("fork", force=True)  # no worker can import examples
+        # Otherwise a warning that torch gives once would show in one claim of a process only.
+        torch.set_warn_always(True)
+        self._prepare()
         if lane is Lane.CUDA:
             [*self.perform(FIRST_ON_CUDA)]
-            self.reset()
+            self._prepare()
+        self.state = State()
 
     def reset(self) -> bool:
-        """Brings all global state back; False if some of it cannot be, and this worker is spent."""
+        """Prepares for another claim; False if this one left something, and the worker is spent."""
+        gc.collect()  # now, so that nothing is deleted, and prints, while a later claim runs
+        if threading.active_count() > 1 or _has_children() or not self.state.still_holds():
+            return False
+        self._prepare()
+        return True
+
+    def _prepare(self) -> None:
         import torch
 
-        gc.collect()  # now, so that nothing is deleted, and prints, while a later claim runs
-        if threading.active_count() > 1 or _has_children():
-            return False
-        for restore in self.restore:
-            restore()
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder = Path(tempfile.mkdtemp(dir=self.folder.parent))
         os.chdir(self.folder)
         self._redirect()
+        linecache.clearcache()
         # torch.manual_seed would also note a stack trace for each kind of device it has not got.
         torch.default_generator.manual_seed(0)
         random.seed(0)
@@ -191,7 +201,6 @@ class _Stage:
             torch.cuda.manual_seed_all(0)
             torch.cuda.reset_peak_memory_stats()
             self.idle_bytes = torch.cuda.memory_allocated()
-        return _is_as_new(self.lane)
 
     def _redirect(self) -> None:
         # What an earlier claim left running goes on to write into the file of that claim.
@@ -257,64 +266,6 @@ class _Stage:
             peak = sys.modules["torch"].cuda.max_memory_allocated()
             found["device_bytes"] = peak - self.idle_bytes
         return found
-
-
-CUDNN = ("enabled", "deterministic", "benchmark", "benchmark_limit", "allow_tf32")
-
-
-def _remember() -> list[Callable[[], object]]:
-    """Notes the global state; gives the calls that bring it back."""
-    import torch
-    from torch import _tensor_str, backends
-
-    environ, path, modules = dict(os.environ), list(sys.path), sys.modules["__main__"]
-    names, excepthook = vars(builtins).copy(), sys.excepthook
-    handlers = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)}
-    options = vars(_tensor_str.PRINT_OPTS).copy()
-    cudnn = {name: getattr(backends.cudnn, name) for name in CUDNN}
-
-    def interpreter() -> None:
-        if os.environ != environ:
-            os.environ.clear()
-            os.environ.update(environ)
-        vars(builtins).update(names)
-        sys.path[:] = path
-        sys.modules["__main__"] = modules
-        sys.displayhook, sys.excepthook = _display, excepthook
-        linecache.clearcache()
-        sys.setrecursionlimit(1000)
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-
-    def torch_state() -> None:
-        torch.set_grad_enabled(True)
-        torch.set_default_dtype(torch.float32)
-        torch.autograd.set_detect_anomaly(False)
-        if torch.are_deterministic_algorithms_enabled():  # to ask costs less than a second
-            torch.use_deterministic_algorithms(False)
-        torch.set_float32_matmul_precision("highest")
-        torch.set_num_threads(1)
-        torch.multiprocessing.set_start_method("fork", force=True)  # no worker can import examples
-        # Otherwise a warning that torch gives once would show in one claim of a process only.
-        torch.set_warn_always(True)
-        vars(_tensor_str.PRINT_OPTS).update(options)
-        for name, value in cudnn.items():
-            setattr(backends.cudnn, name, value)
-
-    return [interpreter, torch_state]
-
-
-def _is_as_new(lane: Lane) -> bool:
-    """Whether no mode is left that cannot be undone."""
-    import torch
-
-    return (
-        not torch.is_inference_mode_enabled()
-        and not any(map(torch.is_autocast_enabled, Lane))
-        and torch._C._len_torch_dispatch_stack() == 0
-        # CUDA's default device is a mode itself.
-        and torch._C._len_torch_function_stack() == (lane is Lane.CUDA)
-    )
 
 
 def _has_children() -> bool:

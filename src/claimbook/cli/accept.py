@@ -7,31 +7,17 @@ import click
 
 from claimbook.accept import AcceptError, Change, Draft, Gravity, changes
 from claimbook.book import Book
-from claimbook.cli.common import (
-    err,
-    jobs_option,
-    lane_option,
-    load,
-    names,
-    out,
-    progress,
-    timeout_option,
-    told_plainly,
-    warn,
-)
+from claimbook.cli import common
 from claimbook.model import Claim, Lane, Outcome
 from claimbook.report import differing
 from claimbook.runner import Runner
 
 
 @click.command("accept")
-@names
-@lane_option
-@jobs_option
-@timeout_option
+@common.to_run
 @click.option("--yes", is_flag=True, help="Take over all but changed values, unasked.")
 @click.option("--values", is_flag=True, help="With --yes: changed values too.")
-@told_plainly
+@common.told_plainly
 def accept_outputs(
     names: tuple[str, ...],
     lane: Lane,
@@ -44,18 +30,18 @@ def accept_outputs(
     if values and not yes:
         raise click.UsageError("--values goes with --yes; without it each output is asked for.")
     with Runner(jobs, timeout) as runner:
-        book = load()
+        book = common.load()
         drafts = {p.path: Draft.read(book.project.root, p) for p in book.pages if p.claims}
         offered, refused = _offered(book, runner, book.select(names), lane)
     taken: dict[str, list[Change]] = {}
     for change in _agreed(drafts, offered, yes, values):
         taken.setdefault(change.location.path, []).append(change)
     written = [page for page, agreed in taken.items() if _written(drafts[page], agreed)]
-    count = sum(len(taken[page]) for page in written)
+    count, pages = sum(len(taken[page]) for page in written), len(written)
     left = len(offered) - count + refused
-    out.print(f"{count} accepted on {len(written)} page{'s' * (len(written) != 1)}, {left} left")
+    common.out.print(f"{count} accepted on {pages} page{'s' * (pages != 1)}, {left} left")
     if left and not yes and not _can_ask():
-        warn("nobody is here to be asked; --yes takes over what may be taken over")
+        common.warn("nobody is here to be asked; --yes takes over what may be taken over")
     sys.exit(1 if left else 0)
 
 
@@ -65,7 +51,7 @@ def _offered(
     """The outputs that differ, in the order of pages, and how many claims were refused."""
     by_id = {claim.id: claim for claim in claims}
     offered, refused = [], 0
-    for run in [*progress(runner, claims, lane, explained=False)]:
+    for run in [*common.progress(runner, claims, lane, explained=False)]:
         claim = by_id[run.claim]
         try:
             found = changes(claim, run, book.problems)
@@ -75,7 +61,7 @@ def _offered(
         except AcceptError as error:
             refused += 1
             if run.outcome is not Outcome.SKIPPED:  # of which _progress told once
-                err.print(f"{claim.location}: {claim.id}: {error}", markup=False)
+                common.err.print(f"{claim.location}: {claim.id}: {error}", markup=False)
     return sorted(offered, key=lambda change: change.location), refused
 
 
@@ -122,6 +108,8 @@ def _written(draft: Draft, agreed: list[Change]) -> bool:
     try:
         draft.write(agreed)
     except AcceptError as error:
-        err.print(f"{draft.page.path}: nothing is taken over on this page: {error}", markup=False)
+        common.err.print(
+            f"{draft.page.path}: nothing is taken over on this page: {error}", markup=False
+        )
         return False
     return True

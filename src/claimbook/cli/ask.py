@@ -7,16 +7,7 @@ import click
 from rich.table import Table
 
 from claimbook.book import Book, BookError
-from claimbook.cli.common import (
-    as_json,
-    load,
-    names,
-    out,
-    plain_table,
-    print_json,
-    told_plainly,
-    warn,
-)
+from claimbook.cli import common
 from claimbook.export import answer_data, claim_data
 from claimbook.model import Claim, RelationKind
 from claimbook.register import Answer
@@ -26,53 +17,53 @@ WORDS = [*map(str, RelationKind), "remark"]
 
 
 @click.command("list")
-@names
-@as_json
-@told_plainly
+@common.names
+@common.as_json
+@common.told_plainly
 def list_claims(names: tuple[str, ...], as_json: bool) -> None:
     """Lists claims with the place where they stand."""
-    book = load()
+    book = common.load()
     claims = book.select(names)
     if as_json:
-        print_json([claim_data(claim) for claim in claims])
+        common.print_json([claim_data(claim) for claim in claims])
         return
     for claim in claims:
-        out.print(f"{claim.location}  [bold]{claim.id}[/]  [dim]{' '.join(claim.lanes)}[/]")
-    out.print(f"{len(claims)} claims")
+        common.out.print(f"{claim.location}  [bold]{claim.id}[/]  [dim]{' '.join(claim.lanes)}[/]")
+    common.out.print(f"{len(claims)} claims")
 
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[SOURCE|QUESTION]...")
 @click.option("--require", type=click.FloatRange(0, 100), help="Fail below this percentage.")
-@as_json
-@told_plainly
+@common.as_json
+@common.told_plainly
 def coverage(names: tuple[str, ...], require: float | None, as_json: bool) -> None:
     """Prints which entries of the register the book has answered, by source and question."""
-    book = load()
+    book = common.load()
     groups = _by_question(book, names)
     answers = [answer for group in groups.values() for answer in group]
     if as_json:
-        print_json([answer_data(answer) for answer in answers])
+        common.print_json([answer_data(answer) for answer in answers])
     else:
-        out.print(_coverage_table(groups))
+        common.out.print(_coverage_table(groups))
     share = 100 * sum(answer.word is not None for answer in answers) / max(1, len(answers))
     if require is not None and share < require:
-        warn(f"{share:.1f} % of the entries are answered, {require:g} % are required")
+        common.warn(f"{share:.1f} % of the entries are answered, {require:g} % are required")
         sys.exit(1)
 
 
 @click.command()
 @click.argument("name", metavar="CLAIM|ENTRY|QUESTION")
-@as_json
-@told_plainly
+@common.as_json
+@common.told_plainly
 def show(name: str, as_json: bool) -> None:
     """Shows a claim, or what the book says of an entry, or of all entries of a question."""
-    book = load()
+    book = common.load()
     answers = [a for a in book.answers.values() if name in (a.entry.id, a.entry.id.split(".")[0])]
     claims = [] if answers else book.select([name])[:1]
     if as_json:
         data = [*map(answer_data, answers), *map(claim_data, claims)]
-        print_json(data[0] if len(data) == 1 else data)
+        common.print_json(data[0] if len(data) == 1 else data)
         return
     for answer in answers:
         _show_answer(answer)
@@ -93,7 +84,7 @@ def _by_question(book: Book, names: tuple[str, ...]) -> dict[str, list[Answer]]:
 
 
 def _coverage_table(groups: dict[str, list[Answer]]) -> Table:
-    table = plain_table("question", "answered", *WORDS, "open")
+    table = common.plain_table("question", "answered", *WORDS, "open")
     sources: dict[str, list[Answer]] = {}
     for name, answers in groups.items():
         sources.setdefault(name.rsplit("-", 1)[0], []).extend(answers)
@@ -114,20 +105,20 @@ def _counts(answers: list[Answer]) -> list[str]:
 
 
 def _show_claim(claim: Claim) -> None:
-    out.print(f"[bold]{claim.id}[/]  {claim.location}  [dim]{' '.join(claim.lanes)}[/]")
-    out.print(claim.statement + "\n", markup=False)
+    common.out.print(f"[bold]{claim.id}[/]  {claim.location}  [dim]{' '.join(claim.lanes)}[/]")
+    common.out.print(claim.statement + "\n", markup=False)
     for example in claim.examples(claim.lanes[0]):
         lines = [*prompted(example.source), *example.want.splitlines()]
-        out.print("\n".join("  " + line for line in lines), markup=False)
+        common.out.print("\n".join("  " + line for line in lines), markup=False)
     for relation in claim.relations:
-        out.print(f"\n{relation.kind} {relation.entry}", end="")
-    out.print()
+        common.out.print(f"\n{relation.kind} {relation.entry}", end="")
+    common.out.print()
 
 
 def _show_answer(answer: Answer) -> None:
-    out.print(f"[bold]{answer.entry.id}[/]  {answer.entry.statement}")
-    out.print(f"{answer.word or 'open: nothing in the book speaks of it yet'}")
+    common.out.print(f"[bold]{answer.entry.id}[/]  {answer.entry.statement}")
+    common.out.print(f"{answer.word or 'open: nothing in the book speaks of it yet'}")
     for claim in answer.claims:
-        out.print(f"  {claim.id}  {claim.location}: {claim.statement}", markup=False)
+        common.out.print(f"  {claim.id}  {claim.location}: {claim.statement}", markup=False)
     if answer.remark:
-        out.print(f"  {answer.remark.location}: {answer.remark.text}", markup=False)
+        common.out.print(f"  {answer.remark.location}: {answer.remark.text}", markup=False)

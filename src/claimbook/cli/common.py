@@ -53,6 +53,11 @@ timeout_option = click.option(
 )
 
 
+def to_run(command: Callable[P, None]) -> Callable[P, None]:
+    """What a command takes that runs claims: which, where, and how."""
+    return names(lane_option(jobs_option(timeout_option(command))))
+
+
 def told_plainly(command: Callable[P, None]) -> Callable[P, None]:
     """Turns the errors of a user into one line and exit status 2."""
 

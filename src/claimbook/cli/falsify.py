@@ -6,19 +6,7 @@ from dataclasses import replace
 
 import click
 
-from claimbook.cli.common import (
-    as_json,
-    jobs_option,
-    lane_option,
-    load,
-    names,
-    out,
-    plain_table,
-    print_json,
-    progress_bar,
-    told_plainly,
-    warn,
-)
+from claimbook.cli import common
 from claimbook.falsify import Falsified, Results, falsified_data, falsify, load_all
 from claimbook.model import Claim, Lane, Outcome, Run
 from claimbook.report import explain
@@ -26,13 +14,13 @@ from claimbook.runner import Runner
 
 
 @click.command("falsify")
-@names
-@lane_option
-@jobs_option
+@common.names
+@common.lane_option
+@common.jobs_option
 @click.option("--require", type=click.FloatRange(0, 100), help="Fail below this percentage.")
 @click.option("--fresh", is_flag=True, help="Run also what has a current result.")
-@as_json
-@told_plainly
+@common.as_json
+@common.told_plainly
 def falsify_claims(
     names: tuple[str, ...],
     lane: Lane,
@@ -42,10 +30,10 @@ def falsify_claims(
     as_json: bool,
 ) -> None:
     """Runs claims with their code changed, and prints which changes no output shows."""
-    book = load()
+    book = common.load()
     claims = [claim for claim in book.select(names) if lane in claim.lanes]
     store = Results(book.project.docs)
-    kept = {} if fresh else load_all(store, claims, lambda _, error: warn(error))
+    kept = {} if fresh else load_all(store, claims, lambda _, error: common.warn(error))
     found = {c.id: r for c in claims if (r := kept.get(c.id)) and r.lane == lane and r.is_of(c)}
     if due := [claim for claim in claims if claim.id not in found]:
         with Runner(jobs, None, tries=1) as runner:
@@ -56,20 +44,20 @@ def falsify_claims(
     results = {claim: found[claim.id] for claim in claims if claim.id in found}
     if as_json:
         pairs = results.items()
-        print_json(
+        common.print_json(
             [{"claim": c.id, "page": c.location.path, **falsified_data(c, r)} for c, r in pairs]
         )
     else:
         _print_falsified(results)
     share = _caught(results.values())
     if require is not None and share < require:
-        warn(f"{share:.1f} % of the mutants are caught, {require:g} % are required")
+        common.warn(f"{share:.1f} % of the mutants are caught, {require:g} % are required")
         sys.exit(1)
 
 
 def _falsify(runner: Runner, claims: list[Claim], lane: Lane) -> Iterable[Falsified]:
     """Runs mutants under a progress bar; tells which claims do not pass to begin with."""
-    with progress_bar() as bar:
+    with common.progress_bar() as bar:
         steps, seen = iter(("running the claims", "running their mutants")), set[str]()
 
         def track(runs: Iterable[Run], count: int) -> Iterable[Run]:
@@ -87,7 +75,7 @@ def _falsify(runner: Runner, claims: list[Claim], lane: Lane) -> Iterable[Falsif
 
 
 def _print_falsified(results: dict[Claim, Falsified]) -> None:
-    table = plain_table("claim", "mutants", "caught", "", "equivalent")
+    table = common.plain_table("claim", "mutants", "caught", "", "equivalent")
     pages: dict[str, list[Falsified]] = {}
     for claim, result in results.items():
         pages.setdefault(claim.location.path, []).append(result)
@@ -96,11 +84,11 @@ def _print_falsified(results: dict[Claim, Falsified]) -> None:
             table.add_row(result.claim, *_caught_row([result]))
         table.add_row(f"[bold]{page}[/]", *_caught_row(of_page), end_section=True)
     table.add_row("[bold]all[/]", *_caught_row(list(results.values())))
-    out.print(table)
+    common.out.print(table)
     for claim, result in results.items():
         for survivor in result.survivors:
             where = replace(claim.location, line=survivor.line)
-            out.print(f"{where}: {claim.id}: {survivor}", markup=False)
+            common.out.print(f"{where}: {claim.id}: {survivor}", markup=False)
 
 
 def _caught_row(results: list[Falsified]) -> list[str]:

@@ -11,21 +11,7 @@ from rich.table import Column, Table
 
 from claimbook import environment
 from claimbook.checker import mismatches
-from claimbook.cli.common import (
-    as_json,
-    err,
-    jobs_option,
-    lane_option,
-    load,
-    names,
-    out,
-    print_json,
-    progress,
-    progress_bar,
-    timeout_option,
-    told_plainly,
-    warn,
-)
+from claimbook.cli import common
 from claimbook.model import Claim, Environment, Lane, Outcome, Record, Run
 from claimbook.perturb import perturbed, watched
 from claimbook.report import first_place
@@ -36,15 +22,12 @@ FIELDS = ("claim", "lane", "outcome", "message", "seconds", "outputs")
 
 
 @click.command()
-@names
-@lane_option
-@jobs_option
-@timeout_option
+@common.to_run
 @click.option("--require-lane", is_flag=True, help="A lane that cannot run here is an error.")
 @click.option("--shuffle", type=int, metavar="SEED", help="Run in an order drawn from this seed.")
 @click.option("--perturb", type=click.IntRange(1), metavar="SEED", help="Round as another machine.")
-@as_json
-@told_plainly
+@common.as_json
+@common.told_plainly
 def run(
     names: tuple[str, ...],
     lane: Lane,
@@ -57,52 +40,53 @@ def run(
 ) -> None:
     """Runs claims and compares what they print; exit status 1 if any differs."""
     with Runner(jobs, timeout) as runner:
-        book = load()
+        book = common.load()
         for problem in book.problems:
-            err.print(str(problem), markup=False)
+            common.err.print(str(problem), markup=False)
         claims = book.select(names)
         if shuffle is not None:
             random.Random(shuffle).shuffle(claims)
         if perturb is not None:
-            with progress_bar() as bar:
+            with common.progress_bar() as bar:
                 here = watched(claims, lane)
                 runs_here = bar.track(runner.run(here, lane), len(here))
                 held = {run.claim for run in runs_here if not _differs(run)}
-            err.print(f"{len(held)} claims neither read a clock nor notice that they are watched")
+            common.err.print(
+                f"{len(held)} claims neither read a clock nor notice that they are watched"
+            )
             claims = [perturbed(claim, perturb) for claim in claims if claim.id in held]
-        runs = {r.claim: r for r in progress(runner, claims, lane, explained=perturb is None)}
+        runs = {
+            r.claim: r for r in common.progress(runner, claims, lane, explained=perturb is None)
+        }
     if as_json:
-        print_json([{field: getattr(r, field) for field in FIELDS} for r in runs.values()])
+        common.print_json([{field: getattr(r, field) for field in FIELDS} for r in runs.values()])
     elif differing := [(c, runs[c.id]) for c in claims if c.id in runs and _differs(runs[c.id])]:
-        out.print(_differences(differing, runner.environments[lane]))
+        common.out.print(_differences(differing, runner.environments[lane]))
     failed = bool(book.problems) or any(map(_differs, runs.values()))
     if require_lane and any(run.outcome is Outcome.SKIPPED for run in runs.values()):
-        warn(f"the {lane} lane cannot run here, and --require-lane asks for it")
+        common.warn(f"the {lane} lane cannot run here, and --require-lane asks for it")
         failed = True
     sys.exit(1 if failed else 0)
 
 
 @click.command()
-@names
-@lane_option
-@jobs_option
-@timeout_option
-@told_plainly
+@common.to_run
+@common.told_plainly
 def record(names: tuple[str, ...], lane: Lane, jobs: int | None, timeout: float | None) -> None:
     """Runs claims on a lane and writes their records; needs the lane's device."""
     written = 0
     with Runner(jobs, timeout) as runner:
-        book = load()
+        book = common.load()
         claims = {claim.id: claim for claim in book.select(names)}
         records, provenance = book.project.records(lane), environment.provenance(book.project.root)
         outcomes: Counter[Outcome] = Counter()
-        for run in progress(runner, list(claims.values()), lane):
+        for run in common.progress(runner, list(claims.values()), lane):
             outcomes[run.outcome] += 1
             if run.outcome is not Outcome.SKIPPED:
                 digest = claims[run.claim].digest(lane)
                 kept = Record(run, digest, runner.environments[lane], provenance)
                 written += records.save(claims[run.claim], kept)
-    out.print(f"{written} records written under {book.project.name(records.folder / lane)}")
+    common.out.print(f"{written} records written under {book.project.name(records.folder / lane)}")
     sys.exit(0 if outcomes.keys() <= {Outcome.PASSED} else 1)
 
 

@@ -1,0 +1,198 @@
+"""Global state: whatever a claim changes, the next one finds it as the first one did."""
+
+from operator import attrgetter
+
+import pytest
+import torch
+
+from claimbook.model import Lane, Outcome
+from claimbook.runner import Runner
+from claimbook.state import ASKED
+from helpers import claim
+
+STATE = """
+>>> import os, random, sys, warnings, numpy
+>>> torch.get_default_dtype(), torch.get_default_device()
+>>> torch.tensor([1 / 3, 1e-8])
+>>> torch.is_grad_enabled(), torch.is_inference_mode_enabled()
+>>> torch.ones(1, requires_grad=True).mul(2).requires_grad
+>>> torch.are_deterministic_algorithms_enabled(), torch.get_num_threads()
+>>> torch.is_autocast_enabled("cpu"), torch.is_anomaly_enabled(), torch.is_warn_always_enabled()
+>>> torch.get_float32_matmul_precision(), torch.backends.cudnn.benchmark
+>>> torch.backends.cudnn.enabled, torch.backends.cudnn.allow_tf32
+>>> os.environ.get("CLAIM"), os.environ.get("HOME"), os.listdir()
+>>> "nowhere" in sys.path, sys.getrecursionlimit(), sys.stdout.encoding
+>>> torch.rand(1), torch.initial_seed(), random.random(), numpy.random.rand()
+>>> len(warnings.filters), warnings.showwarning.__name__
+>>> torch.multiprocessing.get_start_method()
+>>> sorted(globals())
+"""
+CHANGES = {
+    "default dtype": "torch.set_default_dtype(torch.float64)",
+    "default device": 'torch.set_default_device("meta")',
+    "device context": '_ = torch.device("meta").__enter__()',
+    "print options": "torch.set_printoptions(precision=1, sci_mode=True)",
+    "grad mode": "_ = torch.set_grad_enabled(False)",
+    "no_grad entered": "torch.no_grad().__enter__()",
+    "inference mode entered": "mode = torch.inference_mode(); mode.__enter__()",
+    "inference mode kept": "torch.kept = torch.inference_mode(); torch.kept.__enter__()",
+    "autocast entered": 'cast = torch.autocast("cpu"); _ = cast.__enter__()',
+    "deterministic algorithms": "torch.use_deterministic_algorithms(True)",
+    "anomaly mode": "_ = torch.autograd.set_detect_anomaly(True)",
+    "matmul precision": 'torch.set_float32_matmul_precision("medium")',
+    "cudnn": "torch.backends.cudnn.benchmark = True",
+    "no cuDNN": "torch.backends.cudnn.enabled = False",
+    "no TF32": "torch.backends.cudnn.allow_tf32 = False",
+    "no TF32, in new words": "torch.backends.cudnn.conv.fp32_precision = 'ieee'",
+    "threads": "torch.set_num_threads(2)",
+    "warn always": "torch.set_warn_always(False)",
+    "environ": 'import os; os.environ["CLAIM"] = "1"; del os.environ["HOME"]',
+    "working folder": 'import os; os.chdir("/")',
+    "files": '_ = open("file", "w").write("x"); import os; os.mkdir("folder")',
+    "sys.path": 'import sys; sys.path.insert(0, "nowhere")',
+    "recursion limit": "import sys; sys.setrecursionlimit(2000)",
+    "torch's seed": "_ = torch.manual_seed(7)",
+    "Python's seed": "import random; random.seed(7)",
+    "NumPy's seed": "import numpy; numpy.random.seed(7)",
+    "warning filters": 'import warnings; warnings.simplefilter("ignore")',
+    "showwarning": "import warnings; warnings.showwarning = print",
+    "a tensor mode": (
+        "from torch.utils._python_dispatch import TorchDispatchMode as M; _ = M().__enter__()"
+    ),
+    "how workers start": "torch.multiprocessing.set_start_method('spawn', force=True)",
+    "names": "other, torch.__name__ = 1, torch.__name__",
+}
+
+
+OTHERS = {
+    "denormal numbers": ("_ = torch.set_flush_denormal(True)", "torch.tensor(1e-40) * 1 == 0"),
+    "autocast's dtype": (
+        'torch.set_autocast_dtype("cpu", torch.float16)',
+        'torch.get_autocast_dtype("cpu")',
+    ),
+    "a saved tensor's hook": (
+        "torch.autograd.graph.saved_tensors_hooks(print, print).__enter__()",
+        "_ = torch.ones(1, requires_grad=True).exp()",
+    ),
+    "classes that may be loaded": (
+        "import collections; torch.serialization.add_safe_globals([collections.Counter])",
+        "len(torch.serialization.get_safe_globals())",
+    ),
+    "oneDNN": ("_ = torch.backends.mkldnn.set_flags(False)", "torch.backends.mkldnn.enabled"),
+    "attention": (
+        "torch.backends.cuda.enable_flash_sdp(False)",
+        "torch.backends.cuda.flash_sdp_enabled()",
+    ),
+    "a hook of all modules": (
+        "_ = nn.modules.module.register_module_forward_hook(print)",
+        "_ = nn.Identity()(1)",
+    ),
+    "a hook of all optimisers": (
+        "from torch.optim import optimizer as o; o._global_optimizer_pre_hooks[0] = print",
+        "torch.optim.SGD([torch.ones(1)]).step()",
+    ),
+    "how samples are collated": (
+        "from torch.utils.data import _utils; _utils.collate.default_collate_fn_map[int] = max",
+        "from torch.utils.data import default_collate; default_collate([1, 2])",
+    ),
+    "unset memory": (
+        "torch.utils.deterministic.fill_uninitialized_memory = False",
+        "torch.utils.deterministic.fill_uninitialized_memory",
+    ),
+    "how tensors are shared": (
+        'torch.multiprocessing.set_sharing_strategy("file_system")',
+        "torch.multiprocessing.get_sharing_strategy()",
+    ),
+    "a function of torch": ("torch.relu = None", "torch.relu(torch.ones(1))"),
+    "a method of tensors": ("torch.Tensor.add = None", "torch.ones(1).add(1)"),
+    "a method of modules": ("nn.Module.__call__ = None", "nn.Identity()(1)"),
+    "a method of a layer": ("nn.ReLU.forward = None", "nn.ReLU()(torch.ones(1))"),
+    "a function of Python": ("import os; os.getcwd = None", "import os; callable(os.getcwd)"),
+    "a new built-in": ("import builtins; builtins.spam = 1", "spam"),
+    "a built-in that is gone": ("import builtins; del builtins.sorted", "callable(sorted)"),
+    "NumPy's print options": (
+        "import numpy; numpy.set_printoptions(precision=2)",
+        "import numpy; numpy.array([1 / 3])",
+    ),
+    "garbage": ("import gc; gc.disable()", "import gc; gc.isenabled()"),
+    "a timer": (
+        "import signal; _ = signal.setitimer(signal.ITIMER_REAL, 0.1)",
+        "import time; time.sleep(0.3)",
+    ),
+    "what a signal does": (
+        "import signal; _ = signal.signal(signal.SIGUSR1, signal.SIG_IGN)",
+        "import signal; signal.getsignal(signal.SIGUSR1)",
+    ),
+    "the locale": (
+        'import locale; _ = locale.setlocale(locale.LC_ALL, "C")',
+        "import locale; locale.setlocale(locale.LC_ALL)",
+    ),
+    "the time zone": (
+        'import os, time; os.environ["TZ"] = "Asia/Tokyo"; time.tzset()',
+        "import time; time.localtime(0).tm_hour",
+    ),
+    "how many files": (
+        "import resource as r; r.setrlimit(r.RLIMIT_NOFILE, (40, 100))",
+        "import resource as r; r.getrlimit(r.RLIMIT_NOFILE)",
+    ),
+    "niceness": ("import os; _ = os.nice(3)", "import os; os.nice(0)"),
+    "umask": (
+        "import os; _ = os.umask(0o77)",
+        'import os; os.mkdir("d"); oct(os.stat("d").st_mode)',
+    ),
+    "arguments": ("import sys; sys.argv.append(1)", "import sys; len(sys.argv)"),
+    "standard input": ("import sys; sys.stdin = None", "import sys; sys.stdin.read()"),
+}
+"""What a claim changes, and code by which another would notice."""
+
+
+LOOKS = {"state": STATE, **{name: f">>> {look}" for name, (_, look) in OTHERS.items()}}
+
+
+def run(runner, *sessions):
+    """What came of claims, run one after the other."""
+    claims = [claim(f"claim-{number}", text) for number, text in enumerate(sessions)]
+    runs = {each.claim: each for each in runner.run(claims, Lane.CPU)}
+    return [runs[each.id] for each in claims]
+
+
+@pytest.fixture(scope="module")
+def runner():
+    """A runner with one worker, so that each claim follows on the one before it."""
+    with Runner(jobs=1) as runner:
+        yield runner
+
+
+@pytest.fixture(scope="module")
+def as_new(runner):
+    """What is seen where nothing was changed."""
+    return dict(zip(LOOKS, run(runner, *LOOKS.values()), strict=True))
+
+
+ALL = {**{name: (change, "state") for name, change in CHANGES.items()}}
+ALL |= {name: (change, name) for name, (change, _) in OTHERS.items()}
+
+
+@pytest.mark.parametrize(("change", "look"), ALL.values(), ids=ALL.keys())
+def test_the_next_claim_finds_the_state_as_new(runner, as_new, change, look):
+    """Whatever global state a claim changes, the next one finds it as the first one did."""
+    changed, seen = run(runner, f">>> {change}", LOOKS[look])
+    assert (changed.outcome, {*changed.outputs}) == (Outcome.PASSED, {""})
+    assert (seen.outcome, seen.outputs) == (as_new[look].outcome, as_new[look].outputs)
+
+
+@pytest.mark.parametrize(("change", "look"), ALL.values(), ids=ALL.keys())
+def test_a_claim_sees_what_it_changed(runner, as_new, change, look):
+    """Each of these is a change that the next claim could see."""
+    text = f">>> {change}\n{LOOKS[look].lstrip()}"
+    (seen,) = run(runner, text)
+    expected = as_new[look]
+    assert (seen.outcome, seen.outputs[-len(expected.outputs) :]) != (
+        expected.outcome,
+        expected.outputs,
+    )
+
+
+def test_all_settings_are_asked():
+    """The pinned torch has each of them; of one that is gone nobody would notice a change."""
+    assert all(attrgetter(name)(torch) is not ... for name in ASKED.split())
