@@ -21,7 +21,8 @@ _C._len_torch_function_stack _C._is_multithreading_enabled
 _C._autograd._saved_tensors_hooks_is_enabled autograd.forward_ad._current_level
 __future__.get_overwrite_module_params_on_conversion _tensor_str.PRINT_OPTS
 __future__.get_swap_module_params_on_conversion utils.deterministic.fill_uninitialized_memory
-nn.modules.module._has_any_global_hook sparse.check_sparse_tensor_invariants.is_enabled
+nn.modules.module._global_forward_hooks nn.modules.module._global_forward_pre_hooks
+nn.modules.module._global_backward_hooks sparse.check_sparse_tensor_invariants.is_enabled
 utils.data._utils.collate.default_collate_fn_map multiprocessing.get_start_method
 multiprocessing.get_sharing_strategy serialization.get_safe_globals backends.cudnn.enabled
 backends.cudnn.deterministic backends.cudnn.benchmark backends.cudnn.benchmark_limit
@@ -37,6 +38,7 @@ backends.cuda.matmul.allow_bf16_reduced_precision_reduction
 """Settings of torch, and functions that tell one; not every release has each of them."""
 
 GETTERS = [*map(attrgetter, ASKED.split())]
+GETTERS += [lambda torch: torch._C._autograd._top_saved_tensors_default_hooks(True)]  # type: ignore[list-item]
 SIGNALS = ("SIGINT", "SIGTERM", "SIGALRM", "SIGHUP", "SIGUSR1", "SIGUSR2")
 
 
@@ -68,7 +70,6 @@ def _settings() -> list[str]:
     asked += [ask(lane) for ask in autocast for lane in Lane]
     hooks = vars(sys.modules["torch.optim.optimizer"])
     asked += [value for name, value in hooks.items() if name.startswith("_global_optimizer_")]
-    asked.append(torch._C._autograd._top_saved_tensors_default_hooks(True))
     if numpy := sys.modules.get("numpy"):
         asked += [numpy.get_printoptions(), numpy.geterr()]
     return [*map(repr, asked), *map(repr, _settings_of_python())]
