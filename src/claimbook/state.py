@@ -17,14 +17,13 @@ ASKED = """
 is_grad_enabled is_inference_mode_enabled is_anomaly_enabled is_anomaly_check_nan_enabled
 get_default_dtype get_num_threads is_warn_always_enabled is_autocast_cache_enabled
 are_deterministic_algorithms_enabled get_float32_matmul_precision _C._len_torch_dispatch_stack
-_C._len_torch_function_stack _C._is_multithreading_enabled
-_C._autograd._saved_tensors_hooks_is_enabled autograd.forward_ad._current_level
-__future__.get_overwrite_module_params_on_conversion _tensor_str.PRINT_OPTS
-__future__.get_swap_module_params_on_conversion utils.deterministic.fill_uninitialized_memory
-nn.modules.module._global_forward_hooks nn.modules.module._global_forward_pre_hooks
-nn.modules.module._global_backward_hooks sparse.check_sparse_tensor_invariants.is_enabled
-utils.data._utils.collate.default_collate_fn_map multiprocessing.get_start_method
-multiprocessing.get_sharing_strategy serialization.get_safe_globals backends.cudnn.enabled
+_C._len_torch_function_stack _C._is_multithreading_enabled autograd.forward_ad._current_level
+_C._autograd._saved_tensors_hooks_is_enabled __future__.get_overwrite_module_params_on_conversion
+_tensor_str.PRINT_OPTS __future__.get_swap_module_params_on_conversion backends.cudnn.enabled
+utils.deterministic.fill_uninitialized_memory nn.modules.module._global_forward_hooks
+nn.modules.module._global_forward_pre_hooks nn.modules.module._global_backward_hooks
+sparse.check_sparse_tensor_invariants.is_enabled utils.data._utils.collate.default_collate_fn_map
+multiprocessing.get_start_method multiprocessing.get_sharing_strategy serialization.get_safe_globals
 backends.cudnn.deterministic backends.cudnn.benchmark backends.cudnn.benchmark_limit
 backends.cudnn.allow_tf32 backends.cudnn.fp32_precision backends.cudnn.conv.fp32_precision
 backends.cudnn.rnn.fp32_precision backends.fp32_precision backends.mkldnn.enabled
@@ -32,7 +31,7 @@ backends.mkldnn.deterministic backends.mkldnn.fp32_precision backends.mkldnn.con
 backends.mkldnn.matmul.fp32_precision backends.opt_einsum.enabled backends.mha.get_fastpath_enabled
 backends.cuda.flash_sdp_enabled backends.cuda.math_sdp_enabled backends.cuda.cudnn_sdp_enabled
 backends.cuda.mem_efficient_sdp_enabled backends.cuda.matmul.fp32_precision
-backends.cuda.matmul.allow_fp16_reduced_precision_reduction
+backends.cuda.matmul.allow_fp16_reduced_precision_reduction _C._cuda_get_sync_debug_mode
 backends.cuda.matmul.allow_bf16_reduced_precision_reduction
 """
 """Settings of torch, and functions that tell one; not every release has each of them."""
