@@ -48,7 +48,7 @@ def test_what_is_looked_up():
     text = (
         "`torch.ones(2)` and torch.nowhere, `from torch.nn import Gone`\n"
         "```pycon\n>>> `torch.nowhere`\n```\n"
-        "``nn.Linear`` and `x = F.relu(F.relo(x))`, `Tensor.viewed`, `a/torch.md`, `my_torch.ones`\n"
+        "``nn.Linear`` and `x = F.relu(F.relo(x))`, `Tensor.seen`, `a/torch.md`, `my_torch.ones`\n"
     )
     assert next(names(text)) == (1, "torch.ones")
-    assert [*missing(text)] == ["5: torch.nn.functional.relo", "5: torch.Tensor.viewed"]
+    assert [*missing(text)] == ["5: torch.nn.functional.relo", "5: torch.Tensor.seen"]
