@@ -62,7 +62,7 @@ CHANGES = {
     "how workers start": "torch.multiprocessing.set_start_method('spawn', force=True)",
     "names": "other, torch.__name__ = 1, torch.__name__",
 }
-
+"""What a claim changes of what is asked above."""
 
 OTHERS = {
     "denormal numbers": ("_ = torch.set_flush_denormal(True)", "torch.tensor(1e-40) * 1 == 0"),
@@ -145,7 +145,8 @@ OTHERS = {
 }
 """What a claim changes, and code by which another would notice."""
 
-
+ALL = {name: (change, "state") for name, change in CHANGES.items()}
+ALL |= {name: (change, name) for name, (change, _) in OTHERS.items()}
 LOOKS = {"state": STATE, **{name: f">>> {look}" for name, (_, look) in OTHERS.items()}}
 
 
@@ -169,10 +170,6 @@ def as_new(runner):
     return dict(zip(LOOKS, run(runner, *LOOKS.values()), strict=True))
 
 
-ALL = {**{name: (change, "state") for name, change in CHANGES.items()}}
-ALL |= {name: (change, name) for name, (change, _) in OTHERS.items()}
-
-
 @pytest.mark.parametrize(("change", "look"), ALL.values(), ids=ALL.keys())
 def test_the_next_claim_finds_the_state_as_new(runner, as_new, change, look):
     """Whatever global state a claim changes, the next one finds it as the first one did."""
@@ -184,13 +181,9 @@ def test_the_next_claim_finds_the_state_as_new(runner, as_new, change, look):
 @pytest.mark.parametrize(("change", "look"), ALL.values(), ids=ALL.keys())
 def test_a_claim_sees_what_it_changed(runner, as_new, change, look):
     """Each of these is a change that the next claim could see."""
-    text = f">>> {change}\n{LOOKS[look].lstrip()}"
-    (seen,) = run(runner, text)
-    expected = as_new[look]
-    assert (seen.outcome, seen.outputs[-len(expected.outputs) :]) != (
-        expected.outcome,
-        expected.outputs,
-    )
+    (seen,) = run(runner, f">>> {change}\n{LOOKS[look].lstrip()}")
+    new = as_new[look]
+    assert (seen.outcome, seen.outputs[-len(new.outputs) :]) != (new.outcome, new.outputs)
 
 
 def test_all_settings_are_asked():

@@ -18,17 +18,8 @@ FILES = {
     for path in SOURCE.rglob("*.py")
 }
 EVERYTHING = {
-    *(
-        "__init__",
-        "model",
-        "parser",
-        "register",
-        "checker",
-        "environment",
-        "state",
-        "worker",
-        "runner",
-    ),
+    *("__init__", "model", "parser", "register", "checker", "environment", "runner"),
+    *("state", "worker"),
     *("line", "records", "mutants", "falsify", "report", "accept", "book", "export"),
     *("errors", "apis", "prose", "releases", "versions", "perturb"),
 }

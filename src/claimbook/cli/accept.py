@@ -60,7 +60,7 @@ def _offered(
             offered += found
         except AcceptError as error:
             refused += 1
-            if run.outcome is not Outcome.SKIPPED:  # of which _progress told once
+            if run.outcome is not Outcome.SKIPPED:  # of which progress told once
                 common.err.print(f"{claim.location}: {claim.id}: {error}", markup=False)
     return sorted(offered, key=lambda change: change.location), refused
 
