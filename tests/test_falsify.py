@@ -148,9 +148,12 @@ def test_places_beside_other_alphabets():
     assert sources("größe = übel.detach().ä", "drop-call") == ["größe = übel.ä"]
 
 
-def test_lines_are_those_of_the_page():
-    """A change deep in an example of many lines names the page's line, before and after it."""
+def test_lines_are_those_of_the_code():
+    """A change names its line of the claim's code, and where that stands on the page."""
     session = """
+        >>> import math
+        >>> math.inf
+        inf
         >>> def f(x):
         ...     y = x  # größer
         ...     return (y +
@@ -158,10 +161,11 @@ def test_lines_are_those_of_the_page():
         >>> f(1)
         3
         """
-    found = [m for m in mutants.mutants(claim("lines", session), CPU) if m.operator == "number"]
-    assert [(m.line, m.before, m.after) for m in found] == [
-        (9, "2)", "3)"),
-        (10, "f(1)", "f(2)"),
+    lines = claim("lines", session)
+    found = [m for m in mutants.mutants(lines, CPU) if m.operator == "number"]
+    assert [(m.line, lines.place(m.line, CPU).line, m.before, m.after) for m in found] == [
+        (6, 12, "2)", "3)"),
+        (7, 13, "f(1)", "f(2)"),
     ]
 
 
@@ -205,7 +209,7 @@ def test_weak_claim_has_a_survivor(falsified):
         9.0
         """
     survivors = falsified(weak).survivors
-    assert Survivor(7, "drop-call", "(w * w.detach()).item()", "(w * w).item()") in survivors
+    assert Survivor(2, "drop-call", "(w * w.detach()).item()", "(w * w).item()") in survivors
 
 
 def test_strong_claim_has_none(falsified):
@@ -339,7 +343,7 @@ def test_broken_result_is_named(tmp_path, kept, text):
 @pytest.mark.parametrize(
     "change",
     [
-        {"schema": 2},
+        {"schema": 1},
         {"killed": 99},
         {"claim": "other"},
         {"lane": "tpu"},
@@ -382,6 +386,15 @@ def test_command_lists_survivors(project):
         ["strong", "4", "4"]
     ]
     assert sorted(p.name for p in project.rglob("*.json")) == ["strong.json", "weak.json"]
+
+
+def test_survivors_move_with_their_claim(project):
+    """A result that is reused names the line as it is now, though the page grew above it."""
+    command()
+    page = project / "docs/page.md"
+    page.write_text(page.read_text().replace("# Page", "# Page\n\nIt grew."))
+    done = command()
+    assert "docs/page.md:10: weak: swap: x = torch.ones(2)" in done.stdout
 
 
 def test_command_reuses_results(project, monkeypatch):

@@ -20,7 +20,7 @@ from claimbook.mutants import OPERATORS_DIGEST, Mutant, mutants
 from claimbook.records import RecordError, check_fields, folder_of, load_file, write_atomically
 from claimbook.runner import Runner
 
-SCHEMA = 1
+SCHEMA = 2
 SLOWER = 5
 """A mutant may take so many times as long as its claim, and never less than the runner allows:
 what a new worker's first optimiser imports must not count as caught."""
@@ -33,7 +33,7 @@ class Survivor:
     """A mutant that prints what the page says."""
 
     line: int
-    """Of the page, counted from 1."""
+    """Of the claim's code, counted from 1."""
     operator: str
     before: str
     after: str

@@ -7,7 +7,7 @@ imports torch or knows of Sphinx.
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 
@@ -141,6 +141,11 @@ class Claim:
     def examples(self, lane: Lane) -> tuple[Example, ...]:
         """All its examples, in order, as the given lane must print them."""
         return tuple(example for fence in self.fences for example in fence.on(lane))
+
+    def place(self, line: int, lane: Lane) -> Location:
+        """Where a line of its code, counted from 1, stands."""
+        lines = [e.line + n for e in self.examples(lane) for n in range(e.source.count("\n"))]
+        return replace(self.location, line=lines[line - 1])
 
     def digest(self, lane: Lane) -> str:
         """A hash of what a run depends on and of what it must print; prose is left out."""

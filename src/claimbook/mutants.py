@@ -85,7 +85,7 @@ class Mutant:
     """As the runner takes it: the claim's id with `~` and a number."""
     operator: str
     line: int
-    """The page line that is changed, counted from 1."""
+    """Of the claim's code, counted from 1."""
     before: str
     after: str
     dropped: Call | None
@@ -280,6 +280,7 @@ def mutants(claim: Claim, lane: Lane) -> Iterator[Mutant]:
     examples = claim.examples(lane)
     ids = count(1)
     for position, example in enumerate(examples):
+        before = "".join(e.source for e in examples[:position]).encode()
         for name, text, change, equivalent in _distinct(example):
             mutated = replace(example, source=_apply(text.bytes, change))
             session = (*examples[:position], mutated, *examples[position + 1 :])
@@ -289,7 +290,7 @@ def mutants(claim: Claim, lane: Lane) -> Iterator[Mutant]:
             yield Mutant(
                 claim=replace(claim, id=f"{claim.id}~{next(ids)}", fences=(fence,)),
                 operator=name,
-                line=example.line + text.bytes.count(b"\n", 0, change.start),
+                line=1 + (before + text.bytes[: change.start]).count(b"\n"),
                 before=" ".join(text.bytes[start:end].decode().split()),
                 after=" ".join(_apply(text.bytes[start:end], here).split()),
                 dropped=change.dropped,

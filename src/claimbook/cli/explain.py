@@ -7,8 +7,7 @@ import click
 
 from claimbook import errors
 from claimbook.book import BookError
-from claimbook.cli.common import as_json, load, out, print_json, told_plainly
-from claimbook.errors import Match
+from claimbook.cli import common
 
 
 @click.command("explain")
@@ -16,8 +15,8 @@ from claimbook.errors import Match
     "file", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=False
 )
 @click.option("--limit", "-n", type=click.IntRange(min=1), default=3, show_default=True)
-@as_json
-@told_plainly
+@common.as_json
+@common.told_plainly
 def explain_error(file: Path | None, limit: int, as_json: bool) -> None:
     """Names the claims that reproduce an error.
 
@@ -26,29 +25,29 @@ def explain_error(file: Path | None, limit: int, as_json: bool) -> None:
     text = file.read_text("utf-8", "replace") if file else sys.stdin.read()
     if not text.strip():
         raise BookError("there is nothing to explain: pipe a traceback in, or name a file")
-    found = errors.search(errors.messages(load().claims), text, limit)
+    found = errors.search(errors.messages(common.load().claims), text, limit)
     matches = [match for match in found if match.likeness >= errors.LIKE]
     if as_json:
-        print_json([_data(match) for match in matches])
+        common.print_json([_data(match) for match in matches])
         return
     for match in matches:
         _show(match)
     if not matches:
-        out.print("No claim of the book prints an error like this one.")
+        common.out.print("No claim of the book prints an error like this one.")
         sys.exit(1)
 
 
-def _show(match: Match) -> None:
+def _show(match: errors.Match) -> None:
     message = match.message
-    out.print(f"[bold]{message.type}[/]", end=" ")
-    out.print(message.text, markup=False)
+    common.out.print(f"[bold]{message.type}[/]", end=" ")
+    common.out.print(message.text, markup=False)
     for claim in message.claims:
-        out.print(f"  {claim.location}  [bold]{claim.id}[/]")
-        out.print(f"    {claim.statement}", markup=False)
-    out.print()
+        common.out.print(f"  {claim.location}  [bold]{claim.id}[/]")
+        common.out.print(f"    {claim.statement}", markup=False)
+    common.out.print()
 
 
-def _data(match: Match) -> dict[str, object]:
+def _data(match: errors.Match) -> dict[str, object]:
     return {
         "type": match.message.type,
         "text": match.message.text,

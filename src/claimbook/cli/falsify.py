@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterable
-from dataclasses import replace
 
 import click
 
@@ -37,8 +36,7 @@ def falsify_claims(
     found = {c.id: r for c in claims if (r := kept.get(c.id)) and r.lane == lane and r.is_of(c)}
     if due := [claim for claim in claims if claim.id not in found]:
         with Runner(jobs, None, tries=1) as runner:
-            for result in _falsify(runner, due, lane):
-                claim = next(claim for claim in due if claim.id == result.claim)
+            for claim, result in _falsify(runner, due, lane):
                 store.save(claim, result)
                 found[claim.id] = result
     results = {claim: found[claim.id] for claim in claims if claim.id in found}
@@ -55,7 +53,7 @@ def falsify_claims(
         sys.exit(1)
 
 
-def _falsify(runner: Runner, claims: list[Claim], lane: Lane) -> Iterable[Falsified]:
+def _falsify(runner: Runner, claims: list[Claim], lane: Lane) -> Iterable[tuple[Claim, Falsified]]:
     """Runs mutants under a progress bar; tells which claims do not pass to begin with."""
     with common.progress_bar() as bar:
         steps, seen = iter(("running the claims", "running their mutants")), set[str]()
@@ -65,7 +63,7 @@ def _falsify(runner: Runner, claims: list[Claim], lane: Lane) -> Iterable[Falsif
 
         for claim, result in falsify(runner, claims, lane, track):
             if isinstance(result, Falsified):
-                yield result
+                yield claim, result
                 continue
             skipped = result.outcome is Outcome.SKIPPED
             told = f"{lane}: {result.message}" if skipped else explain(claim, result) + "\n"
@@ -87,15 +85,13 @@ def _print_falsified(results: dict[Claim, Falsified]) -> None:
     common.out.print(table)
     for claim, result in results.items():
         for survivor in result.survivors:
-            where = replace(claim.location, line=survivor.line)
+            where = claim.place(survivor.line, result.lane)
             common.out.print(f"{where}: {claim.id}: {survivor}", markup=False)
 
 
 def _caught_row(results: list[Falsified]) -> list[str]:
-    mutants, killed, equivalent = (
-        sum(getattr(result, name) for result in results)
-        for name in ("mutants", "killed", "equivalent")
-    )
+    names = ("mutants", "killed", "equivalent")
+    mutants, killed, equivalent = (sum(getattr(r, name) for r in results) for name in names)
     share = f"{_caught(results):.0f} %" if mutants else ""
     return [str(mutants), str(killed), share, str(equivalent or "")]
 

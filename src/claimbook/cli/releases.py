@@ -10,7 +10,7 @@ import click
 
 from claimbook.book import Book, BookError
 from claimbook.checker import mismatches
-from claimbook.cli.common import err, load, out, told_plainly, warn
+from claimbook.cli import common
 from claimbook.model import Claim, Lane
 from claimbook.records import order
 from claimbook.releases.bisect import flip
@@ -30,7 +30,7 @@ NEWEST = "newest"
     help="Write no record, but to this file what flipped since the newest one.",
 )
 @click.option("--changed", is_flag=True, help="Run what was written since; keep other results.")
-@told_plainly
+@common.told_plainly
 def run_matrix(versions: tuple[str, ...], report: Path | None, changed: bool) -> None:
     """Runs the book on releases of torch, and records what each claim did there.
 
@@ -38,7 +38,7 @@ def run_matrix(versions: tuple[str, ...], report: Path | None, changed: bool) ->
     own, which takes some 5 GB, and is removed afterwards. A release that cannot be installed is
     told, and the others go on. VERSION may be `newest` or `nightly` too.
     """
-    book, failed, told = load(), False, list[str]()
+    book, failed, told = common.load(), False, list[str]()
     recorded = _recorded(book)
     if report and not recorded:
         raise BookError("no release is on record to compare with; run this without --report first")
@@ -46,7 +46,7 @@ def run_matrix(versions: tuple[str, ...], report: Path | None, changed: bool) ->
         try:
             release = _run(book, version, book.claims, recorded if changed else ())
         except InstallError as error:
-            warn(f"torch {version}: {error}")
+            common.warn(f"torch {version}: {error}")
             failed = True
             continue
         if report:
@@ -55,7 +55,7 @@ def run_matrix(versions: tuple[str, ...], report: Path | None, changed: bool) ->
             _records(book).save(release)
         counts = Counter(result.word for result in release.results.values())
         words = ", ".join(f"{count} {word}" for word, count in counts.most_common())
-        out.print(f"torch {release.version}: {words}", markup=False)
+        common.out.print(f"torch {release.version}: {words}", markup=False)
     if report:
         report.write_text("\n".join(told), "utf-8")
     sys.exit(1 if failed else 0)
@@ -66,7 +66,7 @@ def _records(book: Book) -> Releases:
 
 
 def _recorded(book: Book) -> list[Release]:
-    return _records(book).load_all(lambda path, why: warn(why))
+    return _records(book).load_all(lambda path, why: common.warn(why))
 
 
 def _run(
@@ -74,9 +74,9 @@ def _run(
 ) -> Release:
     version = available()[-1] if version == NEWEST else version
     known = next((release for release in recorded if release.version == version), None)
-    err.print(f"torch {version}: installing", markup=False)
+    common.err.print(f"torch {version}: installing", markup=False)
     with installed(version) as python:
-        err.print(f"torch {version}: running", markup=False)
+        common.err.print(f"torch {version}: running", markup=False)
         return run_book(book, python, claims, known)
 
 
@@ -103,14 +103,14 @@ def _differences(claim: Claim, release: Release) -> list[str]:
 @click.argument("claim")
 @click.option("--good", metavar="VERSION", help="A release on which it holds.")
 @click.option("--bad", metavar="VERSION", help="A release on which it does not.")
-@told_plainly
+@common.told_plainly
 def bisect_claim(claim: str, good: str | None, bad: str | None) -> None:
     """Finds the first release of torch at which a claim began, or ceased, to hold.
 
     Where the records show it on one side and not on the other, GOOD and BAD need not be given.
     Releases that are recorded are not installed again.
     """
-    book = load()
+    book = common.load()
     [chosen, *_] = book.select([claim])
     known = {r.version: r for r in _recorded(book) if r.of(chosen)}
     ends = (good, bad) if good and bad else _neighbours(chosen, list(known.values()))
@@ -121,10 +121,10 @@ def bisect_claim(claim: str, good: str | None, bad: str | None) -> None:
         try:
             release = known.get(version) or _run(book, version, [chosen])
         except InstallError as error:
-            warn(f"torch {version} is left out: {error}")
+            common.warn(f"torch {version} is left out: {error}")
             return None
         known[version], results[version] = release, release.results[chosen.id]
-        out.print(f"torch {version}: {results[version].word}", markup=False)
+        common.out.print(f"torch {version}: {results[version].word}", markup=False)
         return results[version].word == "holds"
 
     between = [v for v in available() if order(low) < order(v) < order(high)]
@@ -134,8 +134,9 @@ def bisect_claim(claim: str, good: str | None, bad: str | None) -> None:
         raise BookError(f"{chosen.id}: {error}") from error
     began = results[after].word == "holds"
     verb, failing = ("began", before) if began else ("ceased", after)
-    out.print(f"\n{chosen.id} {verb} to hold with torch {after}. On {failing}:", markup=False)
-    out.print("\n".join(_differences(chosen, known[failing])), markup=False)
+    found = f"{chosen.id} {verb} to hold with torch {after}. On {failing}:"
+    common.out.print(f"\n{found}", markup=False)
+    common.out.print("\n".join(_differences(chosen, known[failing])), markup=False)
 
 
 def _neighbours(claim: Claim, releases: list[Release]) -> tuple[str, str]:

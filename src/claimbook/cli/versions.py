@@ -6,7 +6,7 @@ import click
 from rich.markup import escape
 
 from claimbook.book import BookError
-from claimbook.cli.common import load, out, plain_table, told_plainly, warn
+from claimbook.cli import common
 from claimbook.versions.history import changes
 from claimbook.versions.keep import keep, versions_of
 from claimbook.versions.record import Contents, Version, contents_of
@@ -15,19 +15,19 @@ from claimbook.versions.record import Contents, Version, contents_of
 @click.command("changes")
 @click.option("--since", metavar="VERSION", help="Compare with this one, not with the newest.")
 @click.option("--save", is_flag=True, help="Keep the book as it stands under its version.")
-@told_plainly
+@common.told_plainly
 def print_changes(since: str | None, save: bool) -> None:
     """Prints what changed in the book since its last version.
 
     With --save the book is kept under docs/records/versions/, and what changes from then on is
     compared with it. A book with a claim that has not run as printed is not kept.
     """
-    book = load()
-    versions = versions_of(book).load_all(lambda path, why: warn(why))
+    book = common.load()
+    versions = versions_of(book).load_all(lambda path, why: common.warn(why))
     if since or versions or not save:
         _print(_chosen(versions, since), contents_of(book.claims, book.answers))
     if save:
-        out.print(f"kept as {book.project.name(keep(book))}", markup=False)
+        common.out.print(f"kept as {book.project.name(keep(book))}", markup=False)
 
 
 def _chosen(versions: list[Version], since: str | None) -> Version:
@@ -42,7 +42,8 @@ def _chosen(versions: list[Version], since: str | None) -> Version:
 def _print(older: Version, now: Contents) -> None:
     found = changes(older.contents, now)
     told = ", ".join(f"{count} {word}" for word, count in found.counts())
-    out.print(f"since {older.version} of {older.provenance.date}: {told or 'nothing changed'}")
+    since = f"since {older.version} of {older.provenance.date}"
+    common.out.print(f"{since}: {told or 'nothing changed'}")
     verdicts = [(v.id, v.before.relation, v.after.relation) for v in found.verdicts]
     _table(("entry", "before", "now"), verdicts)
     claims = [(c.id, c.card.page, ", ".join(c.kinds)) for c in found.claims]
@@ -51,9 +52,9 @@ def _print(older: Version, now: Contents) -> None:
 
 def _table(titles: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
     if rows:
-        table = plain_table(*titles)
+        table = common.plain_table(*titles)
         for column in table.columns:
             column.justify = "left"
         for row in rows:
             table.add_row(*map(escape, row))
-        out.print(table)
+        common.out.print(table)
