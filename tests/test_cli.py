@@ -151,7 +151,8 @@ def test_run_as_json(book):
         "claim": "two-is-three",
         "lane": "cpu",
         "outcome": "failed",
-        "message": "docs/wrong.md:8: value: want 3., got 2.",
+        "message": "value: want 3., got 2.",
+        "place": "docs/wrong.md:8",
         "outputs": ["tensor(2.)"],
     }
 

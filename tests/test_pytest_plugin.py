@@ -83,8 +83,8 @@ def test_crashing_claim(book, pytester):
     assert done.parseoutcomes() == {"failed": 1, "passed": 1}
     done.stdout.fnmatch_lines(
         [
-            "docs/wrong.md:3: exits ?cpu? crashed",
-            "  docs/wrong.md:9: the process exited with status 3 in example 2 of 2",
+            "docs/wrong.md:9: exits ?cpu? crashed",
+            "  the process exited with status 3 in example 2 of 2",
             "  The other claims are not touched by this.",
         ]
     )

@@ -40,10 +40,12 @@ def differing(mismatch: Mismatch) -> list[str]:
 
 
 def first_place(claim: Claim, run: Run) -> str:
-    """The page and line of the first example that differs; else of the claim."""
-    for mismatch in mismatches(claim, run.lane, run.outputs):
-        return str(replace(claim.location, line=mismatch.example.line))
-    return str(claim.location)
+    """The page and line of the first example that differs or was cut short; else of the claim."""
+    found = [mismatch.example for mismatch in mismatches(claim, run.lane, run.outputs)]
+    if run.outcome in (Outcome.CRASHED, Outcome.TIMED_OUT):
+        examples = claim.examples(run.lane)
+        found += [*examples[len(run.outputs) :], *examples[-1:]]
+    return str(replace(claim.location, line=found[0].line) if found else claim.location)
 
 
 def prompted(source: str) -> list[str]:

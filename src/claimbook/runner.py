@@ -309,16 +309,13 @@ def _finished(claim: Claim, worker: _Worker, message: dict[str, Any]) -> Run:
         device_bytes=message.get("device_bytes"),
     )
     for mismatch in checker.mismatches(claim, worker.lane, outputs):
-        where = replace(claim.location, line=mismatch.example.line)
-        return replace(run, outcome=Outcome.FAILED, message=f"{where}: {mismatch.difference}")
+        return replace(run, outcome=Outcome.FAILED, message=str(mismatch.difference))
     return run
 
 
 def _cut_short(claim: Claim, worker: _Worker, outcome: Outcome, cause: str) -> Run:
-    examples = claim.examples(worker.lane)
-    number = min(len(worker.outputs), len(examples) - 1)
-    where = replace(claim.location, line=examples[number].line)
-    message = f"{where}: {cause} in example {number + 1} of {len(examples)}"
+    count = len(claim.examples(worker.lane))
+    message = f"{cause} in example {min(len(worker.outputs) + 1, count)} of {count}"
     return Run(claim.id, worker.lane, outcome, tuple(worker.outputs), message=message)
 
 

@@ -18,7 +18,7 @@ from claimbook.report import first_place
 from claimbook.runner import Runner
 
 FIELDS = ("claim", "lane", "outcome", "message", "seconds", "outputs")
-"""What `--json` tells of a run."""
+"""What `--json` tells of a run, beside its place."""
 
 
 @click.command()
@@ -51,16 +51,15 @@ def run(
                 here = watched(claims, lane)
                 runs_here = bar.track(runner.run(here, lane), len(here))
                 held = {run.claim for run in runs_here if not _differs(run)}
-            common.err.print(
-                f"{len(held)} claims neither read a clock nor notice that they are watched"
-            )
+            kept = "claims neither read a clock nor notice that they are watched"
+            common.err.print(f"{len(held)} {kept}")
             claims = [perturbed(claim, perturb) for claim in claims if claim.id in held]
-        runs = {
-            r.claim: r for r in common.progress(runner, claims, lane, explained=perturb is None)
-        }
+        done = common.progress(runner, claims, lane, explained=perturb is None)
+        runs = {run.claim: run for run in done}
+    ran = [(claim, runs[claim.id]) for claim in claims if claim.id in runs]
     if as_json:
-        common.print_json([{field: getattr(r, field) for field in FIELDS} for r in runs.values()])
-    elif differing := [(c, runs[c.id]) for c in claims if c.id in runs and _differs(runs[c.id])]:
+        common.print_json([_data(claim, run) for claim, run in ran])
+    elif differing := [(claim, run) for claim, run in ran if _differs(run)]:
         common.out.print(_differences(differing, runner.environments[lane]))
     failed = bool(book.problems) or any(map(_differs, runs.values()))
     if require_lane and any(run.outcome is Outcome.SKIPPED for run in runs.values()):
@@ -88,6 +87,10 @@ def record(names: tuple[str, ...], lane: Lane, jobs: int | None, timeout: float 
                 written += records.save(claims[run.claim], kept)
     common.out.print(f"{written} records written under {book.project.name(records.folder / lane)}")
     sys.exit(0 if outcomes.keys() <= {Outcome.PASSED} else 1)
+
+
+def _data(claim: Claim, run: Run) -> dict[str, object]:
+    return {**{field: getattr(run, field) for field in FIELDS}, "place": first_place(claim, run)}
 
 
 def _differs(run: Run) -> bool:

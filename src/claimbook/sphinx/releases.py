@@ -37,8 +37,8 @@ def folds(claim: Claim, found: Iterable[Span]) -> Iterator[nodes.Node]:
     """What the releases print on which it does something else."""
     for span in found:
         if span.result.word != HOLDS:
-            title, message = f"On torch {span}", span.result.message.partition(": ")[2]
-            yield render.differing(title, claim, Lane.CPU, span.result.outputs, message)
+            result, title = span.result, f"On torch {span}"
+            yield render.differing(title, claim, Lane.CPU, result.outputs, result.message)
 
 
 def timeline(

@@ -180,7 +180,7 @@ def failing(claim: Claim, lanes: dict[str, dict[str, Any]]) -> Iterator[nodes.No
         if data["status"] == Status.FAILING:
             title = f"On {LANE_NAMES[Lane(lane)]} ({data['device']})"
             cut_short = data["outcome"] != Outcome.FAILED
-            message = data["message"].partition(": ")[2] if cut_short else ""
+            message = data["message"] if cut_short else ""
             yield differing(title, claim, Lane(lane), data["outputs"], message)
 
 
