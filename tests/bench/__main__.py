@@ -45,11 +45,12 @@ def main() -> None:
     }
     file = options.json
     results = json.loads(file.read_text("utf-8")) if file and file.exists() else {}
+    recorded = asdict(environment.provenance(ROOT))  # before the file changes what it asks
     for part in [part for part in PARTS if part in options.parts]:
         results[part] = {
             "environment": asdict(environment.describe(Lane.CPU)),
             "cores": os.cpu_count(),
-            "recorded": asdict(environment.provenance(ROOT)),
+            "recorded": recorded,
             "figures": measures[part](),
         }
         if file:  # after each part: together they take more than an hour
