@@ -140,6 +140,26 @@ def test_run_that_fails(book):
     assert error.removeprefix(REPORT).strip().startswith("1 failed, 1 passed on cpu in ")
 
 
+def test_problems_fail_a_run(book):
+    """What is wrong with a page is told, and the status is 1, though all claims pass."""
+    book.write("docs/wrong.md", "# Wrong\n\nFine.\n")
+    (book.docs / "wrong.md").write_bytes(b"# Wrong\n\nNot UTF-8:\n\xff\n")
+    status, _, error = run("run", "-j", "1", "sum-adds")
+    assert status == 1
+    assert error.startswith("docs/wrong.md:4: the page is not UTF-8 [claim.bad-fence]\n1 passed")
+
+
+def test_run_in_another_order(book):
+    """Each seed is an order, and all claims run."""
+    orders = set()
+    for seed in range(4):
+        status, said, _ = run("run", "--json", "-j", "1", "--shuffle", str(seed), "docs/a/sums.md")
+        names = tuple(each["claim"] for each in json.loads(said))
+        assert (status, sorted(names)) == (0, ["prod-multiplies", "script-is-text", "sum-adds"])
+        orders.add(names)
+    assert len(orders) > 1
+
+
 def test_run_as_json(book):
     """A machine is told of each claim what it printed and why it failed."""
     book.write("docs/wrong.md", f"# Wrong\n\n{WRONG}")

@@ -1,6 +1,8 @@
 """The store of records: what is kept, what is refused, and what a reader is told."""
 
 import json
+import shutil
+import subprocess
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from claimbook import environment
 from claimbook import records as module
 from claimbook.model import (
     Environment,
@@ -40,6 +43,28 @@ RECORD = Record(
     Environment("2.13.0+cpu", "3.11.7", "Linux x86_64", "CPU"),
     Provenance("2026-01-02", "abc", clean=True),
 )
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
+def test_provenance_is_what_git_says(tmp_path, monkeypatch):
+    """The commit, and whether a tracked file changed since; neither where there is no history."""
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+
+    def git(*arguments):
+        who = ("-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false")
+        subprocess.run(["git", "-C", tmp_path, *who, *arguments], check=True, capture_output=True)
+
+    found = environment.provenance(tmp_path)
+    assert (found.commit, found.clean) == (None, None)
+    (tmp_path / "page.md").write_text("one")
+    git("init")
+    git("add", ".")
+    git("commit", "-m", "one")
+    (tmp_path / "untracked.md").write_text("")
+    found = environment.provenance(tmp_path)
+    assert (len(found.commit or ""), found.clean) == (12, True)
+    (tmp_path / "page.md").write_text("two")
+    assert environment.provenance(tmp_path) == replace(found, clean=False)
 
 
 @pytest.fixture

@@ -175,7 +175,32 @@ def test_spans_and_changes():
     assert [*changed([ERROR], NEW, newest)] == []
     [death] = changed([ERROR], NEW, DEAD)
     assert (death.after, death.kind) == ("(not reached)", "crashed")
+    assert (death.before, death.example.source) == (
+        ERROR.examples(Lane.CPU)[1].want,
+        "torch.ones(2) @ torch.ones(3)\n",
+    )
+    [rise] = changed([ERROR], DEAD, NEW)
+    assert (rise.before, rise.after) == (death.after, death.before)
     assert (flipped([ERROR], OLD, NEW), flipped([ERROR], NEW, newest)) == ([ERROR], [])
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_what_a_page_leaves_open_is_no_change(order):
+    """Of two examples, the one whose text has `...` for what came there did not change."""
+    open_ = claim("opens", ">>> id(torch)\n...7...\n>>> 1 + 1\n2")
+    here = environment.describe(Lane.CPU)
+    runs = (
+        Run("opens", Lane.CPU, Outcome.FAILED, ("174", "3")),
+        Run("opens", Lane.CPU, Outcome.PASSED),
+    )
+    made = [
+        Release(
+            str(n), here, {"opens": result_of(open_, run)}, Provenance("2026-01-02", None, None)
+        )
+        for n, run in enumerate(runs)
+    ]
+    [change] = changed([open_], *made[::order])
+    assert (change.example.source, {change.before, change.after}) == ("1 + 1\n", {"2", "3"})
 
 
 def test_a_claim_that_was_edited_since_was_not_run():

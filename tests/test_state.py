@@ -186,6 +186,21 @@ def test_a_claim_sees_what_it_changed(runner, as_new, change, look):
     assert (seen.outcome, seen.outputs[-len(new.outputs) :]) != (new.outcome, new.outputs)
 
 
+def test_what_changes_nothing_keeps_its_worker(runner):
+    """A claim after claims that only used what is set back anyway runs in the same process."""
+    process = ">>> import os; os.getpid()"
+    uses = (
+        ">>> x = torch.ones(2, requires_grad=True); x.sum().backward()",
+        ">>> generator = torch.manual_seed(3)",
+        '>>> open("file", "w").close()',
+        ">>> with torch.no_grad(): print(nn.Linear(2, 3).weight.shape)",
+    )
+    first, *_, last = run(runner, process, *uses, process)
+    assert first.outputs == last.outputs
+    _, spent = run(runner, process, process.replace("import os;", "torch.relu = 0; import os;"))
+    assert first.outputs != spent.outputs
+
+
 def test_all_settings_are_asked():
     """The pinned torch has each of them, but for CUDA's; a change of one that is gone is unseen."""
     for name in ASKED.split():

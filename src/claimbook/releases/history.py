@@ -58,11 +58,11 @@ def printed(claim: Claim, result: Result) -> Sequence[str]:
 
 
 def _change(claim: Claim, was: Result, now: Result) -> Change | None:
-    old, new = printed(claim, was), printed(claim, now)
-    for example, before, after in zip_longest(claim.examples(Lane.CPU), old, new):
-        if before is None or after is None:
-            kind = str((now if after is None else was).outcome)
-            return Change(claim, example, before or NOT_REACHED, after or NOT_REACHED, kind)
+    both = zip_longest(printed(claim, was), printed(claim, now), fillvalue=NOT_REACHED)
+    for example, (before, after) in zip(claim.examples(Lane.CPU), both, strict=False):
+        if before is NOT_REACHED or after is NOT_REACHED:
+            kind = str((now if after is NOT_REACHED else was).outcome)
+            return Change(claim, example, before, after, kind)
         # The one that the page documents may have `...` for what differs from run to run.
         want, got = (after, before) if now.outcome is Outcome.PASSED else (before, after)
         if difference := compare(want, got):

@@ -57,7 +57,7 @@ def result_of(claim: Claim, run: Run) -> Result:
     if run.outcome is Outcome.PASSED:
         return Result(digest, run.outcome)
     if run.outcome is not Outcome.FAILED:
-        return Result(digest, run.outcome, message=run.message)
+        return Result(digest, run.outcome, None, run.outputs, run.message)
     gravest = max((c.gravity for c in changes(claim, run, ())), key=list(Gravity).index)
     return Result(digest, run.outcome, gravest, run.outputs)
 
