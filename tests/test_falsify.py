@@ -167,6 +167,7 @@ def test_lines_are_those_of_the_code():
         (6, 12, "2)", "3)"),
         (7, 13, "f(1)", "f(2)"),
     ]
+    assert lines.place(8, CPU) == lines.location  # the code was longer when it was falsified
 
 
 def test_mutants_differ():
@@ -395,6 +396,8 @@ def test_survivors_move_with_their_claim(project):
     page.write_text(page.read_text().replace("# Page", "# Page\n\nIt grew."))
     done = command()
     assert "docs/page.md:10: weak: swap: x = torch.ones(2)" in done.stdout
+    [weak] = json.loads(command("weak", "--json").stdout)
+    assert {survivor["line"] for survivor in weak["survivors"]} == {10, 11}
 
 
 def test_command_reuses_results(project, monkeypatch):

@@ -179,6 +179,9 @@ def test_spans_and_changes():
         ERROR.examples(Lane.CPU)[1].want,
         "torch.ones(2) @ torch.ones(3)\n",
     )
+    late = release("2.13.0", ran(Outcome.TIMED_OUT, "", message="too late"))
+    [other_death] = changed([ERROR], DEAD, late)
+    assert (other_death.example, other_death.kind) == (death.example, "timed-out")
     [rise] = changed([ERROR], DEAD, NEW)
     assert (rise.before, rise.after) == (death.after, death.before)
     assert (flipped([ERROR], OLD, NEW), flipped([ERROR], NEW, newest)) == ([ERROR], [])

@@ -235,11 +235,13 @@ def load_all(
 
 
 def falsified_data(claim: Claim, result: Falsified) -> dict[str, Any]:
-    """What became of a claim's mutants, as `claims.json` gives it."""
+    """What became of a claim's mutants, as `claims.json` gives it, with lines of the page."""
     return {
         "mutants": result.mutants,
         "killed": result.killed,
-        "survivors": [asdict(survivor) for survivor in result.survivors],
+        "survivors": [
+            {**asdict(s), "line": claim.place(s.line, result.lane).line} for s in result.survivors
+        ],
         "status": Status.CURRENT if result.is_of(claim) else Status.STALE,
     }
 

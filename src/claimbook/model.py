@@ -143,9 +143,9 @@ class Claim:
         return tuple(example for fence in self.fences for example in fence.on(lane))
 
     def place(self, line: int, lane: Lane) -> Location:
-        """Where a line of its code, counted from 1, stands."""
-        lines = [e.line + n for e in self.examples(lane) for n in range(e.source.count("\n"))]
-        return replace(self.location, line=lines[line - 1])
+        """Where a line of its code, counted from 1, stands; the claim's own place if there is none."""
+        lines = (e.line + n for e in self.examples(lane) for n in range(e.source.count("\n")))
+        return replace(self.location, line=dict(enumerate(lines, 1)).get(line, self.location.line))
 
     def digest(self, lane: Lane) -> str:
         """A hash of what a run depends on and of what it must print; prose is left out."""

@@ -280,7 +280,7 @@ def mutants(claim: Claim, lane: Lane) -> Iterator[Mutant]:
     examples = claim.examples(lane)
     ids = count(1)
     for position, example in enumerate(examples):
-        before = "".join(e.source for e in examples[:position]).encode()
+        earlier = sum(e.source.count("\n") for e in examples[:position])
         for name, text, change, equivalent in _distinct(example):
             mutated = replace(example, source=_apply(text.bytes, change))
             session = (*examples[:position], mutated, *examples[position + 1 :])
@@ -290,7 +290,7 @@ def mutants(claim: Claim, lane: Lane) -> Iterator[Mutant]:
             yield Mutant(
                 claim=replace(claim, id=f"{claim.id}~{next(ids)}", fences=(fence,)),
                 operator=name,
-                line=1 + (before + text.bytes[: change.start]).count(b"\n"),
+                line=1 + earlier + text.bytes.count(b"\n", 0, change.start),
                 before=" ".join(text.bytes[start:end].decode().split()),
                 after=" ".join(_apply(text.bytes[start:end], here).split()),
                 dropped=change.dropped,

@@ -43,8 +43,7 @@ def first_place(claim: Claim, run: Run) -> str:
     """The page and line of the first example that differs or was cut short; else of the claim."""
     found = [mismatch.example for mismatch in mismatches(claim, run.lane, run.outputs)]
     if run.outcome in (Outcome.CRASHED, Outcome.TIMED_OUT):
-        examples = claim.examples(run.lane)
-        found += [*examples[len(run.outputs) :], *examples[-1:]]
+        found += claim.examples(run.lane)[len(run.outputs) :]
     return str(replace(claim.location, line=found[0].line) if found else claim.location)
 
 

@@ -42,9 +42,8 @@ def falsify_claims(
     results = {claim: found[claim.id] for claim in claims if claim.id in found}
     if as_json:
         pairs = results.items()
-        common.print_json(
-            [{"claim": c.id, "page": c.location.path, **falsified_data(c, r)} for c, r in pairs]
-        )
+        data = [{"claim": c.id, "page": c.location.path, **falsified_data(c, r)} for c, r in pairs]
+        common.print_json(data)
     else:
         _print_falsified(results)
     share = _caught(results.values())

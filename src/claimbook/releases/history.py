@@ -1,8 +1,8 @@
 """What changed from one release to the next, and on which releases a claim holds."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby, zip_longest
+from itertools import chain, groupby, repeat
 
 from claimbook.checker import compare
 from claimbook.model import Claim, Example, Lane, Outcome
@@ -50,16 +50,16 @@ def spans(claim: Claim, releases: Iterable[Release]) -> list[Span]:
     return [Span(group[0][0], group[-1][0], group[0][1]) for group in grouped]
 
 
-def printed(claim: Claim, result: Result) -> Sequence[str]:
-    """What each example printed, as far as the claim came."""
+def _printed(claim: Claim, result: Result) -> Iterable[str]:
+    """What each example printed, and `NOT_REACHED` for ever where the claim did not come to."""
     if result.outcome is Outcome.PASSED:
         return [example.want for example in claim.examples(Lane.CPU)]
-    return result.outputs
+    return chain(result.outputs, repeat(NOT_REACHED))
 
 
 def _change(claim: Claim, was: Result, now: Result) -> Change | None:
-    both = zip_longest(printed(claim, was), printed(claim, now), fillvalue=NOT_REACHED)
-    for example, (before, after) in zip(claim.examples(Lane.CPU), both, strict=False):
+    old, new = _printed(claim, was), _printed(claim, now)
+    for example, before, after in zip(claim.examples(Lane.CPU), old, new, strict=False):
         if before is NOT_REACHED or after is NOT_REACHED:
             kind = str((now if after is NOT_REACHED else was).outcome)
             return Change(claim, example, before, after, kind)
