@@ -143,7 +143,7 @@ class Claim:
         return tuple(example for fence in self.fences for example in fence.on(lane))
 
     def place(self, line: int, lane: Lane) -> Location:
-        """Where a line of its code, counted from 1, stands; the claim's own place if there is none."""
+        """Where a line of its code, counted from 1, stands; else where the claim does."""
         lines = (e.line + n for e in self.examples(lane) for n in range(e.source.count("\n")))
         return replace(self.location, line=dict(enumerate(lines, 1)).get(line, self.location.line))
 
