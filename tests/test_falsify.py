@@ -450,7 +450,7 @@ def test_interrupted_run_keeps_what_is_done(project, monkeypatch):
 def badge(book):
     """What the page says of the mutants of `sum-adds`."""
     html = (book.site / "a/sums.html").read_text("utf-8")
-    return re.findall(r'claim-falsified">(.*?)</span>', html)
+    return re.findall(r'claim-falsified">(.*?)</p>', html)
 
 
 def test_pages_show_results(tmp_path):
@@ -463,7 +463,7 @@ def test_pages_show_results(tmp_path):
     done = book.sphinx()
     assert (done.returncode, done.stderr) == (0, "")
     assert "claims on cpu: 0 run" in done.stdout
-    assert badge(book) == ["falsified: 4 of 4 mutants caught"]
+    assert badge(book) == ["Falsified: 4 of 4 mutants caught"]
     assert "100 % of 4" in (book.site / "index.html").read_text("utf-8")
     assert (book.site / "a/shapes.html").stat().st_mtime_ns == unchanged
     data = {c["id"]: c for c in json.loads((book.site / "claims.json").read_text())["claims"]}
@@ -472,5 +472,5 @@ def test_pages_show_results(tmp_path):
     assert data["prod-multiplies"]["falsified"] is None
     book.replace("docs/a/sums.md", ">>> torch.ones(2).sum()", ">>> torch.ones(2).sum(0)")
     assert book.sphinx().returncode == 0
-    assert badge(book) == ["falsified: 4 of 4 mutants caught (stale: changed since)"]
+    assert badge(book) == ["Falsified: 4 of 4 mutants caught (stale: changed since)"]
     assert "mutants caught" not in (book.site / "index.html").read_text("utf-8")

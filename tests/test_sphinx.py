@@ -92,12 +92,13 @@ def test_claims_json_has_every_claim(built):
 
 
 def test_a_lane_that_did_not_run_is_said_so(built):
-    """A badge never shows a device, a version or a date for a lane without a record."""
-    badges = re.findall(r'claim-badge status-\w+">(.*?)</span>', html(built, "a/sums"))
-    assert badges[1] == "<strong>CUDA</strong> not run yet"
-    assert re.fullmatch(
-        r"<strong>CPU</strong> runs as printed · torch .* · .* · \d{4}-\d\d-\d\d", badges[0]
-    )
+    """A card never shows a device, a version or a date for a lane without a record."""
+    page = BeautifulSoup(html(built, "a/sums"), "html.parser").select_one("#claim-sum-adds")
+    badges = [badge.text for badge in page.select(".claim-badge")]
+    assert badges == ["CPU runs as printed", "CUDA not run yet"]
+    told = [line.text for line in page.select(".claim-more > p") if re.match("CPU|CUDA", line.text)]
+    assert len(told) == 1
+    assert re.fullmatch(r"CPU: torch .*, .*, \d{4}-\d\d-\d\d", told[0])
 
 
 def test_what_no_run_has_shown_is_told_apart(tmp_path):
@@ -123,14 +124,14 @@ def test_what_no_run_has_shown_is_told_apart(tmp_path):
     }
 
 
-def test_a_badge_says_at_which_try_a_claim_held():
+def test_a_card_says_at_which_try_a_claim_held():
     """Nothing is said of one that held at once."""
     lane = {"status": "current", "outcome": "passed", "torch": "2", "device": "CPU"}
-    lane |= {"recorded": "2026-01-02", "measurements": [], "message": ""}
+    lane |= {"recorded": "2026-01-02", "message": ""}
     later = lane | {"message": "held at try 2 of 3"}
-    said = [render.badges({"cpu": data}, None).astext() for data in (lane, later)]
-    at_once = "CPU runs as printed · torch 2 · CPU · 2026-01-02"
-    assert said == [at_once, f"{at_once} · held at try 2 of 3"]
+    said = [next(render.how_it_ran("a", {"cpu": d}, None, "")).astext() for d in (lane, later)]
+    at_once = "CPU: torch 2, CPU, 2026-01-02"
+    assert said == [at_once, f"{at_once}, held at try 2 of 3"]
 
 
 def test_what_is_printed_is_text(built):
@@ -151,34 +152,40 @@ def test_ledger_and_counts(built):
     assert re.findall(r'id="entry-([\w.-]+)"', ledger) == [
         e["id"] for e in claims_json(built)["entries"]
     ]
-    cells = re.findall(r"<td><p>(.*?)</p></td>", index)
-    assert dict(zip(cells[::2], cells[1::2], strict=True)) == {
-        "claims": "4",
-        "of these current on CPU": "4 of 4",
-        "of these current on CUDA": "0 of 3",
-        "entries of the register": "4",
-        "confirmed: right as said": "1",
-        "qualified: right under a condition": "0",
-        "corrected: wrong": "1",
-        "updated: was right in an older PyTorch": "0",
-        "remarked on: no program can decide it": "1",
-        "still open": "1",
+    page = BeautifulSoup(index, "html.parser")
+    legend = {item.a["href"]: item.text.strip() for item in page.select("ul.verdicts li")}
+    assert legend == {
+        "ledger.html#verdict-confirms": "1 right as said",
+        "ledger.html#verdict-corrects": "1 wrong",
+        "ledger.html#verdict-remark": "1 that no program can decide",
+        "ledger.html#verdict-open": "1 still open",
     }
+    assert all(f'id="{link.partition("#")[2]}"' in ledger for link in legend)
+    assert [part["style"] for part in page.select(".shares span")] == ["flex-grow: 1"] * 4
+    totals = [item.text.strip() for item in page.select("ul.totals li")]
+    ran = rf"4 of 4 run as printed on CPU, last on \d{{4}}-\d\d-\d\d with torch {re.escape(TORCH)}"
+    assert totals[:2] == ["4 statements", "4 claims"]
+    assert re.fullmatch(ran, totals[2]), totals
+    assert totals[3:] == ["0 of 3 run as printed on CUDA"]
 
 
-SAID = "basics-01.1 : A sum adds all elements."
+TORCH = environment.torch_version()
+SAID = "confirms basics-01.1 : A sum adds all elements."
+RAN = r"CPU: torch \S+, .*, \d{4}-\d\d-\d\d Run it: claimbook run"
 
 
 def test_a_card_says_more_on_demand(built):
-    """What the sources say in their words, and how to run the claim."""
+    """What the sources say in their words, where the claim ran, and how to run it."""
     page = html(built, "a/sums")
     more = re.findall(r'<details class="claim-more">(.*?)</details>', page, re.DOTALL)
     texts = [" ".join(re.sub("<[^>]+>", " ", part).split()) for part in more]
-    assert texts == [
-        f"What the sources say, run it yourself {SAID} Run it: claimbook run sum-adds",
-        "Run it yourself Run it: claimbook run prod-multiplies",
-        "Run it yourself Run it: claimbook run script-is-text",
+    expected = [
+        f"What the sources say, how it ran {SAID} {RAN} sum-adds",
+        f"How it ran {RAN} prod-multiplies",
+        f"How it ran {RAN} script-is-text",
     ]
+    assert len(texts) == len(expected)
+    assert all(map(re.fullmatch, expected, texts)), texts
     assert "People made it." in html(built, "a/shapes")
     assert "github.com" not in page
 

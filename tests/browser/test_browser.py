@@ -185,5 +185,19 @@ def test_ledger_filter(open_page):
     page = open_page("ledger")
     page.get_by_label("Words").fill("checkpoint")
     shown = page.locator("table.ledger tbody tr:visible")
+    tables = page.locator("table.ledger:visible")
+    assert 0 < tables.count() <= shown.count()
     assert 0 < shown.count() < 60
     assert "checkpoint" in shown.first.inner_text().lower()
+
+
+def test_a_verdict_leads_to_its_rows(open_page):
+    """The start page counts verdicts; each count leads to as many rows of the ledger."""
+    page = open_page("index")
+    legend = page.locator("ul.verdicts a")
+    for number in range(legend.count()):
+        count = int(legend.nth(number).locator("strong").inner_text())
+        legend.nth(number).click()
+        page.locator(".ledger-filter", has_text=f" {count} entries").wait_for()
+        assert page.locator("table.ledger tbody tr:visible").count() == count
+        page.go_back()

@@ -66,9 +66,8 @@ class Writer(MarkdownTranslator):  # type: ignore[misc]
         self._pop_context()
 
     def visit_inline(self, node: nodes.Element) -> None:
-        if has(node.parent, "claim-badges") or has(node.parent, "claim-relations"):
-            if node.parent.index(node):
-                self.add(" | ")
+        if has(node.parent, "claim-badges") and node.parent.index(node):
+            self.add(" | ")
 
     def visit_title(self, node: nodes.Element) -> None:
         level = 0
@@ -97,8 +96,7 @@ class Writer(MarkdownTranslator):  # type: ignore[misc]
         raise nodes.SkipNode
 
     def visit_fold(self, node: nodes.Element) -> None:
-        title = node["title"]
-        self.add("What the sources say:" if title.startswith("What") else f"{title}:", 2, 1)
+        self.add(f"{node['title']}:", 2, 1)
 
     def depart_fold(self, node: nodes.Element) -> None:
         """Nothing ends it."""

@@ -46,6 +46,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_directive("bench", BenchDirective)
     app.add_role("claim", ClaimRole(warn_dangling=True))
     app.add_node(nodes.fold, html=(theme.open_fold, theme.close_fold))
+    app.add_node(nodes.shares, html=(theme.draw_shares, None))
     for node in (nodes.claim_status, nodes.whole_book):
         app.add_node(node)
     app.connect("config-inited", lambda _, config: config.html_static_path.append(str(STATIC)))

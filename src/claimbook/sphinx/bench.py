@@ -49,19 +49,17 @@ def _bars(title: str, figures: dict[str, Any]) -> list[nodes.Node]:
 
 def _growth(figures: list[dict[str, Any]]) -> list[nodes.Node]:
     rows = [
-        _cells(f"{row['claims']:,} claims", f"{row['seconds']:.1f} s", f"{row['bytes'] >> 20} MiB")
+        render.plain(
+            f"{row['claims']:,} claims", f"{row['seconds']:.1f} s", f"{row['bytes'] >> 20} MiB"
+        )
         for row in figures
     ]
     return [render.table(["Growth", "Time", "Largest process"], rows, [40, 30, 30])]
 
 
 def _builds(figures: dict[str, Any]) -> list[nodes.Node]:
-    rows = [_cells(name, f"{row['median']:.1f} s") for name, row in figures.items()]
+    rows = [render.plain(name, f"{row['median']:.1f} s") for name, row in figures.items()]
     return [render.table(["Build of the site", "Time"], rows, [60, 40])]
-
-
-def _cells(*texts: str) -> render.Cells:
-    return tuple([nodes.Text(text)] for text in texts)
 
 
 PARTS: dict[str, Callable[[Any], list[nodes.Node]]] = {

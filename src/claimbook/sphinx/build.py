@@ -101,7 +101,7 @@ def report_problems(app: Sphinx, env: BuildEnvironment) -> list[str]:
     for problem in sorted(problems):
         warn(str(problem.location), problem.message, str(problem.kind))
     for docname, page in domain.pages.items():
-        ran = [data["outcome"] for c in page.claims for data in _shown(domain, c).values()]
+        ran = [data["outcome"] for c in page.claims for data in domain.shown[c.id].values()]
         if page.claims and not any(ran):
             warn(docname, "none of this page's claims ran on any lane", "nothing-ran")
     if app.config.claimbook_whole_register:
@@ -123,7 +123,7 @@ def _demand_cuda(domain: ClaimDomain, max_age: str | int | None) -> None:
     """Warns of each claim whose record on `cuda` is not current, or older than so many days."""
     today = datetime.now(UTC).date()
     for claim in domain.claims():
-        if (data := _shown(domain, claim).get(Lane.CUDA)) is None:
+        if (data := domain.shown[claim.id].get(Lane.CUDA)) is None:
             continue
         age = (today - date.fromisoformat(data["recorded"])).days if data["recorded"] else 0
         message = f"{claim.id}: its record on cuda is "
@@ -131,10 +131,6 @@ def _demand_cuda(domain: ClaimDomain, max_age: str | int | None) -> None:
             warn(str(claim.location), f"{message}{data['status']}", "cuda-record")
         elif max_age is not None and age > int(max_age):
             warn(str(claim.location), f"{message}{age} days old", "cuda-record")
-
-
-def _shown(domain: ClaimDomain, claim: Claim) -> dict[str, Any]:
-    return domain.data["shown"].get(claim.id, {})  # type: ignore[no-any-return]
 
 
 def fill_in(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -155,24 +151,22 @@ def _status(
 ) -> list[nodes.Node]:
     if entries := place.get("remark"):
         pairs = [("remark", entry) for entry in entries]
-        said = domain.said(entries)
-        line = render.relation_line(pairs, domain.ledger, link)
-        return [line, *([render.more(None, said, domain.ledger, link, "")] if said else [])]
+        said = render.sources(pairs, domain.said(entries), domain.ledger, link)
+        return [render.more("What the sources say", *said)]
     claim = domain.claim_on(docname, place["claim"])
     assert claim
-    render.tell_unproved(place.parent, _shown(domain, claim))
-    pairs = [(str(relation.kind), relation.entry) for relation in claim.relations]
-    lines = [render.relation_line(pairs, domain.ledger, link)] if pairs else []
+    shown = domain.shown[claim.id]
+    render.tell_unproved(place.parent, shown)
     found = spans(claim, domain.releases)
-    falsified = domain.data["falsified"].get(claim.id)
-    said = domain.said(entry for _, entry in pairs)
+    pairs = [(str(relation.kind), relation.entry) for relation in claim.relations]
+    said = render.sources(pairs, domain.said(e for _, e in pairs), domain.ledger, link)
+    how = render.how_it_ran(claim.id, shown, domain.falsified[claim.id], repository)
     return [
-        *lines,
         *render.lab_line(domain.data["drawn"].get(claim.id, ()), link),
-        render.badges(_shown(domain, claim), falsified, releases.badge(found)),
-        *render.failing(claim, _shown(domain, claim)),
+        render.badges(pairs, shown, releases.badge(found)),
+        *render.failing(claim, shown),
         *releases.folds(claim, found),
-        render.more(claim.id, said, domain.ledger, link, repository),
+        render.more("What the sources say, how it ran" if pairs else "How it ran", *said, *how),
     ]
 
 
@@ -193,9 +187,9 @@ def write_json(domain: ClaimDomain, path: Path) -> None:
             "claims": [
                 {
                     **claim_data(claim),
-                    "lanes": _shown(domain, claim),
+                    "lanes": domain.shown[claim.id],
                     "releases": _by_release(domain, claim),
-                    "falsified": domain.data["falsified"].get(claim.id),
+                    "falsified": domain.falsified[claim.id],
                     "since": known[claim.id].since,
                     "changed": known[claim.id].changed,
                 }

@@ -112,7 +112,7 @@ class ClaimDomain(Domain):
         "whole": {},  # kind of page that shows the whole book → the digest of what it was made of
         "environments": {},  # lane → where its claims ran last
     }
-    data_version = 11
+    data_version = 12
 
     pages: dict[str, Page] = _kept("pages")
     """Docname → what the page scan found there."""
@@ -128,6 +128,10 @@ class ClaimDomain(Domain):
     """Docname → how many minutes it takes to read."""
     routes: dict[str, list[str]] = _kept("routes")
     """Docname → the pages to which its routes lead."""
+    shown: dict[str, dict[str, Any]] = _kept("shown")
+    """Claim id → lane → what the lane said of it in this build."""
+    falsified: dict[str, dict[str, Any] | None] = _kept("falsified")
+    """Claim id → what became of its mutants."""
 
     @cached_property
     def register(self) -> Register:
@@ -166,9 +170,9 @@ class ClaimDomain(Domain):
                     found[claim_id].append((docname, self.env.titles[docname].astext()))
         return found
 
-    def said(self, entries: Iterable[str]) -> list[tuple[str, str]]:
+    def said(self, entries: Iterable[str]) -> dict[str, str]:
         """Each of these entries with its statement; those that the register has."""
-        return [(e, self._statements[e]) for e in entries if e in self._statements]
+        return {e: self._statements[e] for e in entries if e in self._statements}
 
     @cached_property
     def _statements(self) -> dict[str, str]:

@@ -15,5 +15,9 @@ class minutes(nodes.General, nodes.Element):  # noqa: N801
     """Where the time to read a page stands; `page` is its name."""
 
 
+class shares(nodes.General, nodes.Element):  # noqa: N801
+    """A bar of parts as long as their `shares` are large: what a part is → its number."""
+
+
 class fold(nodes.General, nodes.Element):  # noqa: N801
     """What is read on demand; `title` stands where it is opened."""

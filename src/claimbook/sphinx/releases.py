@@ -23,21 +23,19 @@ def made_of(claim: Claim, releases: list[Release]) -> list[Any]:
     return [(span.first, span.last, span.result.word) for span in spans(claim, releases)]
 
 
-def badge(found: Iterable[Span]) -> Iterator[nodes.Node]:
+def badge(found: list[Span]) -> Iterator[nodes.Node]:
     """On which releases the claim holds, and on which it does something else."""
-    words = [f"{_word(span)} on {span}" for span in found]
-    if words:
-        known = "current" if all(word.startswith(HOLDS) for word in words) else "stale"
-        whole = nodes.inline(classes=["claim-badge", f"status-{known}"])
-        whole += [nodes.strong("", "Releases"), nodes.Text(f" {' · '.join(words)}")]
-        yield whole
+    if found:
+        differs = any(span.result.word != HOLDS for span in found)
+        words = [f"{_word(span)} on {span}" if differs else str(span) for span in found]
+        yield render.badge("torch", "stale" if differs else "current", " · ".join(words))
 
 
 def folds(claim: Claim, found: Iterable[Span]) -> Iterator[nodes.Node]:
     """What the releases print on which it does something else."""
     for span in found:
-        if span.result.word != HOLDS:
-            result, title = span.result, f"On torch {span}"
+        if (result := span.result).word != HOLDS:
+            title = f"On torch {span}"
             yield render.differing(title, claim, Lane.CPU, result.outputs, result.message)
 
 
@@ -62,8 +60,7 @@ def _table(releases: list[Release], claims: list[Claim]) -> nodes.Node:
         words = Counter(result.word for claim in claims if (result := release.of(claim)))
         holds, run = words.pop(HOLDS, 0), words.total()
         others = ", ".join(f"{count} {word}" for word, count in words.most_common())
-        cells = [release.version, str(run + holds), str(holds), others]
-        rows.append(tuple([nodes.Text(cell)] for cell in cells))
+        rows.append(render.plain(release.version, str(run + holds), str(holds), others))
     return render.table(["torch", "Claims", "Hold", "Differ"], rows, [14, 14, 14, 58])
 
 

@@ -1,6 +1,7 @@
 """Claims and badges as docutils nodes."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import zip_longest
 from typing import Any
@@ -13,7 +14,15 @@ from claimbook.export import anchor, spaced
 from claimbook.model import Claim, Example, Fence, Lane, Outcome, RelationKind, Status
 from claimbook.sphinx import nodes as places
 
-WORDS = [*map(str, RelationKind), "remark", "open"]
+WORDS = {
+    RelationKind.CONFIRMS: "right as said",
+    RelationKind.QUALIFIES: "right under a condition",
+    RelationKind.CORRECTS: "wrong",
+    RelationKind.UPDATES: "outdated",
+    "remark": "that no program can decide",
+    "open": "still open",
+}
+"""What may become of an entry, and what that says of its statement."""
 LANE_NAMES = {Lane.CPU: "CPU", Lane.CUDA: "CUDA"}
 STATUS_WORDS = {
     "current": "runs as printed",
@@ -21,6 +30,9 @@ STATUS_WORDS = {
     "missing": "not run yet",
     "failing": "prints something else",
 }
+
+Lanes = dict[str, dict[str, Any]]
+"""Lane → what it says of a claim."""
 
 Link = Callable[[str, str, nodes.Node], nodes.Node]
 """(docname, anchor, content) → a link to it from the page being written."""
@@ -77,7 +89,7 @@ def _outputs(example: Example, on_cuda: Example | None) -> Iterator[nodes.Node]:
         yield box
 
 
-def tell_unproved(card: nodes.Element, lanes: dict[str, dict[str, Any]]) -> None:
+def tell_unproved(card: nodes.Element, lanes: Lanes) -> None:
     """Says of each output that stands for CUDA alone if no current record shows it."""
     status = lanes[Lane.CUDA]["status"] if Lane.CUDA in lanes else Status.CURRENT
     if status == Status.CURRENT:
@@ -147,34 +159,38 @@ def prelude(code: str) -> str:
 
 
 def badges(
-    lanes: dict[str, dict[str, Any]],
-    falsified: dict[str, Any] | None,
-    releases: Iterable[nodes.Node] = (),
+    pairs: Iterable[tuple[str, str]], lanes: Lanes, releases: Iterable[nodes.Node] = ()
 ) -> nodes.paragraph:
-    """What each lane says of a claim, where else it holds, how many of its mutants are caught."""
+    """What a claim does to statements of the sources, where it holds, and what it measured.
+
+    Args:
+        pairs: (relation word, entry id).
+    """
     line = nodes.paragraph(classes=["claim-badges"])
+    for word, count in Counter(word for word, _ in pairs).items():
+        line += verdict(word, f"{word} {count} statement{'s' * (count > 1)}")
     for lane, data in lanes.items():
-        words = [STATUS_WORDS[data["status"]]]
-        if data["outcome"]:
-            words += [f"torch {data['torch']}", data["device"], data["recorded"]]
-        if data["outcome"] == Outcome.PASSED and data["message"]:
-            words.append(data["message"])
-        badge = nodes.inline(classes=["claim-badge", f"status-{data['status']}"])
-        badge += [nodes.strong("", LANE_NAMES[Lane(lane)]), nodes.Text(f" {' · '.join(words)}")]
-        line += badge
+        line += badge(LANE_NAMES[Lane(lane)], data["status"], STATUS_WORDS[data["status"]])
     line += [*releases]
     for lane, data in lanes.items():
         if figures := list(map(_figure, data["measurements"])):
             text = f"measured on {LANE_NAMES[Lane(lane)]}: {', '.join(figures)}"
             line += nodes.inline("", text, classes=["claim-measured"])
-    if falsified:
-        text = "falsified: {killed} of {mutants} mutants caught".format(**falsified)
-        text += " (stale: changed since)" if falsified["status"] == "stale" else ""
-        line += nodes.inline("", text, classes=["claim-falsified"])
     return line
 
 
-def failing(claim: Claim, lanes: dict[str, dict[str, Any]]) -> Iterator[nodes.Node]:
+def verdict(word: str, text: str) -> nodes.inline:
+    """What becomes of an entry, in its colour."""
+    return nodes.inline("", text, classes=["claim-relation", f"relation-{word}"])
+
+
+def badge(name: str, status: str, words: str) -> nodes.inline:
+    """What holds of a claim in one place where it ran."""
+    text = [nodes.strong("", name), nodes.Text(f" {words}")]
+    return nodes.inline("", "", *text, classes=["claim-badge", f"status-{status}"])
+
+
+def failing(claim: Claim, lanes: Lanes) -> Iterator[nodes.Node]:
     """What each lane printed on which the claim does not hold."""
     for lane, data in lanes.items():
         if data["status"] == Status.FAILING:
@@ -193,25 +209,6 @@ def _figure(measurement: dict[str, Any]) -> str:
     return size if name == "work" else f"{name} {size}"
 
 
-def relation_line(pairs: Iterable[tuple[str, str]], ledger: str | None, link: Link) -> nodes.Node:
-    """Which entries are spoken of, and how, each a link to its row of the ledger.
-
-    Args:
-        pairs: (relation word, entry id).
-    """
-    line = nodes.paragraph(classes=["claim-relations"])
-    grouped: dict[str, list[str]] = {}
-    for word, entry in pairs:
-        grouped.setdefault(word, []).append(entry)
-    for word, entries in grouped.items():
-        group = nodes.inline(classes=["claim-relation", f"relation-{word}"])
-        group += nodes.Text(word)
-        for entry in entries:
-            group += [nodes.Text(" "), entry_link(entry, ledger, link)]
-        line += group
-    return line
-
-
 def lab_line(labs: Iterable[tuple[str, str]], link: Link) -> Iterator[nodes.Node]:
     """The labs that draw what a claim states.
 
@@ -224,34 +221,49 @@ def lab_line(labs: Iterable[tuple[str, str]], link: Link) -> Iterator[nodes.Node
         yield nodes.paragraph("", "", *parts, classes=["claim-labs"])
 
 
-def more(
-    claim: str | None, said: list[tuple[str, str]], ledger: str | None, link: Link, repository: str
-) -> nodes.Node:
-    """On demand: what the sources say, how to run the claim, where to correct it.
+def sources(
+    pairs: Iterable[tuple[str, str]], said: dict[str, str], ledger: str | None, link: Link
+) -> Iterator[nodes.Node]:
+    """The statements of the sources that are spoken of.
 
     Args:
-        claim: its id; None for a remark.
-        said: (entry id, its statement).
+        pairs: (relation word, entry id).
+        said: entry id → its statement, as far as the register has it.
+    """
+    for word, entry in pairs:
+        name = [nodes.Text(" "), entry_link(entry, ledger, link), nodes.Text(": ")]
+        yield nodes.paragraph("", "", verdict(word, word), *name, *inline(said.get(entry, "")))
+
+
+def how_it_ran(
+    claim: str, lanes: Lanes, falsified: dict[str, Any] | None, repository: str
+) -> Iterator[nodes.Node]:
+    """Where a claim ran, with which torch and when; how to run it, and where to correct it.
+
+    Args:
         repository: `owner/name` on GitHub; may be empty.
     """
-    offers = ["What the sources say"] * bool(said) + ["run it yourself"] * bool(claim)
-    summary = ", ".join(offers)
-    whole = places.fold(classes=["claim-more"], title=summary[:1].upper() + summary[1:])
-    if said:
-        whole += nodes.bullet_list("", *(_said(*pair, ledger, link) for pair in said))
-    if claim:
-        run = nodes.literal("", f"claimbook run {claim}")
-        whole += nodes.paragraph("", "", nodes.Text("Run it: "), run)
-    if claim and repository:
+    for lane, data in lanes.items():
+        if data["outcome"]:
+            words = [f"torch {data['torch']}", data["device"], data["recorded"]]
+            if data["outcome"] == Outcome.PASSED and data["message"]:
+                words.append(data["message"])
+            yield nodes.paragraph("", f"{LANE_NAMES[Lane(lane)]}: {', '.join(words)}")
+    if falsified:
+        text = "Falsified: {killed} of {mutants} mutants caught".format(**falsified)
+        text += " (stale: changed since)" * (falsified["status"] == "stale")
+        yield nodes.paragraph("", text, classes=["claim-falsified"])
+    run = nodes.literal("", f"claimbook run {claim}")
+    yield nodes.paragraph("", "", nodes.Text("Run it: "), run)
+    if repository:
         address = f"https://github.com/{repository}/issues/new?{urlencode({'title': claim})}"
         suggest = nodes.reference("", "Suggest a correction", refuri=address)
-        whole += nodes.paragraph("", "", suggest)
-    return whole
+        yield nodes.paragraph("", "", suggest)
 
 
-def _said(entry: str, statement: str, ledger: str | None, link: Link) -> nodes.list_item:
-    shown = entry_link(entry, ledger, link)
-    return nodes.list_item("", nodes.paragraph("", "", shown, nodes.Text(": "), *inline(statement)))
+def more(title: str, *parts: nodes.Node) -> nodes.Node:
+    """What a card says on demand."""
+    return places.fold("", *parts, title=title, classes=["claim-more"])
 
 
 def entry_link(entry: str, ledger: str | None, link: Link) -> nodes.Node:
@@ -275,13 +287,17 @@ Cells = tuple[list[nodes.Node], ...]
 
 
 def table(head: list[str], rows: Iterable[Cells], widths: list[int]) -> nodes.table:
-    """A table; without a row of titles if they are all empty. Widths are in percent."""
+    """A table with a row of titles; widths are in percent."""
     group = nodes.tgroup(cols=len(widths))
     group += [nodes.colspec(colwidth=width) for width in widths]
-    if any(head):
-        group += nodes.thead("", _row([[nodes.Text(text)] for text in head]))
+    group += nodes.thead("", _row(plain(*head)))
     group += nodes.tbody("", *(_row(cells) for cells in rows))
     return nodes.table("", group, classes=["colwidths-given"])
+
+
+def plain(*each: str) -> Cells:
+    """The cells of a row of plain text."""
+    return tuple([nodes.Text(text)] for text in each)
 
 
 def _row(cells: Iterable[list[nodes.Node]]) -> nodes.row:

@@ -35,6 +35,16 @@ def mend(
                 context[part] = context[part].replace(written, right)
 
 
+def draw_shares(writer: HTML5Translator, node: nodes.Element) -> None:
+    """A bar; the numbers stand beside it in words."""
+    parts = (
+        f'<span class="relation-{word}" style="flex-grow: {count}"></span>'
+        for word, count in node["shares"].items()
+    )
+    writer.body.append(f'<div class="shares" aria-hidden="true">{"".join(parts)}</div>\n')
+    raise nodes.SkipNode
+
+
 def open_fold(writer: HTML5Translator, node: nodes.Element) -> None:
     """What is closed until asked for."""
     classes, title = " ".join(node["classes"]), escape(node["title"])

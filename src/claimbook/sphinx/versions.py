@@ -130,14 +130,14 @@ class _Step:
         return table
 
     def _verdict(self, change: VerdictChange) -> render.Cells:
-        said = dict(self.domain.said([change.id])).get(change.id, "")
+        said = self.domain.said([change.id]).get(change.id, "")
         entry = render.entry_link(change.id, self.domain.ledger if said else None, self.link)
         both = ([*self._words(verdict)] for verdict in (change.before, change.after))
         return ([entry], list(render.inline(said)), *both)
 
     def _words(self, verdict: Verdict) -> Iterator[nodes.Node]:
         word = verdict.relation
-        yield nodes.inline("", word, classes=["claim-relation", f"relation-{word}"])
+        yield render.verdict(word, word)
         for claim in verdict.claims:
             yield nodes.Text(" ")
             yield self._name(claim)

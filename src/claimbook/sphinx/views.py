@@ -8,15 +8,12 @@ from typing import Any
 from docutils import nodes
 
 from claimbook import errors
-from claimbook.export import anchor, answer_data
+from claimbook.export import anchor
 from claimbook.model import Claim
 from claimbook.releases.history import changed
-from claimbook.sphinx import ledger, practice, releases, render, versions
+from claimbook.sphinx import counts, ledger, practice, releases, render, versions
 from claimbook.sphinx.domain import ClaimDomain
 from claimbook.sphinx.render import Link
-
-FALSIFIED = ["status", "mutants", "killed"]
-"""What the counts say of a claim's mutants."""
 
 NAMED = 12
 """How many claims are named that use the same name of torch."""
@@ -29,53 +26,6 @@ class View:
     made_of: Callable[[ClaimDomain], Any]
     """Plain data; a page that shows the view is written anew when it changes."""
     show: Callable[[ClaimDomain, Link], list[nodes.Node]]
-
-
-def _counts_made_of(domain: ClaimDomain) -> Any:
-    words = [answer.word for answer in domain.answers().values()]
-    statuses = [[data["status"] for data in lanes.values()] for lanes in _shown(domain).values()]
-    caught = [data and [data[key] for key in FALSIFIED] for data in _falsified(domain).values()]
-    return [words, statuses, caught]
-
-
-def _counts(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
-    rows = [("claims", str(len(_shown(domain))))]
-    for lane, name in render.LANE_NAMES.items():
-        statuses = [data[lane]["status"] for data in _shown(domain).values() if lane in data]
-        share = f"{statuses.count('current')} of {len(statuses)}"
-        rows.append((f"of these current on {name}", share))
-    current = [data for data in _falsified(domain).values() if data and data["status"] == "current"]
-    if mutants := sum(data["mutants"] for data in current):
-        caught = 100 * sum(data["killed"] for data in current) // mutants
-        rows.append(("mutants caught", f"{caught} % of {mutants}"))
-    words = [answer.word or "open" for answer in domain.answers().values()]
-    rows.append(("entries of the register", str(len(words))))
-    rows += [(WORD_TITLES[word], str(words.count(word))) for word in render.WORDS]
-    cells: list[render.Cells] = [([nodes.Text(a)], [nodes.Text(b)]) for a, b in rows]
-    grid = render.table(["", ""], cells, [70, 30])
-    grid["classes"].append("counts")
-    return [grid]
-
-
-WORD_TITLES = {
-    "confirms": "confirmed: right as said",
-    "qualifies": "qualified: right under a condition",
-    "corrects": "corrected: wrong",
-    "updates": "updated: was right in an older PyTorch",
-    "remark": "remarked on: no program can decide it",
-    "open": "still open",
-}
-
-
-def _ledger_made_of(domain: ClaimDomain) -> Any:
-    statuses = {
-        name: [data["status"] for data in lanes.values()] for name, lanes in _shown(domain).items()
-    }
-    return [list(map(answer_data, domain.answers().values())), statuses, domain.places()]
-
-
-def _ledger(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
-    return ledger.sections(domain.register, domain.answers(), domain.places(), _shown(domain), link)
 
 
 def _errors_made_of(domain: ClaimDomain) -> Any:
@@ -174,14 +124,6 @@ def _section(
     return nodes.section("", heading, content, ids=[f"{view}-{name}"])
 
 
-def _shown(domain: ClaimDomain) -> dict[str, Any]:
-    return domain.data["shown"]  # type: ignore[no-any-return]
-
-
-def _falsified(domain: ClaimDomain) -> dict[str, Any]:
-    return domain.data["falsified"]  # type: ignore[no-any-return]
-
-
 def _timeline_made_of(domain: ClaimDomain) -> Any:
     steps = [changed(domain.claims(), *pair) for pair in pairwise(domain.releases)]
     return [
@@ -198,8 +140,8 @@ def _timeline(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
 VIEWS = {
     "timeline": View(_timeline_made_of, _timeline),
     "changes": View(versions.made_of, versions.show),
-    "counts": View(_counts_made_of, _counts),
-    "ledger": View(_ledger_made_of, _ledger),
+    "counts": View(counts.made_of, counts.show),
+    "ledger": View(ledger.made_of, ledger.show),
     "errors": View(_errors_made_of, _errors),
     "apis": View(_apis_made_of, _apis),
     "claim-index": View(_index_made_of, _index),

@@ -54,9 +54,15 @@ function ledgerFilter() {
     }
     bar.querySelector("[role=status]").textContent = `${count} entries`;
   };
+  const follow = () => {  // a link to the first verdict of a kind asks for all of them
+    const asked = location.hash.match(/^#verdict-(\w+)$/);
+    if (asked) bar.verdict.value = asked[1];
+    show();
+  };
+  addEventListener("hashchange", follow);
   bar.addEventListener("input", show);
   bar.addEventListener("submit", (event) => event.preventDefault());
-  show();
+  follow();
 }
 
 // The same as claimbook/errors.py does: messages are compared by their words.

@@ -1,0 +1,58 @@
+"""What became of all statements, how many claims there are, and where they ran, in numbers."""
+
+from collections.abc import Iterable, Iterator
+from operator import itemgetter
+from typing import Any
+
+from docutils import nodes
+
+from claimbook.sphinx import nodes as places
+from claimbook.sphinx import render
+from claimbook.sphinx.domain import ClaimDomain
+from claimbook.sphinx.render import Link
+
+
+def made_of(domain: ClaimDomain) -> Any:
+    """Plain data; the page is written anew when it changes."""
+    return [_verdicts(domain), list(_totals(domain))]
+
+
+def show(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
+    """A bar of verdicts with its legend, each a link to the ledger; then the other numbers."""
+    found = {word: count for word, count in _verdicts(domain).items() if count}
+    legend = [_verdict(word, count, domain.ledger, link) for word, count in found.items()]
+    totals = [nodes.Text(line) for line in _totals(domain)]
+    return [places.shares(shares=found), _items(legend, "verdicts"), _items(totals, "totals")]
+
+
+def _verdict(word: str, count: int, ledger: str | None, link: Link) -> nodes.Node:
+    number = nodes.inline("", f"{count:,}", classes=[f"relation-{word}"])
+    title = nodes.inline("", "", nodes.strong("", "", number), nodes.Text(f" {render.WORDS[word]}"))
+    return link(ledger, f"verdict-{word}", title) if ledger else title
+
+
+def _items(lines: Iterable[nodes.Node], kind: str) -> nodes.bullet_list:
+    items = (nodes.list_item("", nodes.paragraph("", "", line)) for line in lines)
+    return nodes.bullet_list("", *items, classes=[kind])
+
+
+def _verdicts(domain: ClaimDomain) -> dict[str, int]:
+    """Verdict → how many entries have it."""
+    words = [answer.word or "open" for answer in domain.answers().values()]
+    return {word: words.count(word) for word in render.WORDS}
+
+
+def _totals(domain: ClaimDomain) -> Iterator[str]:
+    shown = domain.shown.values()
+    yield f"{len(domain.answers()):,} statements"
+    yield f"{len(shown):,} claims"
+    for lane, name in render.LANE_NAMES.items():
+        ran = [lanes[lane] for lanes in shown if lane in lanes]
+        current = [data for data in ran if data["status"] == "current"]
+        last = max(current, key=itemgetter("recorded"), default=None)
+        when = f", last on {last['recorded']} with torch {last['torch']}" if last else ""
+        yield f"{len(current):,} of {len(ran):,} run as printed on {name}{when}"
+    mutants = [data for data in domain.falsified.values() if data and data["status"] == "current"]
+    if total := sum(data["mutants"] for data in mutants):
+        caught = 100 * sum(data["killed"] for data in mutants) // total
+        yield f"{caught} % of {total:,} mutants caught"
