@@ -41,6 +41,19 @@ def test_messages_of_claims():
     ]
 
 
+def test_exceptions_of_an_example_are_no_messages():
+    """Nobody else meets a class that an example defines; the error that it causes is one."""
+    own = """
+    >>> class Unreadable(Exception):
+    ...     pass
+    >>> raise Unreadable("a")
+    Traceback (most recent call last):
+    Unreadable: a
+"""
+    found = errors.messages([claim("own", own + MANY_LINES)])
+    assert [message.type for message in found] == ["ValueError"]
+
+
 def test_messages_that_a_statement_names():
     """An error whose words depend on Python stands in the statement, with its type."""
     text = "It is `OSError: no 'x'` or `OSError: 'x' is gone`, never an `EOFError`."

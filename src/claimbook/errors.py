@@ -69,9 +69,10 @@ def read(text: str) -> Message:
 def messages(claims: Iterable[Claim]) -> list[Message]:
     """All errors and warnings that claims print, or name in full; those of the same words are one.
 
-    The claims that print the fewest messages come first: they are about this one.
+    The claims that print the fewest messages come first: they are about this one. An exception of
+    an example's own, such as `Unreadable`, is none that anybody would look up.
     """
-    printed = [(claim, list(_told(claim))) for claim in claims]
+    printed = [(claim, [m for m in _told(claim) if m.type]) for claim in claims]
     found: dict[tuple[str, frozenset[str]], list[Message]] = {}
     for claim, printed_here in sorted(printed, key=lambda pair: len(pair[1])):
         for message in printed_here:
