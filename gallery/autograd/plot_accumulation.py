@@ -2,17 +2,19 @@
 Accumulation: when pieces equal the batch
 =========================================
 
-Cut a batch into pieces, call ``backward()`` for each, and ``.grad`` ends up as the gradient of the
-whole batch, to the last few digits. Two things break this, both in silence. A mean loss that is not
-scaled makes the gradient as many times too long as there are pieces. BatchNorm makes another
-gradient altogether, because each piece is normalised by itself; the smaller the pieces, the worse.
+Cut a batch into pieces, call ``backward()`` on the loss of each, and ``.grad`` ends up as the
+gradient of the whole batch, but for rounding in the last digits. Two things break this without any
+error. If a mean loss is not scaled, the gradient is too long, by a factor that is the number of
+equal pieces. With BatchNorm the gradient is another one altogether, because each piece is
+normalised by itself; the smaller the pieces, the larger the error.
 """
 
 # %%
 # Whole, in pieces, and in pieces without a scale
 # -----------------------------------------------
-# A small network, 64 samples, and a mean loss. The weights are the same each time, drawn from one
-# seed. ``gradient`` returns what ``backward()`` has left in ``.grad``, as one long vector.
+# The experiment uses a small network, 64 samples and a mean loss. The initial weights are the same
+# each time, drawn from one seed. ``gradient`` returns what ``backward()`` leaves in ``.grad``, as
+# one long vector.
 
 import matplotlib.pyplot as plt
 import torch
@@ -45,10 +47,12 @@ def error(size, norm=None):
 
 
 # %%
-# In the picture each point is one weight: across, its gradient from the whole batch; upwards, the
-# same from sixteen pieces of four samples. On the diagonal, both agree. With each loss weighted
-# by the piece's share of the batch, all points lie on it. Without, they lie on a line sixteen times
-# as steep. With BatchNorm they lie on no line: the gradient has another direction.
+# In the picture each point is one weight. Its horizontal position is the gradient from the whole
+# batch, its vertical position the gradient from sixteen pieces of four samples. On the diagonal the
+# two agree. If each loss is weighted by its piece's share of the batch, all points lie on the
+# diagonal. If the losses are not scaled, the points lie on a line sixteen times as steep. With
+# BatchNorm they lie on no line, although the losses are weighted: the gradient has another
+# direction.
 
 SIZE = 4
 PIECES = BATCH // SIZE
@@ -73,17 +77,19 @@ panels[0].set(ylabel=f"gradient, {PIECES} pieces")
 plt.show()
 
 # %%
-# The optimiser never sees the difference between the left picture and a large batch, and no error
-# tells of the other two. SGD with the loss not scaled works as with a learning rate
-# sixteen times as large; Adam divides such a factor out and hides it.
+# With weighted losses, as on the left, the optimiser gets the same gradient as from one large
+# batch, but for rounding. The other two cases raise no error. If the losses are not scaled, SGD
+# works as if its learning rate were sixteen times as large. Adam divides such a factor out and
+# hides it.
 #
 # What a piece cannot know
 # ------------------------
-# BatchNorm subtracts the mean of the samples that it sees and divides by their deviation. From a
-# few samples both are poor estimates, so the same sample gets another output and another
-# gradient in another piece. No weight of the loss repairs that. LayerNorm and GroupNorm use
-# one sample at a time: for them a piece is as good as the batch. The picture gives the distance
-# between the two gradients, over the length of the batch's, for pieces of 2 to 32 samples.
+# BatchNorm subtracts the mean of the samples that it sees and divides by their standard deviation.
+# From a few samples both are poor estimates, and they differ from piece to piece. So the output and
+# the gradient of a sample depend on the piece that it is in. No weighting of the losses repairs
+# that. LayerNorm and GroupNorm use one sample at a time: for them a piece is as good as the batch.
+# The picture shows the relative error for pieces of 2 to 32 samples. It is the distance between the
+# gradient from the pieces and that from the whole batch, divided by the length of the latter.
 
 sizes = [2, 4, 8, 16, 32]
 norms = {"BatchNorm": nn.BatchNorm1d, "LayerNorm": nn.LayerNorm, "no normalisation": None}
@@ -109,12 +115,14 @@ plt.show()
 # %%
 # To take away
 # ------------
-# * Weight each piece's mean loss by its share of the batch; then the pieces' gradients add up to
-#   the batch's. This holds for unequal pieces too.
-# * Left unscaled, the gradient is too long by the number of pieces, and nothing says so.
-# * BatchNorm makes pieces and batch two different models. LayerNorm does not.
+# * Weight the mean loss of each piece by the piece's share of the batch. Then the gradients of the
+#   pieces add up to that of the batch, even if the pieces are unequal.
+# * If the mean losses of equal pieces are not scaled, the gradient is too long by a factor that is
+#   the number of pieces, and no error says so.
+# * With BatchNorm, pieces and batch are normalised differently, so their gradients differ however
+#   the losses are weighted. With LayerNorm they agree.
 #
-# The chapter :doc:`/autograd/gradients-add-up` tells how to accumulate, what it saves and what it
-# costs; see the claims :claim:`divide-mean-losses-not-sums`,
+# The chapter :doc:`/autograd/gradients-add-up` explains how to accumulate, what it saves and what
+# it costs; see the claims :claim:`divide-mean-losses-not-sums`,
 # :claim:`unequal-pieces-need-their-own-weight`, :claim:`batchnorm-sees-only-the-piece` and
 # :claim:`accumulated-update-is-not-a-large-one`.

@@ -3,15 +3,15 @@ What forgetting zero_grad() does
 ================================
 
 ``backward()`` adds to ``.grad``. Without ``zero_grad()`` every step therefore follows the sum of
-all gradients so far. Nothing raises an error, and nothing gets better: the weight swings around the
-solution like a pendulum without friction, and above some learning rate it explodes.
+all gradients so far. No error is raised, and training never settles: the weight swings around the
+solution like a pendulum without friction, and above some learning rate the swings explode.
 """
 
 # %%
 # The same loop with and without one line
 # ---------------------------------------
 # The data lie on a line of slope 3. The model has a single weight, and every step sees all the
-# data. ``autograd.grad`` gives the gradient of the one step and leaves ``.grad`` alone.
+# data. ``autograd.grad`` returns the gradient of each step by itself and leaves ``.grad`` alone.
 
 import matplotlib.pyplot as plt
 import torch
@@ -47,8 +47,8 @@ with_losses, _, _ = train(LR, STEPS, clear=True)
 losses, gradients, weights = train(LR, STEPS, clear=False)
 
 # %%
-# With ``zero_grad()`` the loss shrinks to nothing. Without it the loss comes back: any 15 steps in
-# a row hold a loss above nine tenths of the first one.
+# With ``zero_grad()`` the loss falls to less than a billionth of the first one. Without it the loss
+# keeps coming back: among any 15 steps in a row there is a loss above nine tenths of the first one.
 
 assert with_losses[-1] < 1e-9 * with_losses[0], "with zero_grad() no loss"
 assert (losses.unfold(0, 15, 1).amax(1) > 0.9 * losses[0]).all(), "without, the loss comes back"
@@ -64,16 +64,17 @@ plt.show()
 # %%
 # Why it swings
 # -------------
-# If nothing clears ``.grad``, each step is the learning rate times the sum of all gradients so far.
-# Take one step from the next, and all but the newest cancel. That one is ``h * e[k]``, curvature
-# times distance from the solution, as the loss is a parabola. So with ``a = lr * h``:
+# If nothing clears ``.grad``, each step is the learning rate times the sum of all gradients so far,
+# against its direction. Subtract one step from the next, and all gradients but the newest cancel.
+# As the loss is a parabola, the newest gradient is ``h * e[k]``: the curvature ``h`` times
+# ``e[k]``, the distance from the solution before step ``k``. So with ``a = lr * h``:
 #
 # .. code-block:: text
 #
 #     e[k+1] - 2*e[k] + e[k-1] = -a * e[k]
 #
-# That is a pendulum without friction: a gradient changes the *speed* of the weight, and nothing
-# slows the weight down.
+# This is the equation of a pendulum without friction: a gradient changes the *speed* of the weight,
+# and there is no friction to slow it down.
 
 h = 2 * (x**2).mean()
 e = weights - SLOPE
@@ -84,11 +85,13 @@ assert torch.allclose(e.diff().diff(), -LR * h * e[1:-1]), "the update is an osc
 # %%
 # Where it explodes
 # -----------------
-# The oscillator's solutions are powers ``r**k`` of the two roots of ``r**2 - (2 - a)*r + 1 = 0``,
-# whose product is 1. For ``a`` between 0 and 4 they are complex and of absolute value 1: the weight
-# swings, and stays within ``|e[0]| / sqrt(1 - a/4)`` of the solution. Above 4 one of them is below
-# -1, and the distance comes to grow by it with each step. The loop with ``zero_grad()`` has its
-# limit earlier: there ``e[k+1] = (1 - a) * e[k]``, which shrinks only for ``a`` between 0 and 2.
+# The solutions of this equation are made of powers ``r**k`` of the two roots of
+# ``r**2 - (2 - a)*r + 1 = 0``. The product of the roots is 1. For ``a`` between 0 and 4 the roots
+# are complex and of absolute value 1: the weight swings, and stays within
+# ``|e[0]| / sqrt(1 - a/4)`` of the solution. For ``a`` above 4, one root is below -1, and after a
+# while each step multiplies the distance by that root. The loop with ``zero_grad()`` explodes
+# earlier. There ``e[k+1] = (1 - a) * e[k]``, so the distance shrinks only for ``a`` between 0 and
+# 2.
 
 fig, panels = plt.subplots(1, 2, figsize=(8, 3.8), sharey=True, layout="constrained")
 fig.suptitle("Without zero_grad() it explodes above lr * h = 4, with it above 2")
@@ -112,8 +115,8 @@ plt.show()
 # %%
 # To take away
 # ------------
-# * Without ``zero_grad()`` each step is lr times the sum of all gradients so far.
-# * When a loss keeps coming back to where it began, look for the missing ``zero_grad()`` first.
+# * Without ``zero_grad()`` each step is the learning rate times the sum of all gradients so far.
+# * When a loss keeps coming back to where it began, first look for a missing ``zero_grad()``.
 #
 # The chapter :doc:`/autograd/gradients-add-up` answers the questions around this one; see the
 # claims :claim:`forgotten-step-is-lr-times-the-sum` and :claim:`forgetting-circles-the-minimum`.

@@ -2,17 +2,19 @@
 The size of a gradient through depth
 ====================================
 
-On its way down, a gradient is multiplied by one factor for each layer. The scale of the initial
-weights sets the factor, and the depth is its exponent: in forty plain layers, weights a little too
-small let the gradient vanish, and a little too large let it explode. Kaiming's scheme hits
-a factor of 1. LayerNorm takes the scale of the weights out of the matter.
+On its way back through a network, a gradient is multiplied by one factor for each layer. The scale
+of the initial weights sets this factor, and the number of layers is its exponent. In forty plain
+layers, weights that are a little too small let the gradient vanish, and weights that are a little
+too large let it explode. Kaiming's scheme gives a factor of 1. With LayerNorm in each layer the
+scale of the weights no longer matters for this.
 """
 
 # %%
 # A narrow strip between nothing and too much
 # -------------------------------------------
-# Forty layers of 128 units with ReLU, without biases. ``gradient_sizes`` sends a random gradient in
-# at the top and returns the length of what arrives at each layer's output, over that.
+# The network has forty layers of 128 units with ReLU, without biases. ``gradient_sizes`` sends a
+# random gradient in at the top. It returns the length of the gradient that arrives at each layer's
+# output, divided by the length of the one sent in.
 
 import matplotlib.pyplot as plt
 import torch
@@ -41,8 +43,8 @@ def gradient_sizes(draw, normalise=nn.Identity):
 
 # %%
 # The picture shows forty such networks side by side. From left to right the standard deviation of
-# the weights goes from half of Kaiming's, which is ``sqrt(2 / fan_in)``, to twice as much. The
-# lines join places where the gradient is smaller or larger by the same power of ten.
+# the weights goes from half to twice that of Kaiming's scheme, which is ``sqrt(2 / fan_in)``. The
+# lines join places where the gradient has shrunk or grown by the same power of ten.
 
 KAIMING = (2 / WIDTH) ** 0.5
 scales = torch.logspace(-1, 1, 40, base=2).tolist()
@@ -74,13 +76,16 @@ plt.show()
 # %%
 # Which factor
 # ------------
-# Back through a layer, a gradient meets the ReLU, which stops it in about half of the units, and
-# then the transposed weights, which multiply its mean square by ``fan_out * variance``. So its
-# factor is ``sqrt(fan_out * variance / 2)``: with torch's default ``sqrt(1/6)``, with Xavier's
-# ``sqrt(1/2)``, with Kaiming's 1. The lines are powers of these, the marks are measured.
+# On its way back through a layer, a gradient first meets the ReLU, which stops it in about half of
+# the units. Then it meets the transposed weights, which multiply its mean square by
+# ``fan_out * variance``, where ``variance`` is that of the weights. So the factor of a layer is
+# ``sqrt(fan_out * variance / 2)``. That is ``sqrt(1/6)`` with torch's default, ``sqrt(1/2)`` with
+# Xavier's scheme and 1 with Kaiming's. The lines in the left panel are the powers of these factors,
+# the marks are measured.
 #
-# On the right there is a LayerNorm between each product and its ReLU. It divides by the very scale
-# that the weights put in, forward and so also backward: the factor is about 1 for all schemes.
+# In the right panel there is a LayerNorm between each product and its ReLU. On the way forward,
+# LayerNorm divides by the scale that the weights have put in; so it divides by it on the way back
+# too. The factor is about 1 for all three schemes.
 
 draws = {
     "default": (lambda weight: weight, (1 / 6) ** 0.5),
@@ -109,11 +114,12 @@ plt.show()
 # %%
 # To take away
 # ------------
-# * The depth is the exponent of the factor of one layer, so small errors of scale grow large.
-# * For plain ReLU layers Kaiming's scale is right; half of it loses more than ten powers of ten
-#   in forty layers, twice of it gains as many.
-# * With LayerNorm in each layer the scale of the weights does not change what a gradient loses on
-#   its way through the layers.
+# * The factor of one layer is raised to the power of the depth, so small errors of scale grow
+#   large.
+# * For plain ReLU layers Kaiming's scale is right. With half of it the gradient loses more than ten
+#   powers of ten in forty layers; with twice as much it gains as many.
+# * With LayerNorm in each layer, the scale of the weights does not change how much the gradient
+#   shrinks or grows on its way through the layers.
 #
 # The chapters are :doc:`/modules/initialisation` and :doc:`/autograd/hooks`; see the claims
 # :claim:`kaiming-keeps-the-scale-through-relu`, :claim:`default-variance-is-a-third-over-fan-in`,

@@ -3,16 +3,17 @@ Training through rounding: the straight-through estimator
 =========================================================
 
 Weights that may only be multiples of one half cannot be trained through ``round``: its derivative
-is 0, and nothing moves. Rounding a network after training makes its error more than ten times as
-large. The straight-through estimator rounds on the way forward and lets the gradient pass on the
-way back; the rounded networks that it finds have less than a third of that error.
+is 0, so nothing moves. Rounding a network after training makes its error here more than ten times
+as large. The straight-through estimator rounds on the way forward and passes the gradient unchanged
+on the way back. The rounded networks that it finds have less than a third of that error.
 """
 
 # %%
 # Three ways to rounded weights
 # -----------------------------
 # Each network has one input, 16 hidden units and one output, and learns a sine. Twenty-four of
-# them, started at random, train side by side. Only ``quantise`` differs between the three ways.
+# them, started at random, train side by side. Only ``quantise`` differs between the three ways: it
+# rounds, it leaves the weight as it is, or it rounds and lets the gradient pass.
 
 import matplotlib.pyplot as plt
 import torch
@@ -61,9 +62,11 @@ _, curve, path = train(lambda weight: rounded(weight) + (weight - weight.detach(
 # %%
 # What moves
 # ----------
-# Under plain ``round`` every gradient is 0: no loss changes in 300 updates. Straight through, the
-# float weight that lies behind a rounded one collects small updates, and the rounded one follows in
-# jumps, whenever a boundary is crossed. The picture shows the three outer weights that moved most.
+# With plain ``round`` every gradient is 0, so no loss changes in 300 updates. With the
+# straight-through estimator, each rounded weight has a float weight behind it, which collects small
+# updates. Whenever the float weight crosses the boundary between two rounded values, the rounded
+# weight jumps. The picture shows three of the weights that lead to the output, those that moved
+# most.
 
 assert (stuck_curve == stuck_curve[0]).all(), "through round nothing moves"
 assert (path[-1] - path[0]).abs().mean() > 0.1, "straight through weights move"
@@ -85,9 +88,11 @@ plt.show()
 # %%
 # What is gained
 # --------------
-# Each row of the next picture is one network: its error after free training and rounding at the
-# end, and the best that its training straight through has passed. Near a boundary the rounded
-# weights may jump to and fro, so keep the best, not the last. The float network stays out of reach.
+# Each row of the next picture is one network. One mark is its error after it was trained without
+# rounding and rounded at the end. The other is the lowest error that it reached in straight-through
+# training. The lowest is taken and not the last, because rounded weights near a boundary may jump
+# to and fro. The dotted line is the median error of the networks that are not rounded. It is less
+# than half of the median of the best errors.
 
 after, best = losses(free, rounded), curve.min(dim=0).values
 assert after.median() > 10 * free_curve[-1].median(), "rounding afterwards costs ten times"
@@ -112,10 +117,11 @@ plt.show()
 # %%
 # To take away
 # ------------
-# * ``round`` passes zeros back, so nothing can be trained through it as it is.
-# * Written ``x.round() + (x - x.detach())``, the value is rounded and the gradient passes.
-# * The gradient is that of another function and need not rest at a solution: keep the best.
+# * The gradient of ``round`` is 0, so nothing can be trained through it as it is.
+# * ``x.round() + (x - x.detach())`` has the rounded value, and lets the gradient pass.
+# * The gradient is not that of the rounded function, and it need not become 0 at a solution. So
+#   keep the best weights, not the last.
 #
-# The chapter :doc:`/autograd/no-derivative` tells what else stops a gradient; see the
-# claims :claim:`no-gradient-survives-round`, :claim:`straight-through-rounds-forward-passes-back`,
+# The chapter :doc:`/autograd/no-derivative` explains what else stops a gradient; see the claims
+# :claim:`no-gradient-survives-round`, :claim:`straight-through-rounds-forward-passes-back`,
 # :claim:`straight-through-may-circle` and :claim:`the-usual-trick-may-lose-the-value`.

@@ -2,19 +2,20 @@
 Truncated backpropagation: memory bought with memory
 ====================================================
 
-A window of ten steps takes a tenth of the memory that a hundred take. It is paid for with memory
-of another kind: a recurrent network does not learn to remember what lies further back than its
-window. The value may still be in the state; no gradient tells the weights to keep it there.
+Backpropagation in short windows takes little memory: the peak grows with the window, not with the
+sequence. The price is memory of another kind: a recurrent network does not learn to remember what
+lies further back than its window. The value may still be in the state, but no gradient tells the
+weights to keep it there.
 """
 
 # %%
 # The same data, the same updates, other cuts
 # -------------------------------------------
-# The task is to say the number that came in two, three or four steps ago. The state is a little
-# noisy, so that only what the weights keep alive on purpose can be read from it. Each pair of a
-# window and a delay trains a model of its own, all side by side and with one update every 24
-# steps. They differ only in where ``detach()`` cuts their state: a mask of ones and zeros mixes the
-# state with its detached copy, which has the same value.
+# The task is to output the number that came in two, three or four steps ago. The state is a little
+# noisy, so that only what the weights keep up on purpose can be read from it. Each pair of a window
+# and a delay trains a model of its own. All models train side by side, with one update every 24
+# steps. Models of the same delay differ only in where ``detach()`` cuts their state. A mask of ones
+# and zeros makes the cuts: it chooses the state or its detached copy, which has the same value.
 
 import matplotlib.pyplot as plt
 import torch
@@ -58,8 +59,9 @@ for _ in range(UPDATES):
 final = torch.stack(errors[-20:]).mean(dim=0).reshape(len(WINDOWS), len(DELAYS))
 
 # %%
-# A number that came in ``d`` steps ago takes ``d + 1`` steps to reach the output. Windows that hold
-# so many learn to keep it. For all shorter ones the error stays at least half as large again.
+# A number that came in ``d`` steps ago takes ``d + 1`` steps to reach the output. Models whose
+# window holds that many steps learn to keep it. With every shorter window the error stays more than
+# one and a half times as large.
 
 for steps_ago, error in zip(DELAYS, final.T, strict=True):
     within = torch.tensor(WINDOWS) > steps_ago
@@ -77,8 +79,9 @@ plt.show()
 # %%
 # What the window saves
 # ---------------------
-# Sequences of 48 and of 96 steps, with one ``backward()`` for each window. The peak, counted in
-# states, grows with the window. With the same window, the longer sequence takes no more.
+# The next picture shows the peak memory, in multiples of the size of one state, for sequences of 48
+# and of 96 steps. ``backward()`` is called once for each window. The peak grows with the window.
+# With the same window, the longer sequence takes about as much as the shorter one.
 
 
 def states_kept(length, width):
@@ -112,9 +115,11 @@ plt.show()
 # %%
 # To take away
 # ------------
-# * The window is a choice between memory on the device and memory in the model.
-# * A window must hold all the steps from where something comes in to where it is needed.
+# * The window is a choice between memory on the device and memory in the model: with a shorter one
+#   fewer bytes are kept, and the model learns to look back less far.
+# * A window must hold all the steps from the one where something comes in to the one where it is
+#   needed.
 #
-# The chapter :doc:`/autograd/long-sequences` tells how to cut; see the claims
+# The chapter :doc:`/autograd/long-sequences` explains how to cut; see the claims
 # :claim:`truncation-bounds-memory-not-time`, :claim:`what-lies-before-the-cut-is-not-learnt` and,
 # for the whole gradient at little memory, :claim:`checkpointing-keeps-the-whole-gradient`.

@@ -2,18 +2,19 @@
 What loader workers speed up
 ============================
 
-Two workers halve the time of a dataset that waits. A dataset that computes gains only if each
-worker has a core of its own: two workers on one core share that core's time. And a dataset that
-does next to nothing gets slower, because handing the batches over costs more than making them.
+Two workers shorten the time of a dataset that waits, because they wait at the same time. A dataset
+that computes gains only if each worker has a core of its own: two workers on one core share that
+core's time. A dataset that does next to nothing gets slower, because handing the batches over costs
+more than making them.
 """
 
 # %%
 # Three datasets
 # --------------
-# One sleeps for each sample, as if it waited for a disk or a network. One computes, and one only
-# hands out a number. The processes are forked, so that the workers have these functions without
-# importing them. (Windows cannot fork. There, and with ``spawn`` or ``forkserver``, a dataset must
-# stand in a module of its own.)
+# The first sleeps for each sample, as if it waited for a disk or a network. The second computes,
+# and the third only hands out a number. The worker processes are forked, so that they have these
+# functions without importing them. (Windows cannot fork. There, and with ``spawn`` or
+# ``forkserver``, a dataset must be defined in a module of its own.)
 
 import os
 import time
@@ -54,10 +55,11 @@ KINDS = {
 # %%
 # Time without workers, over time with them
 # -----------------------------------------
-# Each loader keeps its workers alive from epoch to epoch, and is run once before it is timed, so
-# their start does not count. Epochs with and without workers take turns, and the fastest of each
-# is taken. Above 1, the workers help. All workers are bound to one and the same core, where the
-# system allows it, so that the picture shows what a core can do and not how many there are.
+# Each loader keeps its workers alive from epoch to epoch and is run once before it is timed, so the
+# start of the workers does not count. Epochs with and without workers take turns, and the fastest
+# of each kind is taken. A bar above 1 means that the workers help. Where the system allows it, all
+# workers are bound to one and the same core. So the picture shows what one core can do, and not how
+# many cores there are.
 
 CORE = min(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
 
@@ -95,8 +97,9 @@ legend(fig)
 plt.show()
 
 # %%
-# The middle bars depend on who else wants the core: of a busy one, two processes get a greater
-# share than one. But all that two workers compute fits into the time of their one core.
+# The middle bars depend on what else runs on the core: two processes get a greater share of a busy
+# core than one. But two workers cannot compute for longer than their one core has time. The code
+# below adds up the CPU time that they took, and compares it with the time that passed.
 
 if CORE is not None:
     batches = loader(KINDS["computing"], 2)
@@ -108,11 +111,11 @@ if CORE is not None:
 # %%
 # To take away
 # ------------
-# * Waiting needs no core: more workers than cores can pay if samples come from disk or network.
+# * Waiting needs no core: more workers than cores can pay off if samples come from disk or network.
 # * Computing needs cores: more workers than free cores gain nothing.
-# * For data that lie in memory already, ``num_workers=0`` is the fast way.
+# * For data that are in memory already and need no work, ``num_workers=0`` is the fast way.
 #
-# No CUDA measurement of loaders has been recorded yet. The chapter :doc:`/data/workers` answers
-# the questions around this one; see the claims :claim:`waiting-uses-no-cpu`,
+# No CUDA measurement of loaders has been recorded yet. The chapter :doc:`/data/workers` answers the
+# questions around this one; see the claims :claim:`waiting-uses-no-cpu`,
 # :claim:`one-thread-fills-one-core` and :claim:`tiny-samples-are-slower-with-a-worker`; what one
-# worker is good for is in :claim:`batches-are-loaded-beside-the-step`.
+# worker is good for is shown in :claim:`batches-are-loaded-beside-the-step`.

@@ -2,18 +2,19 @@
 Two settings for speed: one moves numbers, one changes them
 ===========================================================
 
-``channels_last`` and half precision are recommended together. The first only changes where the
-numbers lie: gradients stay the same but for rounding. The second changes the numbers: in
-``float16`` the gradients of the lower layers of a deep network may be too small to exist, and die
-as zeros. Multiplying the loss by 4096 brings them back.
+``channels_last`` and half precision are recommended together. ``channels_last`` only changes where
+the numbers lie in memory: gradients stay the same but for rounding. Half precision changes the
+numbers: in a deep network, the gradients of the lower layers may be too small for ``float16`` and
+become 0. Here, multiplying the loss by 4096 brings them back.
 """
 
 # %%
 # Where gradients die
 # -------------------
-# Eight convolutions with sigmoids, which make gradients small on their way down: the slope of a
-# sigmoid is at most 1/4. ``gradients`` returns the gradient of each layer's weight, with autocast
-# in the given precision and the loss multiplied by ``scale``. All of it runs on the CPU.
+# The network has eight convolutions, each followed by a sigmoid. Sigmoids make gradients small on
+# their way down, because the slope of a sigmoid is at most 1/4. ``gradients`` returns the gradient
+# of each convolution's weight, with autocast in the given precision and the loss multiplied by
+# ``scale``. All of it runs on the CPU.
 
 import copy
 
@@ -42,10 +43,11 @@ def gradients(dtype, scale=1.0, memory_format=torch.contiguous_format):
 
 
 # %%
-# The picture gives the sizes of all entries, for three of the layers, as ``float32`` has them.
-# Below the dotted line, at ``2**-25``, ``float16`` rounds to zero. Nearly all of the lowest layer
-# lies there, and the few entries to the right of it die too: what they are summed up from has died
-# on the way down. Hardly a weight of this layer would be trained.
+# The picture shows the sizes of all entries of the gradients in ``float32``, for three of the
+# layers. To the left of the dotted line, at ``2**-25``, ``float16`` rounds to zero. Nearly all
+# entries of the lowest layer lie there. The few to the right of the line become zero too, because
+# the numbers that they are summed up from became zero on the way down. So hardly any weight of this
+# layer would be trained.
 
 exact, halves = gradients(torch.float32), gradients(torch.float16)
 dead = [(half == 0).float().mean().item() for half in halves]
@@ -69,13 +71,15 @@ plt.show()
 # %%
 # A layout, a precision, a factor
 # -------------------------------
-# The picture has the relative error of each layer's gradient, against contiguous ``float32``. The
-# layout adds in another order, which costs the last digits. ``float16`` loses the lower layers. A
-# factor on the loss is a factor on every gradient: it moves the hills to the right, away from the
-# line, and before the update it is divided out in ``float32``. Then all layers are right.
+# The picture shows the relative error of each layer's gradient, compared with contiguous
+# ``float32``. ``channels_last`` adds in another order, which changes the last digits. ``float16``
+# loses the gradients of the lower layers. A factor on the loss is a factor on every gradient: it
+# moves the hills of the first picture to the right, away from the line. Before the update, the
+# factor is divided out in ``float32``. Then the gradients of all layers are right, to within a
+# twentieth.
 #
-# What each gains in time depends on the machine, and most on Tensor Cores; no CUDA measurement of
-# it has been recorded yet.
+# How much time each setting saves depends on the machine, above all on whether it has Tensor Cores.
+# No CUDA measurement of it has been recorded yet.
 
 scaled = [half / SCALE for half in gradients(torch.float16, SCALE)]
 runs = {
@@ -103,12 +107,14 @@ plt.show()
 # %%
 # To take away
 # ------------
-# * ``channels_last`` moves numbers and keeps them. A ``view`` in the model may raise.
+# * ``channels_last`` moves the numbers and keeps their values. A ``view`` in the model may then
+#   raise an error.
 # * ``float16`` without loss scaling stops training where gradients are small, in the lower layers
-#   first, and nothing says so.
-# * Scaling the loss saves them, and costs little.
+#   first, and no error says so.
+# * Scaling the loss saves these gradients, and costs little.
 #
 # The chapters are :doc:`/memory/channels-last` and :doc:`/tensors/low-precision`; see the claims
 # :claim:`channels-last-changes-strides-only`, :claim:`float16-gradients-underflow` and
-# :claim:`scaling-cures-what-autocast-does-not`; how a factor is found is in
-# :claim:`scaler-skips-overflowing-steps`. Loss scaling is due to `Micikevicius et al. (2018) <https://arxiv.org/abs/1710.03740>`_.
+# :claim:`scaling-cures-what-autocast-does-not`; how a factor is found is shown in
+# :claim:`scaler-skips-overflowing-steps`. Loss scaling is due to `Micikevicius et al. (2018)
+# <https://arxiv.org/abs/1710.03740>`_.

@@ -2,17 +2,18 @@
 Checkpointing: how many segments
 ================================
 
-A checkpointed network keeps the ends of its segments and computes the rest again. Too few segments
-are long ones, and too many have many ends: of 64 equal layers, 8 segments take the least
-memory, a quarter of what is kept without checkpoints. Beyond the square root of the number of
-layers, more segments cost more of both, memory and work.
+A checkpointed network keeps the activations at the ends of its segments and computes the rest
+again. If there are few segments, each is long; if there are many, many ends are kept. With 64 equal
+layers, 8 segments take the least memory, about a quarter of what is kept without checkpoints.
+Beyond the square root of the number of layers, more segments cost more memory and more work.
 """
 
 # %%
 # Memory
 # ------
-# The network has equal layers, each a product and a ReLU, and a batch so large that its activations
-# dwarf the weights. ``peaks`` measures the most memory taken at once, counted in activations.
+# The network has equal layers, each a matrix product and a ReLU. The batch is so large that the
+# activations dwarf the weights. ``peaks`` measures the most memory in use at once, in multiples of
+# the activations of one layer.
 
 import matplotlib.pyplot as plt
 import torch
@@ -43,10 +44,10 @@ def peaks(depth, choices):
 
 
 # %%
-# In ``s`` segments of ``N / s`` layers, ``s`` ends are kept, and while one segment is
-# computed again, its ``N / s`` activations. The sum ``s + N / s`` is least where both are
-# equal, at the square root of ``N``, and there it is twice that root. The lines in the picture are
-# this sum, the marks are measured. One segment means no checkpoint at all.
+# With ``s`` segments of ``N / s`` layers each, ``s`` ends are kept. While one segment is computed
+# again, its ``N / s`` activations are in memory as well. The sum ``s + N / s`` is least where the
+# two terms are equal, which is at the square root of ``N``. There it is twice that root. The lines
+# in the picture are this sum, the marks are measured. One segment means no checkpoint at all.
 
 choices = {16: [2, 4, 8], 64: [1, 2, 4, 8, 16, 64]}
 measured = {depth: peaks(depth, segments) for depth, segments in choices.items()}
@@ -74,10 +75,10 @@ plt.show()
 # %%
 # Work
 # ----
-# All segments but the last are computed twice. If a backward pass is twice the work of
-# a forward pass, ``s`` segments make ``1 + (1 - 1/s) / 3`` of the work. So the price is nearly
-# paid with the first few segments, and it never exceeds a third. The numbers in the picture count
-# the segments.
+# The forward pass of every segment but the last is computed twice. If a backward pass is twice the
+# work of a forward pass, training with ``s`` segments takes ``1 + (1 - 1/s) / 3`` times the work of
+# training without checkpoints. So the first few segments bring most of the extra work, and it never
+# exceeds a third. The numbers in the picture are the numbers of segments.
 
 counted = network(64, batch=4, width=4)
 
@@ -110,9 +111,10 @@ plt.show()
 # To take away
 # ------------
 # * Start with about as many segments as the square root of the number of layers.
-# * The peak then grows like the root of the depth: four times the layers, twice the activations.
+# * The peak then grows like the square root of the depth: four times as many layers take twice the
+#   memory.
 #
 # No CUDA measurement of it has been recorded yet. The chapter is :doc:`/devices/checkpointing`; see
 # the claims :claim:`square-root-of-the-layers`, :claim:`last-segment-is-not-checkpointed`,
-# :claim:`one-more-forward-is-a-third` and :claim:`only-activations-shrink`.
-# The square root is due to `Chen et al. (2016) <https://arxiv.org/abs/1604.06174>`_.
+# :claim:`one-more-forward-is-a-third` and :claim:`only-activations-shrink`. The square root is due
+# to `Chen et al. (2016) <https://arxiv.org/abs/1604.06174>`_.

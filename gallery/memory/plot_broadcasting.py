@@ -2,17 +2,18 @@
 Broadcasting takes no copies
 ============================
 
-A row added to a matrix is not repeated in memory. It is read again for each row of the matrix, with
-a stride of 0. So ``x + row`` takes memory for its result and for nothing else, and the copies that
-``repeat`` makes buy nothing: they double the memory and cost more time. What broadcasting does not
-save is its result.
+When a row is added to a matrix, the row is not repeated in memory. It is read again for each row of
+the matrix, with a stride of 0. So ``x + row`` takes memory for its result and for nothing else. The
+copies that ``repeat`` makes have no benefit: they double the memory and cost time. What
+broadcasting does not save is the memory for the result.
 """
 
 # %%
 # What is read
 # ------------
-# A row of eight numbers serves a matrix of six rows. ``expand`` shows what broadcasting does with
-# it, ``repeat`` makes the copies. The colour is the position in memory that each index reads.
+# A row of eight numbers is used for the six rows of a matrix. ``expand`` shows what broadcasting
+# does with the row, ``repeat`` makes copies of it. The colour of each place in the picture is the
+# position in memory that is read there.
 
 import matplotlib.pyplot as plt
 import torch
@@ -46,10 +47,11 @@ plt.show()
 # %%
 # What it takes
 # -------------
-# The same with a row of 256 numbers and more and more rows. ``peak_memory`` counts the most bytes
-# that an operation holds at once. Broadcasting takes the bytes of the result; ``repeat`` takes as
-# many again for the copies. These cost time too, as they are written and then read: where both ways
-# write into the same tensor, ``repeat`` takes more than 1.3 times as long at every size.
+# Now a row of 256 numbers is added to matrices of more and more rows. ``peak_memory`` counts the
+# most bytes that an operation holds at once. Broadcasting takes the bytes of the result; ``repeat``
+# takes as many again for the copies. The copies cost time too, because they are written and then
+# read. Where both ways write into the same tensor, the one with ``repeat`` takes more than 1.3
+# times as long at every size.
 
 row = torch.ones(256)
 heights = [4**power for power in range(2, 7)]
@@ -83,9 +85,10 @@ plt.show()
 # %%
 # What it does not save
 # ---------------------
-# Both sides may be stretched: ``n`` points and ``n`` others, each of 32 coordinates, have
-# ``n * n`` differences. None of the inputs is copied. Yet the differences are there in full size,
-# 32 times as large as the distances that they are made for. ``torch.cdist`` goes straight to these.
+# Both sides of an operation may be stretched. Between ``n`` points and ``n`` others, each of 32
+# coordinates, there are ``n * n`` differences. Neither input is copied. Yet all the differences are
+# in memory, and they take 32 times as many bytes as the distances that are computed from them.
+# ``torch.cdist`` computes the distances without them.
 
 numbers = [2**power for power in range(4, 10)]
 inputs, differences, direct = [], [], []
@@ -110,9 +113,9 @@ plt.show()
 # %%
 # To take away
 # ------------
-# * A stretched dimension has stride 0: it is read again, and takes no memory.
+# * A stretched dimension has stride 0: its numbers are read again and take no further memory.
 # * ``repeat`` before an elementwise operation costs bytes and time, and gives the same result.
-# * The result has its full size. Watch it when both sides are stretched.
+# * The result has its full size. Watch this size when both sides are stretched.
 #
 # The chapter :doc:`/memory/broadcasting` has the rules; see the claims
 # :claim:`stretched-rows-have-stride-zero`, :claim:`bias-is-not-copied`,

@@ -2,25 +2,26 @@
 What the bits of a dtype buy
 ============================
 
-A float's bits buy reach and digits. Within its reach a dtype is off by the same part of each
-number, large or small; outside nothing is left. Fewer bytes make everything faster that only moves
-numbers. They say little about arithmetic: in a matrix product, integers of fewer bytes may well
-take longer than floats.
+The bits of a float buy reach, the range of sizes that it can hold, and digits. Within its reach, a
+dtype rounds large and small numbers equally well, relative to their size. Far outside, a number
+becomes infinite or 0. Fewer bytes speed up everything that only moves numbers. They say little
+about arithmetic: in a matrix product, integers of fewer bytes may well take longer than floats.
 """
 
 # %%
 # Reach and digits
 # ----------------
-# Numbers from ``2**-160`` to ``2**160`` are rounded to four dtypes. For each power of two the
-# picture shows the largest relative error of a thousand numbers between it and the next one.
+# Numbers from ``2**-160`` to ``2**160`` are rounded to four dtypes. For each power of two, the
+# picture shows the largest relative error of a thousand numbers between this power and the next.
 #
-# Every curve has a floor. There the steps between the numbers of a dtype grow as fast as the
-# numbers themselves, and no error exceeds half of ``eps``. More digits make the floor
-# lower. To the right of it numbers become infinite. To the left the steps stop shrinking: digits
-# are lost one by one, and in the end the number is 0.
+# Every curve has a floor, a level part. There the steps between the numbers of a dtype grow as fast
+# as the numbers themselves, and no error exceeds half of ``eps``. More digits make the floor lower.
+# To the right of the floor, numbers become infinite. To the left of it, the steps stop shrinking:
+# digits are lost one by one, and in the end the number becomes 0.
 #
-# ``bfloat16`` has as wide a floor as ``float32``, and a much higher one. ``float16`` has a lower
-# floor for the same 16 bits, and a short one. ``float8_e5m2`` keeps that reach without the digits.
+# The floor of ``bfloat16`` is as wide as that of ``float32``, but much higher. ``float16`` has 16
+# bits too; its floor is lower than that of ``bfloat16``, but much narrower. ``float8_e5m2`` has
+# nearly the reach of ``float16``, with fewer digits.
 
 import matplotlib.pyplot as plt
 import torch
@@ -62,21 +63,23 @@ plt.show()
 # %%
 # Where the bytes are what takes the time
 # ---------------------------------------
-# Four million numbers are copied in each dtype, and the time is compared with that of ``float32``.
-# It follows the bytes: with 8 of them a copy takes more than 1.3 times as long, with 1 less than
-# 0.6 times. What kind of number the bytes stand for makes no difference.
+# The left panel compares the time to copy four million numbers in each dtype with the time in
+# ``float32``. The time follows the bytes: with 8 bytes for each number a copy takes more than 1.3
+# times as long, with 1 byte less than 0.6 times as long. What kind of number the bytes stand for
+# makes no difference.
 #
-# Beside it stands the product of two 256 by 256 matrices. ``int32`` takes more than one and a half
-# times as long as ``float32``, which has the same 4 bytes; and ``int8``, with a quarter of them,
-# more than half as long. For floats there are libraries that have been tuned for decades, which use
-# every unit of the processor; these integers have a plain loop. For ``int64`` torch calls FBGEMM,
-# which has a kernel for processors with AVX-512 and, for others, a plain loop too. So how far it is
-# behind ``float64`` depends on the processor.
+# The right panel does the same for the product of two 256 by 256 matrices. ``int32`` takes more
+# than one and a half times as long as ``float32``, which has the same 4 bytes. ``int8`` has a
+# quarter of the bytes, but takes more than half as long as ``float32``. For floats there are
+# libraries that have been tuned for decades and use every unit of the processor. For ``int32`` and
+# ``int8`` there is a plain loop. For ``int64`` torch calls FBGEMM, which has a kernel for
+# processors with AVX-512 and a plain loop for all others. So how far ``int64`` is behind
+# ``float64`` depends on the processor.
 #
-# The two dtypes of 16 bits are the ones to look at in the picture. A processor that has
-# instructions for their products may be faster with them than with ``float32``. One that
-# has not must convert each number, and may take tens of times as long, for half of the
-# bytes. So the lab draws them and asserts nothing of them. On a GPU they have units of their own,
+# Look at the two dtypes of 16 bits in the picture. A processor that has instructions for their
+# products may be faster with them than with ``float32``. A processor that has none must convert
+# each number, and may take tens of times as long, although there are half as many bytes. So the lab
+# draws these times and asserts nothing about them. On a GPU these dtypes have units of their own,
 # Tensor Cores; no CUDA measurement has been recorded yet.
 
 kinds = ("int8", "float16", "bfloat16", "float32", "int32", "float64", "int64")
@@ -113,9 +116,9 @@ plt.show()
 # To take away
 # ------------
 # * Exponent bits buy reach, fraction bits buy digits.
-# * Half the bytes is half the memory, and less time where numbers are only moved.
-# * Whether arithmetic is faster depends on the units of the processor: measure it where it is to
-#   run.
+# * Half the bytes take half the memory, and less time where numbers are only moved.
+# * Whether arithmetic is faster depends on the units of the processor: measure it on the machine
+#   where it is to run.
 #
 # The chapter :doc:`/tensors/dtypes` compares the dtypes, and :doc:`/tensors/low-precision` trains
 # in 16 bits; see the claims :claim:`finfo-and-iinfo-tell-the-limits`,

@@ -2,21 +2,24 @@
 Where Python's overhead stops mattering
 =======================================
 
-A pass of a Python loop has a fixed price. It is paid for each number, if the loop goes over
-numbers, and once for all of them, if one call takes the whole tensor. Between the two lie loops
-over pieces, and that price, measured once, predicts the time of every one of them.
+Each pass of a Python loop has a fixed price. A loop over the numbers of a tensor pays it once for
+each number; one call on the whole tensor pays it once for all of them. Between the two lie loops
+over pieces of the tensor. The price, measured once, predicts the time of each of these loops, to
+within a factor of four.
 """
 
 # %%
 # One by one, or all at once
 # --------------------------
-# The work is ``x + x``. A loop over a tensor makes a tensor of each number and calls PyTorch for
-# it. A loop over a list stays in Python. One call goes over all numbers in compiled code.
+# The work is ``x + x``, done in three ways. A loop over a tensor makes a tensor of each number and
+# calls PyTorch for it. A loop over a list of numbers stays in Python. One call of PyTorch goes over
+# all numbers in compiled code.
 #
-# The picture has the time for each number, in tensors of more and more numbers. For a loop
-# it soon falls no further. With one call it falls to less than a hundredth, since one
-# price is shared. On a single number the list wins; on many, the loop over the tensor takes more
-# than a hundred times as long for each number, and the list more than ten times as long.
+# The picture shows the time for each number, in tensors of more and more numbers. For a loop this
+# time soon stops falling. With one call it falls to less than a hundredth, because all numbers
+# share the price of the call. For a single number the list is faster than the call. For many
+# numbers, the loop over the tensor takes more than a hundred times as long as the call, and the
+# loop over the list more than ten times as long.
 
 import matplotlib.pyplot as plt
 import torch
@@ -58,15 +61,17 @@ plt.show()
 # %%
 # Cut into pieces
 # ---------------
-# Now a quarter of a million numbers, cut into pieces, and a loop over the pieces. The arithmetic
-# stays the same. If the price of a pass is all there is to it, two measurements tell the time:
+# Now a quarter of a million numbers are cut into pieces, and a loop goes over the pieces. The
+# arithmetic stays the same. If the price of a pass is all that the loop adds to it, two
+# measurements are enough to predict the time:
 #
 # .. code-block:: text
 #
 #     time = passes * price of a pass + time of one call on everything
 #
-# The price is measured on pieces of a single number. For every piece the prediction is within a
-# factor of four of what is measured, though the times lie more than thirty times apart.
+# The price is measured on pieces of a single number. For every size of the pieces, the prediction
+# is within a factor of four of the measured time. The loop over the smallest pieces takes more than
+# thirty times as long as the one over the largest.
 
 NUMBERS = 2**18
 out = torch.empty(NUMBERS)
@@ -104,14 +109,14 @@ legend(fig)
 plt.show()
 
 # %%
-# The dotted line is where the price of a pass equals the work in it. That place depends on the
-# machine and on the operation, not on the length of the loop.
+# The dotted line marks the size of a piece at which the price of a pass equals the work in it. This
+# size depends on the machine and on the operation, not on the length of the loop.
 #
 # To take away
 # ------------
-# * The price of a loop is the number of its passes times the price of a pass.
-# * A loop over the numbers of a tensor hurts. A loop over large pieces does not, and may stay.
+# * What a loop adds is the number of its passes times the price of a pass.
+# * A loop over the numbers of a tensor is slow. A loop over large pieces is not, and may stay.
 #
-# The chapter :doc:`/memory/vectorization` shows how loops are written away; see the claims
+# The chapter :doc:`/memory/vectorization` shows how to do without loops; see the claims
 # :claim:`the-price-is-per-pass`, :claim:`a-hundred-cost-as-much-as-one` and
 # :claim:`loops-over-numbers-do-not-scale`.

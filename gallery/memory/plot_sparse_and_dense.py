@@ -2,17 +2,16 @@
 When sparse pays, in bytes and in time
 ======================================
 
-A sparse matrix pays for each number that it stores, a dense one for each place. So it depends on
-the density which of them is smaller and which is faster. The two answers differ: between the
-density where sparse stops saving time and the one where it stops saving memory, it is smaller and
-slower.
+A sparse matrix pays for each number that it stores, a dense matrix for each place. So which of them
+is smaller and which is faster depends on the density. The two answers differ. As the density rises,
+sparse stops saving time before it stops saving memory; in between it is smaller and slower.
 """
 
 # %%
 # Three densities
 # ---------------
-# A density is the share of the numbers that are not zero. At a hundredth one sees single numbers,
-# at a tenth a cloud, and at a half hardly anything else.
+# The density of a matrix is the share of its numbers that are not zero. At a density of a hundredth
+# one sees single numbers, at a tenth a cloud, and at a half hardly anything else.
 
 import warnings
 
@@ -47,15 +46,16 @@ plt.show()
 # %%
 # Bytes and time
 # --------------
-# Bytes can be counted. COO stores 8 bytes for the row, 8 for the column and 4 for the ``float32``
-# itself; CSR does without the row of each number, and has one count for each row of the matrix.
-# Dense, every place takes 4. So COO is smaller up to a fifth, CSR up to nearly a third.
+# The bytes can be counted. COO stores 8 bytes for the row of each number, 8 for its column and 4
+# for the ``float32`` itself. CSR stores no row for each number, but one count for each row of the
+# matrix. A dense matrix takes 4 bytes for every place. So COO is smaller up to a density of a fifth
+# (4 / 20), CSR up to nearly a third (4 / 12).
 #
-# Time must be measured. A matrix of 1024 by 1024 numbers is multiplied by a dense one of 1024 by
-# 256. A sparse product does work only for the numbers that are stored, so its time rises with the
-# density, while that of the dense product stays. But the dense product gets far more done in the
-# same time: it knows beforehand where each number lies. At one number in a thousand, sparse
-# takes less than half of the time; with half of the numbers stored, more than 1.3 times.
+# The time must be measured. A matrix of 1024 by 1024 numbers is multiplied by a dense one of 1024
+# by 256. A sparse product does work only for the numbers that are stored, so its time rises with
+# the density, while the dense time stays. But the dense product gets far more done in the same
+# time: it knows beforehand where each number lies. With one number in a thousand stored, sparse
+# takes less than half of the dense time; with half of the numbers stored, more than 1.3 times.
 
 
 def nbytes(sparse):
@@ -86,9 +86,9 @@ for name, per_number in {"COO": 20, "CSR": 12}.items():
     assert time[name][0] < 0.5, "sparse is faster where nearly all is zero"
 
 # %%
-# At a fifth, where COO stops being smaller, its product already takes longer than the dense one. At
-# a density of 0.3 CSR still is smaller, and its product takes longer. Somewhat below the limits of
-# memory one has to choose between bytes and time.
+# At a density of a fifth, where COO stops being smaller, its product already takes longer than the
+# dense one. At 0.3, CSR is still smaller, but its product takes longer. So somewhat below the
+# limits of memory one has to choose between bytes and time.
 
 if torch.backends.cpu.get_cpu_capability() != "DEFAULT":  # it has wide vector instructions
     assert min(time["COO"][-1], time["CSR"][-1]) > 1.3, "slower at half density"
@@ -112,10 +112,10 @@ plt.show()
 # %%
 # To take away
 # ------------
-# * Sparse costs by the number stored, dense by the place.
-# * For bytes the limit can be counted: a fifth in COO, nearly a third in CSR, for ``float32``.
-# * For time it must be measured. It depends on the processor and on the shapes.
+# * Sparse costs bytes and time for each number stored, dense for each place.
+# * The limit for bytes can be counted: a fifth in COO, nearly a third in CSR, for ``float32``.
+# * The limit for time must be measured. It depends on the processor and on the shapes.
 #
-# The chapter :doc:`/tensors/sparse` has formats, support and gradients; see the claims
+# The chapter :doc:`/tensors/sparse` covers formats, support and gradients; see the claims
 # :claim:`more-than-a-fifth-costs-more`, :claim:`one-percent-takes-a-twentieth` and
 # :claim:`density-decides-the-speed`.

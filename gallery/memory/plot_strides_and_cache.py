@@ -3,23 +3,26 @@ How memory order and time go together
 =====================================
 
 The same numbers, read in another order, can take several times as long. Memory comes to the
-processor in lines of many bytes, so reading neighbours is cheap and jumping is not, once the
+processor in lines of many bytes. So reading neighbours is cheap and jumping is not, once the
 numbers do not fit into the cache. Many operations of PyTorch choose the cheap order by themselves,
-whatever the shape says; this lab finds some that cannot, and pay for small tensors too.
+whatever the shape says. This lab also finds some that cannot; these are slower on small tensors
+too.
 """
 
 # %%
 # What a jump costs
 # -----------------
-# A matrix lies row after row in memory. Whoever walks down the columns jumps a row with each step.
-# ``take`` reads the numbers at a list of positions. It does the same work for every list, so only
-# the order can make a difference. The left panel compares three orders over larger and larger
-# matrices. In a small one the order does not matter: 60 by 60 numbers stay in the cache after the
-# first time. In the largest, columns take more than 1.5 times as long as rows.
+# A matrix lies row after row in memory, so a walk down a column jumps by a whole row with each
+# step. ``take`` reads the numbers at a list of positions. It does the same work for every list, so
+# only the order can make a difference. The left panel compares two orders, down the columns and at
+# random, with the order of the rows, over larger and larger matrices. In a small matrix the order
+# hardly matters: 60 by 60 numbers stay in the cache after the first time. In the largest, columns
+# take more than 1.5 times as long as rows.
 #
-# On the right, a quarter of a million numbers are taken from ever farther apart. A line mostly has
-# 64 bytes, which are 16 of these numbers; beyond that step each number needs a line of its own. At
-# a step of 64 they take more than twice as long as at 1.
+# In the right panel, a quarter of a million numbers are read, from places that lie farther and
+# farther apart. On most processors a line has 64 bytes, which are 16 of these numbers. At a larger
+# step each number needs a line of its own. At a step of 64 the numbers take more than twice as long
+# to read as at a step of 1.
 
 import matplotlib.pyplot as plt
 import torch
@@ -70,17 +73,20 @@ plt.show()
 # %%
 # Who pays
 # --------
-# Now the transpose of a matrix against the matrix itself. Its numbers lie where they lay; only the
-# strides are swapped. ``abs_`` and ``sum`` may go through the matrix in any order and take that of
-# memory: no loss. ``add_`` has two tensors that lie in different orders, and must go against one of
-# them. It takes more than twice as long. Copying one order into the other takes longer too.
+# Now operations on the transpose of a matrix are compared with the same operations on the matrix
+# itself. The numbers of the transpose lie where they lay before; only the strides are swapped. Take
+# the large matrix first, of 3000 by 3000. ``abs_`` and ``sum`` may go through the numbers in any
+# order and choose that of memory, so they lose little or nothing. ``add_`` has two tensors that lie
+# in different orders, and must go against one of them. It takes more than twice as long. Copying
+# one order into the other takes longer too.
 #
-# A loop of one's own does as it is told. Over the rows of the transpose, which are the columns of
-# the matrix, it takes more than 1.5 times as long.
+# A loop written in Python cannot choose its order. Over the rows of the transpose, which are the
+# columns of the matrix, it takes more than 1.5 times as long.
 #
-# A small matrix stays in the cache, and the loop loses nothing. ``add_`` and ``copy_`` still do,
-# where torch uses wide vector instructions: these load neighbours at once. ``abs_`` and ``sum``
-# lose a little, which one notices in so short a work only.
+# The small matrix, of 100 by 100, stays in the cache, and the loop loses next to nothing. ``add_``
+# and ``copy_`` still take longer where torch uses wide vector instructions, because these load
+# neighbours at once. ``abs_`` and ``sum`` lose a little, which is noticed only because the work is
+# so short.
 
 
 def on_the_transpose(side):
@@ -124,11 +130,12 @@ plt.show()
 # %%
 # To take away
 # ------------
-# * In large tensors time goes with what has to be fetched, not with how many numbers are read.
-# * Jumps cost time in what does not fit into the cache.
-# * An operation against memory order can be slower within the cache as well.
+# * In large tensors the time depends on how much memory has to be fetched, not on how many numbers
+#   are read.
+# * Jumps cost time if the numbers do not fit into the cache.
+# * An operation that goes against memory order can be slower within the cache too.
 # * A transpose is free. The operation after it may not be, so measure that one.
 #
-# The chapter :doc:`/memory/strides` says what strides are; see the claims
+# The chapter :doc:`/memory/strides` explains what strides are; see the claims
 # :claim:`against-memory-order-misses-the-cache`, :claim:`cost-depends-on-the-operation`,
 # :claim:`small-transposes-cost-time-too` and :claim:`a-contiguous-copy-must-be-earned`.

@@ -2,22 +2,22 @@
 How exact a sum is
 ==================
 
-The same numbers in another order have another sum, as each addition rounds. How far the sum is off
-depends on how it is added up, and on the length: the error of a running total grows with every
-addition, while that of ``torch.sum`` hardly grows at all. In 16 bits a running total does not only
-drift, it stands still.
+The same numbers in another order can have another sum, because each addition rounds. How far the
+sum is off depends on how the numbers are added up, and on how many there are. The error of a
+running total grows with the number of additions, while that of ``torch.sum`` hardly grows at all.
+In 16 bits a running total does worse than drift: from some point on it stands still.
 """
 
 # %%
 # A thousand orders
 # -----------------
 # Three thousand random numbers are shuffled a thousand times, and added up in two ways: one after
-# the other into a running total, which is what NumPy's ``cumsum`` does, and by ``torch.sum``.
-# The exact sum is that of ``float64``, which has room enough for every digit of such numbers. The
-# histogram counts the errors, in steps from one ``float32`` to the next.
+# the other into a running total, which is what NumPy's ``cumsum`` does, and by ``torch.sum``. The
+# exact sum is taken from ``float64``, which has room enough for every digit of such numbers. The
+# histograms count the errors, in steps from one ``float32`` number to the next.
 #
-# The running totals have more than twenty different values. They are spread more than five times as
-# widely as those of ``torch.sum``, which adds in small groups first.
+# The running totals have more than twenty different values. Their errors are spread more than five
+# times as widely as those of ``torch.sum``, which adds in small groups first.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -57,15 +57,16 @@ plt.show()
 # %%
 # Longer, and in fewer bits
 # -------------------------
-# Sixty-four columns of random numbers are added up in three dtypes, each row to the running total.
-# Drawn is the relative error, as a root mean square over the columns. Dashed are the running
-# totals, solid is ``torch.sum`` of the same numbers, and the vertical distance between the dtypes
-# is that of their digits.
+# Sixty-four columns of random numbers are added up in three dtypes. A running total adds one row
+# after the other. The picture shows the relative error, as a root mean square over the columns. The
+# dashed lines are the running totals, the solid ones ``torch.sum`` of the same numbers. The dtypes
+# lie apart vertically because they differ in their number of digits.
 #
 # After 16384 numbers, the running total in ``float32`` is off by more than ten times as much as
-# ``torch.sum``. ``bfloat16`` has lost more than nine tenths of the sum: from 256 on a number
-# below 1 is at most half a step. ``float16`` stands still later, and has lost more than half.
-# ``torch.sum`` adds both in ``float32``, and is off by the one rounding at the end.
+# ``torch.sum``. The running total in ``bfloat16`` has lost more than nine tenths of the sum. It
+# stands still at 256: from there on this dtype goes in steps of 2, and adding at most 1, half a
+# step, is rounded away. ``float16`` stands still later, and has lost more than half. ``torch.sum``
+# adds both dtypes in ``float32``, and is off by little more than the one rounding at the end.
 
 
 def errors(dtype, length):
@@ -106,10 +107,10 @@ plt.show()
 # %%
 # To take away
 # ------------
-# * A sum of floats depends on the order; compare two sums with a tolerance.
-# * A running total loses most. ``torch.sum`` over the whole tensor is better, at any length.
+# * A sum of floats depends on the order, so compare two sums with a tolerance.
+# * A running total loses most. ``torch.sum`` over the whole tensor is more exact, at any length.
 # * Never keep a running total in 16 bits.
 #
-# The chapter :doc:`/memory/summation` says what helps where the last digits count; see the claims
+# The chapter :doc:`/memory/summation` shows what helps where the last digits count; see the claims
 # :claim:`running-totals-drift`, :claim:`a-running-total-gets-stuck`,
 # :claim:`sum-adds-in-groups-without-compensation` and :claim:`half-precision-is-added-in-float32`.

@@ -2,18 +2,20 @@
 Dropout at train and at test
 ============================
 
-In training mode the output of a layer behind dropout is a random number. Its mean is the output of
-``eval()`` mode, and its variance is known. A network that memorises its data is far too sure of
-itself. Dropout makes it less so in ``eval()`` mode, and still less if it stays on and many answers
-are averaged. A single one of those answers is less often right than their mean.
+In training mode the output of a linear layer behind dropout is a random number. Its mean is the
+output of ``eval()`` mode, and its variance follows from a formula. A network that memorises its
+data is far too sure of its answers. Trained with dropout, it is less so in ``eval()`` mode, and
+still less if dropout stays on and many answers are averaged. A single one of those answers is less
+often right than their mean.
 """
 
 # %%
 # One sum, many masks
 # -------------------
-# A layer with one output adds up a hundred inputs. Behind dropout every term ``w*x`` becomes 0 with
-# probability ``p``, and ``w*x / (1 - p)`` otherwise. That has the mean ``w*x`` and the variance
-# ``p / (1 - p) * (w*x)**2``, and the variances of all terms add up.
+# A linear layer with one output adds up a hundred inputs, each times its weight. Behind dropout,
+# every term ``w*x`` becomes 0 with probability ``p``, and ``w*x / (1 - p)`` otherwise. Such a term
+# has the mean ``w*x`` and the variance ``p / (1 - p) * (w*x)**2``. The variances of all terms add
+# up, because each is dropped independently.
 
 import matplotlib.pyplot as plt
 import torch
@@ -49,8 +51,9 @@ plt.show()
 # %%
 # How sure a network is
 # ---------------------
-# Now a classifier that has every reason to be modest. Of ten inputs one counts, and noise as strong
-# as that input decides with it. There are 200 samples, and weights enough to learn them by heart.
+# Now a classifier learns a task that leaves much to chance. Only one of its ten inputs counts, and
+# noise as strong as that input helps to decide the class. There are 200 samples, and enough weights
+# to learn them by heart.
 
 
 def sample(size):
@@ -83,9 +86,10 @@ with torch.no_grad():
     }
 
 # %%
-# A network's confidence is the probability that it gives to its answer. It is calibrated if nine of
-# ten answers with a confidence of 0.9 are right. Here all are too sure, but not equally: the bars
-# show by how much the mean confidence exceeds the share of right answers.
+# A network's confidence is the probability that it gives to its answer. A network is calibrated if,
+# of its answers with a confidence of 0.9, nine in ten are right, and likewise for any other
+# confidence. Here all four ways to answer are too sure, but not equally. The bars show by how much
+# the mean confidence exceeds the share of right answers.
 
 right, excess = {}, {}
 for name, each in probabilities.items():
@@ -110,8 +114,9 @@ plt.show()
 # %%
 # To take away
 # ------------
-# * A sum behind dropout has the mean of ``eval()`` mode; its variance grows with p / (1 - p).
-# * Dropout reduces overconfidence and does not remove it.
+# * A sum behind dropout has as its mean the value of ``eval()`` mode; its variance grows with
+#   ``p / (1 - p)``.
+# * Dropout reduces overconfidence here, but does not remove it.
 #
 # The chapter :doc:`/modules/dropout` answers the questions around this one; see the claims
 # :claim:`scaling-keeps-the-mean`, :claim:`scaling-raises-the-energy` and

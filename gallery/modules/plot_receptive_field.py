@@ -3,15 +3,16 @@ Receptive fields by gradients
 =============================
 
 Three layers with 3x3 kernels see 7x7 pixels if they are plain. With dilations of 1, 2 and 4, or
-with three strides of 2, they see 15x15. And a wide field is not yet a used one: with depth, a plain
-stack puts its gradient into an ever smaller part of what it sees.
+with strides of 2 in all three, they see 15x15. But a wide receptive field is not used evenly: the
+deeper a plain stack, the smaller the part of its field that holds most of the gradient.
 """
 
 # %%
 # Four stacks, one gradient each
 # ------------------------------
-# All weights are 1, without activations. The gradient of one output unit then counts on how many
-# ways a pixel gets into it. The stronger the colour, the more ways.
+# All weights are 1, and there are no activations. The gradient of one output unit then counts, for
+# each pixel, in how many ways the pixel gets into the output. The stronger the colour, the more
+# ways.
 
 import matplotlib.pyplot as plt
 import torch
@@ -62,8 +63,9 @@ panels[0].set(ylabel="row", xlim=(-0.9, 14.9), ylim=(14.9, -0.9))
 plt.show()
 
 # %%
-# The last two pictures are the same: behind a stride of 2, neighbours lie two pixels apart. Strides
-# of 2 give every eighth output of dilations 1, 2 and 4, for any weights, and with activations.
+# The last two panels are the same: after a stride of 2, neighbours lie two pixels apart, as if the
+# next layer had a dilation of 2. Strides of 2 give every eighth output of dilations 1, 2 and 4, for
+# any weights, and with activations too.
 
 kernels = torch.randn(3, 1, 1, 3, dtype=torch.float64)
 dilated = strided = torch.randn(1, 111, dtype=torch.float64)
@@ -75,10 +77,11 @@ assert torch.allclose(strided, dilated[:, ::8]), "every eighth output, to roundi
 # %%
 # How much of the field is used
 # -----------------------------
-# Most ways lead to the middle. Take the shortest stretch there that holds nine tenths of the
-# gradient, as a share of the whole field. In a plain stack each layer adds a random step
-# of -1, 0 or 1, so the stretch grows with the root of the depth, and the share shrinks. With
-# doubling dilations it stays more than half.
+# Most ways start in the middle of the field. The next picture shows the shortest stretch in the
+# middle that holds nine tenths of the gradient, as a share of the whole field. In a plain stack,
+# each layer adds a random step of -1, 0 or 1. So the stretch grows with the root of the depth, and
+# the field with the depth itself: the share shrinks. With doubling dilations the share stays more
+# than half.
 
 
 def share_used(dilations):
@@ -110,11 +113,13 @@ plt.show()
 # %%
 # To take away
 # ------------
-# * One backward pass from one output unit draws its receptive field.
-# * Strides and dilations widen the field alike; dilations keep all outputs.
-# * Equal dilations leave holes, and deep plain stacks use little of what they see.
+# * One backward pass from one output unit shows its receptive field.
+# * Strides and dilations can widen the field equally; dilations keep all outputs.
+# * Equal dilations above 1 leave holes, and deep plain stacks use only a small part of what they
+#   see.
 #
 # The chapter :doc:`/modules/receptive-field` has the formula; see the claims
 # :claim:`receptive-field-by-one-gradient`, :claim:`equal-dilations-leave-holes`,
 # :claim:`doubling-dilation-grows-exponentially` and :claim:`receptive-field-is-an-upper-bound`.
-# The root of the depth is due to `Luo and others, 2016 <https://arxiv.org/abs/1701.04128>`_.
+# That the used part grows with the root of the depth is due to `Luo and others, 2016
+# <https://arxiv.org/abs/1701.04128>`_.

@@ -2,18 +2,19 @@
 Spectral normalisation bounds the slope
 =======================================
 
-A network with ReLU can be no steeper than the product of its weights' largest singular values. If
-each weight is divided by its own, the slope stays at about 1 or below: fitted to a cliff, the
-network makes a ramp. The singular value comes from power iteration, one round of it in each step.
+A network with ReLU can be no steeper than the product of the largest singular values of its
+weights. If each weight is divided by its largest singular value, the slope stays at about 1 or
+below. Fitted to a cliff, such a network makes a ramp. The singular value is estimated by power
+iteration, with one round in each step.
 """
 
 # %%
 # A cliff, fitted twice
 # ---------------------
-# The target jumps from -1 to 1, which no slope can follow. The plain network tries. The other one
-# has ``spectral_norm`` on each layer. In each step the slope is measured on a fine grid, by one
-# gradient, and the bound beside it: the product of the largest singular values, from an exact
-# decomposition of the weights in use.
+# The target jumps from -1 to 1, which no finite slope can follow. The plain network tries to. The
+# other network has ``spectral_norm`` on each layer. In each step, one gradient gives the slope on a
+# fine grid of inputs. The bound is computed beside it: the product of the largest singular values,
+# from an exact decomposition of the weights in use.
 
 import matplotlib.pyplot as plt
 import torch
@@ -72,9 +73,9 @@ plt.show()
 
 # %%
 # The bound holds from the first step to the last. For the plain network it grows, and lies well
-# above the slope that is measured. For the normalised one it is 1, but for what the estimate lags
-# behind: torch iterates once in each step, while the weights move. That shows in the first steps,
-# when the weight turns, and hardly later.
+# above the measured slope. For the normalised network it is about 1. It is not exactly 1 because
+# the estimate lags behind: torch does one round of the iteration in each step, while the weights
+# move. This shows in the first steps, when the weights turn fastest, and hardly later.
 
 assert plain_bounds[-1] > 1.2 * plain_slopes[-1], "the bound is not tight"
 assert ((bounds[50:] - 1).abs() < 0.2).all(), "the estimate follows the weights"
@@ -97,7 +98,7 @@ plt.show()
 # To take away
 # ------------
 # * The product of the largest singular values bounds the slope, for any weights; it is not tight.
-# * With ``spectral_norm`` on all layers that bound is 1, up to what the estimate lags.
+# * With ``spectral_norm`` on all layers that bound is 1, but for the lag of the estimate.
 #
 # The chapter :doc:`/modules/spectral-norm` answers the questions around this one; see the claims
 # :claim:`slope-is-the-largest-singular-value`,

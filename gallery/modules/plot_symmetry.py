@@ -3,16 +3,17 @@ Equal units stay equal
 ======================
 
 Units of a hidden layer that start with the same numbers get the same gradients and remain the same
-for ever. At zero they do not even move. At another constant they learn what one unit learns. The
-balance is unstable, however: a difference of a hundred-thousandth grows until the units part.
+for ever. If they start at zero, they do not even move. If they start at another constant, they
+learn together what one unit learns. The balance is unstable, however: a difference of a
+hundred-thousandth grows until the units part.
 """
 
 # %%
 # One point for each unit
 # -----------------------
-# The network has one input, eight tanh units and one output. A unit has three numbers: the weight
-# and the bias of its input, and the weight of its output. One tensor holds them for all units of
-# several networks, which are trained side by side by plain SGD on all the data.
+# The network has one input, eight tanh units and one output. Each unit has three numbers: the
+# weight and the bias of its input, and the weight of its output. One tensor holds these numbers for
+# all units of several networks, which are trained side by side by plain SGD on all the data.
 
 import matplotlib.pyplot as plt
 import torch
@@ -48,11 +49,12 @@ def spread(path):
 # %%
 # Three starts
 # ------------
-# Each line is the way of one unit through the plane of its first two numbers, and the dot is its
-# end. From zero there is no way: ``tanh(0)`` is 0 and so are all gradients. From the constant 0.3
-# eight units go one way. They have the losses of one unit with an eightfold outer weight, which
-# learns eight times as fast, and inner numbers that learn at an eighth of the rate. From random
-# numbers they go eight ways, and end with less than a fifth of that loss.
+# Each line is the path of one unit through the plane of its first two numbers, and the dot is its
+# end. The units that start at zero stay there: ``tanh(0)`` is 0, the output weights are 0, and so
+# are all gradients. From the constant 0.3 the eight units follow one path. Their losses are those
+# of a single unit whose output weight starts eight times as large and learns eight times as fast,
+# and whose other two numbers learn at an eighth of the rate. From random numbers the eight units
+# follow eight paths, and end with less than a fifth of the loss of the equal units.
 
 NAMES = "all zero", "all 0.3", "random"
 shape = UNITS, 3
@@ -83,10 +85,11 @@ plt.show()
 # %%
 # A small difference grows
 # ------------------------
-# The same constant, plus noise of three sizes. The equal state is like a pencil on its tip: the
-# distance between the units grows by orders of magnitude. As long as it is small, it grows by the
-# same factor in all three networks, so that a tenth of the noise stays a tenth. Less noise only
-# means a later start.
+# Now the units start at the same constant plus noise, of a different size in each of three
+# networks. Equal units are like a pencil on its tip: the distance between them grows by orders of
+# magnitude. As long as it is small, it grows by the same factor in all three networks. So with a
+# tenth of the noise the distance stays a tenth as large. Less noise only means that the units part
+# later.
 
 SIZES = torch.tensor([1e-3, 1e-4, 1e-5], dtype=torch.float64)
 noise = torch.randn(shape, dtype=torch.float64)
@@ -111,9 +114,10 @@ plt.show()
 # %%
 # To take away
 # ------------
-# * With tanh, zeros everywhere are a place of rest; another constant moves, but as one unit.
+# * With tanh, units that start at zero stay there; units at another constant move, but as one unit.
 # * Equal units add width without adding anything that can be learnt.
-# * A tiny difference is enough in the end, but it takes steps to grow: start with large ones.
+# * A tiny difference is enough in the end, but it takes steps to grow. So start with large
+#   differences.
 #
 # The chapter :doc:`/modules/initialisation` says what to use instead; see the claims
 # :claim:`identical-units-stay-identical`, :claim:`identical-units-count-as-one`,

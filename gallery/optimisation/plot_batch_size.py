@@ -2,18 +2,18 @@
 Batch size, sharpness and generalisation
 ========================================
 
-At one learning rate, batches of one end in flatter minima than full batches. A larger learning rate
-makes full batches as flat. But flatter is not better: full batches at a small learning rate,
-stopped on the way, are sharper and predict better. The error on new data goes with how much noise
-has been fitted.
+At the same learning rate, batches of one end in flatter minima than full batches. With a larger
+learning rate, full batches end in minima about as flat. But flatter is not better: full batches at
+a small learning rate, stopped on the way, are sharper than these and predict better. The error on
+new data depends on how much of the noise has been fitted.
 """
 
 # %%
 # Eight networks at once
 # ----------------------
-# Each run is a network of 24 ReLU units, with 64 noisy samples and 500 new ones without noise.
-# Eight runs, with data and weights of their own, are trained side by side: the first dimension of
-# every tensor counts the runs. Every setting makes 1200 steps of plain SGD.
+# Each run trains a network of 24 ReLU units on 64 noisy samples, and tests it on 500 new ones
+# without noise. Eight runs, each with its own data and weights, are trained side by side: the first
+# dimension of every tensor counts the runs. Every setting makes 1200 steps of plain SGD.
 
 import matplotlib.pyplot as plt
 import torch
@@ -52,7 +52,7 @@ def train(batch, lr):
 
 # %%
 # Sharpness is the largest curvature of the loss over all 64 samples: the largest eigenvalue of its
-# Hessian. Power iteration finds it: each round is a backward pass through the gradient.
+# Hessian. Power iteration finds it; each round is a backward pass through the gradient.
 
 
 def sharpness(weights):
@@ -80,14 +80,16 @@ for name, (batch, lr) in SETTINGS.items():
         error[name] = 2 * losses(weights, x_new, y_new)
 
 # %%
-# In each of the eight runs batches of one end flatter than full batches. Full batches cannot stay
-# where the curvature is above ``2 / lr``: there each step overshoots by more than it started with.
-# At a learning rate of 0.5 that bound is 4, and the runs end up against it.
+# In each of the eight runs, batches of one end flatter than full batches at the same learning rate.
+# Full batches cannot stay where the curvature is above ``2 / lr``: there each step goes past the
+# minimum and ends farther from it than it began. At a learning rate of 0.5 that bound is 4, and the
+# runs end close to it.
 #
-# Batches of one predict better than full batches at the same learning rate in most runs. But the
-# full batches of learning rate 0.5 are as flat, and predict worse than those of 0.01, which are
-# sharper. What the slow runs share with batches of one is the training error, in the right half: it
-# is large where little of the noise has been fitted, by jumping about or by going slowly.
+# In most runs, batches of one predict better than full batches at the same learning rate. But full
+# batches at a learning rate of 0.5 are about as flat, and most of them predict worse than those at
+# 0.01, which are sharper. The right panel shows what the slow runs share with batches of one: a
+# large training error. It is large where little of the noise has been fitted, because the weights
+# jump about or because they move slowly.
 
 one, full, fast, slow = SETTINGS
 assert (sharp[one] < sharp[full]).all(), "batches of one: flatter in every run"
@@ -113,8 +115,8 @@ plt.show()
 # %%
 # To take away
 # ------------
-# * Noise of small batches and long steps both drive SGD to flatter minima.
-# * Flatter is no better by itself: here the runs that had fitted less of the noise did better.
+# * The noise of small batches and a large learning rate both drive SGD to flatter minima.
+# * Flatter is not better by itself: here the runs that had fitted less of the noise did better.
 #
 # The chapter :doc:`/optimisation/batch-size` answers the questions around this one; see the claims
 # :claim:`noise-or-a-larger-rate-finds-flatter-minima`,

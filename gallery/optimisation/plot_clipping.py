@@ -2,15 +2,16 @@
 Clipping by norm and by value on a cliff
 ========================================
 
-On a cliff a single gradient throws the weights out of sight. Clipping turns the leap into a short
-step. By norm the step keeps its direction, and only the length is cut; by value each element is cut
-by itself, and the step turns towards a diagonal. Both get down here, to different places.
+On a cliff of the loss, a single gradient throws the weights far away. Clipping turns the leap into
+a short step. Clipping by norm keeps the direction of the step and cuts only its length. Clipping by
+value cuts each element by itself, so the step turns towards a diagonal. Here both get down the
+cliff, to different places.
 """
 
 # %%
 # A ball and a box
 # ----------------
-# A thousand gradients of two elements, each clipped at 1 in both ways.
+# A thousand random gradients of two elements are clipped in both ways, with a limit of 1.
 
 import matplotlib.pyplot as plt
 import torch
@@ -58,9 +59,9 @@ plt.show()
 # %%
 # Down the cliff
 # --------------
-# The cliff belongs to a recurrent network of two weights, ``h = w*h + b``. It takes 20 steps from
-# ``h = 0`` and should end at 1. For ``w`` above 1 its output grows like ``w**20``, and there the
-# descent starts. Below lies a valley of solutions.
+# The cliff is in the loss of a recurrent network with two weights, ``h = w*h + b``. It takes 20
+# steps from ``h = 0`` and should end at 1. For ``w`` above 1 its output grows like ``w**20``. The
+# descent starts there. Below the cliff lies a valley of solutions.
 
 
 def loss(w, b):
@@ -114,7 +115,7 @@ plt.show()
 # To take away
 # ------------
 # * Clipping by norm keeps the direction, clipping by value does not.
-# * On a cliff either turns a leap into a step.
+# * On a cliff, either way of clipping turns a leap into a short step.
 #
 # The chapter :doc:`/optimisation/clipping` answers the questions around this one; see the claims
 # :claim:`norm-clipping-keeps-the-direction` and :claim:`one-step-off-the-cliff`.

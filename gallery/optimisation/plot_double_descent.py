@@ -2,18 +2,20 @@
 Double descent with random features
 ===================================
 
-A model that can just fit its noisy training set predicts worst. Smaller models are better, and so
-are much larger ones: past the point where the training error becomes 0, the test error falls again.
-The worst model is also the one with the largest weights, and a ridge penalty mends it.
+A model that can only just fit its noisy training set predicts worst. Smaller models are better, and
+so are much larger ones: past the point where the training error becomes 0, the test error falls
+again. The worst model is also the one with the largest weights. A ridge penalty removes the peak of
+the test error.
 """
 
 # %%
 # From 5 to 640 features
 # ----------------------
-# The model is a network with one hidden layer of ReLU units whose weights are random and stay as
-# they are. Only the last layer is fitted, by least squares: ``pinv`` gives the solution, and the
-# shortest one where there are many. There are 40 samples with noise in their targets; the test
-# compares with targets without noise. Every size is tried on 20 data sets.
+# The model is a network with one hidden layer of ReLU units, whose weights are random and stay as
+# they are. The outputs of these units are the features. Only the last layer is fitted, by least
+# squares: ``pinv`` gives the solution, and the shortest one where there are many. There are 40
+# samples with noise in their targets; the test compares with targets without noise. Every number of
+# features is tried on 20 data sets.
 
 import matplotlib.pyplot as plt
 import torch
@@ -48,8 +50,9 @@ few, just, many = map(widths.index, (10, SAMPLES, 640))
 error, norm = test.median(1).values, norms.median(1).values
 
 # %%
-# From 40 features on, as many as there are samples, the training error is 0. There the median test
-# error has its peak, over ten times that of 10 features and over ten times that of 640.
+# From 40 features on, as many as there are samples, the training error is 0. At 40 features the
+# median test error has its peak: it is over ten times that of 10 features, and over ten times that
+# of 640.
 
 assert train[just:].max() < 1e-9 < train[:just].min(), "from 40 features on the fit is perfect"
 assert error.argmax() == just, "the test error's peak is there"
@@ -72,9 +75,10 @@ plt.show()
 # %%
 # The weights tell why
 # --------------------
-# At 40 features there is one solution only. It must pass through every noisy target, however large
-# the weights that this takes. With more features there are many solutions, and the shortest gets
-# shorter. A ridge penalty forbids large weights everywhere, and there is no peak left.
+# At 40 features there is only one solution that fits. It must pass through every noisy target,
+# however large the weights that this takes. With more features there are many solutions, and the
+# shortest of them gets shorter. A ridge penalty makes large weights costly at every number of
+# features, and there is no peak left.
 
 ridge_widths = [5, 10, 20, 30, 40, 50, 80, 160]
 ridge_error = torch.stack([fit(width, ridge=5.0)[1].median() for width in ridge_widths])
@@ -102,9 +106,10 @@ plt.show()
 # %%
 # To take away
 # ------------
-# * The worst size of a model fitted without regularisation is the one that just fits the data.
-# * Beyond it the fit stays perfect, the weights shrink, and the test error falls again.
-# * With a large enough ridge penalty there is no peak to be avoided.
+# * The worst size of a model fitted without regularisation is the one that can only just fit the
+#   data.
+# * Beyond that size the fit stays perfect, the weights shrink, and the test error falls again.
+# * With a large enough ridge penalty there is no peak.
 #
 # The chapter :doc:`/optimisation/double-descent` answers the questions around this one; see the
 # claims :claim:`peak-at-the-threshold-then-descent`, :claim:`ridge-removes-the-peak` and

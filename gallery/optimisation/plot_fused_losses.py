@@ -2,18 +2,18 @@
 Losses over logits, by hand and in one call
 ===========================================
 
-A loss that first turns logits into probabilities has a range in which it works. Outside it the
-gradient is 0, infinite or NaN, and a confident mistake is not unlearnt. The losses of PyTorch that
-take logits, ``binary_cross_entropy_with_logits`` and ``cross_entropy``, give the right
+A loss that first turns logits into probabilities works only for a range of logits. Outside that
+range the gradient is 0, infinite or NaN, and a confident mistake is not unlearnt. The losses of
+PyTorch that take logits, ``binary_cross_entropy_with_logits`` and ``cross_entropy``, give the right
 gradient at every logit shown here.
 """
 
 # %%
 # Where each one works
 # --------------------
-# The target is no. The logit runs from a confident right answer, -120, to a confident mistake, 120.
-# Three ways to write the loss are differentiated at each logit, in ``float32``. The right gradient
-# is ``sigmoid(x)``, here computed in ``float64``.
+# The target is 0, which means no. The logit runs from -120, a confident right answer, to 120, a
+# confident mistake. Three ways to write the loss are differentiated at each logit, in ``float32``.
+# The right gradient is ``sigmoid(x)``, here computed in ``float64``.
 
 import matplotlib.pyplot as plt
 import torch
@@ -45,8 +45,9 @@ LOSSES = {
 results = {f"binary, {name}": slopes(loss, logits, no) for name, loss in LOSSES.items()}
 
 # %%
-# The same for two classes of which the second is right, while the first leads by as much as the
-# logit. Here the gradient by the first logit is looked at.
+# The same is done for two classes. The second one is right, and the first one leads by as much as
+# the logit. The gradient is that with respect to the first class's logit, and again ``sigmoid(x)``
+# is right.
 
 second = torch.ones(len(logits), dtype=torch.int64)
 pairs = torch.stack([logits, torch.zeros_like(logits)], dim=1)
@@ -59,8 +60,9 @@ results |= {f"classes, {n}": slopes(loss, pairs, second)[:, 0] for n, loss in lo
 
 # %%
 # Only the losses over logits are right throughout. ``BCELoss`` is wrong where it matters, at a
-# mistake: from a logit of 17 on its gradient is 0. By hand there is NaN, even for a right answer,
-# where 0 is multiplied by an infinite logarithm.
+# confident mistake: from a logit of 17 on its gradient is 0, where it should be 1. The losses
+# written by hand give NaN at both ends. This happens even to a right answer, because 0 is
+# multiplied by something infinite.
 
 for name in "binary, on logits", "classes, cross_entropy":
     assert works(results[name], right).all(), "over logits: right everywhere"
@@ -93,9 +95,10 @@ plt.show()
 # %%
 # What it does to training
 # ------------------------
-# Two thousand logits start anywhere and are trained by 100 steps of learning rate 1; a step moves a
-# confident mistake by 1. Over logits no answer is wrong in the end. Through a sigmoid more than 8 %
-# still are: their gradient was 0 from the start, or next to it.
+# Two thousand logits start at random values and are trained by 100 steps of learning rate 1. With
+# the right gradient, a step moves a confident mistake by about 1. With the loss over logits, no
+# answer is wrong in the end. With a sigmoid and ``BCELoss``, more than 8 % still are: their
+# gradient was 0 from the start, or next to it.
 
 torch.manual_seed(0)
 start, y = 20 * torch.randn(2000), torch.randint(2, (2000,)).float()
@@ -109,9 +112,10 @@ for name, least, most in ("on logits", 0, 0), ("BCELoss", 0.08, 0.5):
 # %%
 # To take away
 # ------------
-# * Hand the loss logits, and the gradient is right for every one of them.
-# * A sigmoid before ``BCELoss`` hides the worst mistakes: their gradient is 0, with no error.
-# * Logarithms of probabilities written by hand end in NaN.
+# * Pass logits to a loss that takes them, and the gradient is right for every one of them.
+# * A sigmoid before ``BCELoss`` hides the worst mistakes: their gradient is 0, and no error says
+#   so.
+# * Logarithms of probabilities, written by hand, give NaN for logits far from 0.
 #
 # The chapters :doc:`/optimisation/logits` and :doc:`/optimisation/cross-entropy` answer the
 # questions around this one; see the claims :claim:`logits-loss-keeps-value-and-gradient`,

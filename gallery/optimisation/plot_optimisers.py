@@ -2,17 +2,18 @@
 SGD, momentum and Adam in a narrow valley
 =========================================
 
-In a valley whose walls bend 200 times as much as its floor, plain SGD needs over four times the
-steps of momentum. Adam is fast as well where the valley lies along an axis. Turned by 45 degrees,
-the same valley costs Adam over one and a half times the steps, and the other two no step more.
+In a valley whose walls bend 200 times as much as its floor, plain SGD needs over four times as many
+steps as SGD with momentum. Adam is fast too where the valley lies along an axis. If the same valley
+is turned by 45 degrees, Adam needs over one and a half times as many steps. The other two need as
+many as before.
 """
 
 # %%
 # One valley, lying straight and turned
 # -------------------------------------
 # The loss is half of ``w @ bowl @ w``, with curvature 1 along the floor and 200 across. Ten starts
-# lie on a circle of radius 1 around the bottom. ``angle`` turns the starts with the valley, so that
-# nothing changes but the axes.
+# lie on a circle of radius 1 around the bottom. ``angle`` turns the starts together with the
+# valley, so that nothing changes but its direction relative to the axes.
 
 import math
 
@@ -53,7 +54,7 @@ def descend(name, angle, lr):
 
 
 # %%
-# Each optimiser takes its best learning rate out of some powers of 2, for each start. A start has
+# For each start, each optimiser takes its best learning rate out of some powers of 2. A start has
 # arrived once it is within 0.01 of the bottom.
 
 courses = {
@@ -100,15 +101,16 @@ for axes in panels[1]:
 plt.show()
 
 # %%
-# Plain SGD must keep to what the steep walls bear, so it crawls along the floor. Momentum adds up
-# what the crawling steps have in common. Adam divides each element by its own size, so both weights
-# move alike; that helps only if the directions of the valley are those of the weights.
+# Plain SGD is limited to a learning rate that the steep walls allow, so it crawls along the floor.
+# Momentum adds up what the crawling steps have in common. Adam divides each element of the gradient
+# by its usual size, so both weights move alike. That helps only if the directions of the valley are
+# those of the weights.
 
 # %%
 # To take away
 # ------------
-# * In a narrow valley momentum needs a fraction of the steps of plain SGD.
-# * Adam evens out the axes of the weights, and no other directions.
+# * In a narrow valley, momentum needs only a fraction of the steps of plain SGD.
+# * Adam evens out the steps along the axes of the weights, and along no other directions.
 #
 # The chapter :doc:`/optimisation/optimisers` answers the questions around this one; see the claims
 # :claim:`adam-is-faster-on-uneven-slopes` and, for the memory that each takes,

@@ -2,18 +2,18 @@
 L2 and decoupled decay under Adam
 =================================
 
-Under Adam an L2 penalty shrinks weights with noisy gradients hardly at all, and weights with small
-gradients far too fast. Decoupled decay, as in AdamW, shrinks all by one factor. Without noise the
-picture is another: then Adam ends where the penalised loss is least, and AdamW where the loss
-without any penalty is.
+Under Adam, an L2 penalty hardly shrinks weights with large noisy gradients, and shrinks weights
+with small gradients far too fast. Decoupled decay, as in AdamW, shrinks all weights by the same
+factor. Without noise the result is another one: Adam with an L2 penalty ends where the loss with
+the penalty is least, and AdamW where the loss without any penalty is least.
 """
 
 # %%
 # Noise of many sizes
 # -------------------
-# Thirteen groups of 400 weights start at 1. Their gradients are noise, of either sign by chance, so
-# that on average nothing but the decay moves them. From group to group the noise grows, over six
-# powers of ten in all. Shown is the mean of each group after 1000 steps.
+# Thirteen groups of 400 weights start at 1. Their gradients are noise of random sign, so that on
+# average only the decay moves the weights. From group to group the noise grows, over six powers of
+# ten in all. The picture shows the mean of each group after 1000 steps.
 
 import matplotlib.pyplot as plt
 import torch
@@ -36,9 +36,10 @@ for name, make in OPTIMISERS.items():
     left[name] = w.mean(1)
 
 # %%
-# Adam divides each step by the size of the gradients. AdamW's decay is not divided: what it leaves
-# is ``(1 - lr*decay)**steps``. The L2 penalty is divided with the rest. Where the noise is much
-# larger than the penalty, it is as though the decay were ``decay / noise``.
+# Adam divides each step by the size of the gradients. The decay of AdamW is not divided: it leaves
+# ``(1 - lr*decay)**steps`` of a weight. The L2 penalty is part of the gradient and is divided with
+# it. Where the noise is much larger than the penalty, it is as though the decay were
+# ``decay / noise``.
 
 factor = (1 - LR * DECAY) ** STEPS
 divided = (1 - LR * DECAY / noise) ** STEPS
@@ -61,10 +62,10 @@ plt.show()
 # %%
 # And without noise
 # -----------------
-# Now a line fit to 50 samples of five features, from full batches. The second beta is 0.95, so that
-# large early gradients are soon forgotten, and the learning rate fades, so that both come to rest.
-# Their ends are compared with two solutions known in closed form: that of least squares, and that
-# of ridge regression, which minimises loss and penalty together.
+# Now both optimisers fit a linear model to 50 samples of five features, from full batches. The
+# second beta is 0.95, so that large early gradients are soon forgotten. The learning rate fades, so
+# that both come to rest. Where they end is compared with two solutions known in closed form: that
+# of least squares, and that of ridge regression, which minimises the sum of loss and penalty.
 
 torch.set_default_dtype(torch.float64)
 x = torch.randn(50, 5)
@@ -107,14 +108,16 @@ legend(fig)
 plt.show()
 
 # %%
-# `Xie and Li (2024) <https://arxiv.org/abs/2404.04454>`__ prove it: if AdamW converges on full
-# batches, it minimises the loss under the constraint that no weight is larger than ``1 / decay``.
+# `Xie and Li (2024) <https://arxiv.org/abs/2404.04454>`__ prove the general case: if AdamW
+# converges on full batches, it minimises the loss under the constraint that no weight exceeds
+# ``1 / decay`` in absolute value.
 #
 # To take away
 # ------------
-# * Under Adam the strength of an L2 penalty goes down as the noise of the gradients goes up.
-# * Decoupled decay is the same factor for every weight, at any noise.
-# * On full batches L2 changes where Adam ends; decoupled decay does not, while weights are small.
+# * Under Adam, an L2 penalty gets weaker as the gradients get noisier.
+# * Decoupled decay shrinks every weight by the same factor, at any noise.
+# * On full batches an L2 penalty changes where Adam ends. Decoupled decay does not, as long as the
+#   weights are small.
 #
 # The chapter :doc:`/optimisation/weight-decay` answers the questions around this one; see the
 # claims :claim:`adam-l2-fades-with-large-gradients` and :claim:`adamw-shrinks-directly`.
