@@ -447,7 +447,7 @@ def test_yes_takes_no_value(project):
     result = accept("--yes")
     assert result.exit_code == 1
     assert page_text() == PAGE.replace("0.3333", "0.3334").replace("tensor(2)", "tensor(2.)")
-    assert "only --values takes that over unasked" in result.output
+    assert "only --values accepts a changed value without asking" in result.output
     assert "2 accepted on 1 page, 1 left" in result.output
 
 

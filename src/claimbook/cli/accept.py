@@ -15,8 +15,8 @@ from claimbook.runner import Runner
 
 @click.command("accept")
 @common.to_run
-@click.option("--yes", is_flag=True, help="Take over all but changed values, unasked.")
-@click.option("--values", is_flag=True, help="With --yes: changed values too.")
+@click.option("--yes", is_flag=True, help="Accept everything but changed values without asking.")
+@click.option("--values", is_flag=True, help="With --yes, accept changed values too.")
 @common.told_plainly
 def accept_outputs(
     names: tuple[str, ...],
@@ -26,7 +26,7 @@ def accept_outputs(
     yes: bool,
     values: bool,
 ) -> None:
-    """Takes over into the pages what claims print; asks for each output that differs."""
+    """Copies into the pages what claims print, asking for each output that differs."""
     if values and not yes:
         raise click.UsageError("--values goes with --yes; without it each output is asked for.")
     with Runner(jobs, timeout) as runner:
@@ -92,7 +92,7 @@ def _agreed(
 
 def _answer(change: Change, yes: bool, values: bool) -> str:
     if yes and change.gravity is Gravity.VALUE and not values:
-        click.echo("  Left as it is: a value changed, and only --values takes that over unasked.\n")
+        click.echo("  Left as it is: only --values accepts a changed value without asking.\n")
         return "n"
     if yes or not _can_ask():
         click.echo()

@@ -21,7 +21,7 @@ WORDS = [*map(str, RelationKind), "remark"]
 @common.as_json
 @common.told_plainly
 def list_claims(names: tuple[str, ...], as_json: bool) -> None:
-    """Lists claims with the place where they stand."""
+    """Lists claims with their page and line."""
     book = common.load()
     claims = book.select(names)
     if as_json:

@@ -31,7 +31,7 @@ out = Console(
 err = Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
 
 names = click.argument("names", nargs=-1, metavar="[CLAIM|PAGE]...")
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for a machine.")
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for other programs.")
 lane_option = click.option(
     "--lane",
     type=click.Choice([str(lane) for lane in Lane]),  # of an Enum, click takes the names
@@ -44,12 +44,12 @@ jobs_option = click.option(
     "--jobs",
     "-j",
     type=click.IntRange(min=1),
-    help="Worker processes; if not given as many as cores, and one on a GPU.",
+    help="Worker processes. Default: one per core, or one on a GPU.",
 )
 timeout_option = click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
-    help="Seconds for a claim that names none.",
+    help="Time limit in seconds for claims that set none.",
 )
 
 

@@ -17,7 +17,7 @@ from claimbook.runner import Runner
 @common.lane_option
 @common.jobs_option
 @click.option("--require", type=click.FloatRange(0, 100), help="Fail below this percentage.")
-@click.option("--fresh", is_flag=True, help="Run also what has a current result.")
+@click.option("--fresh", is_flag=True, help="Also run what already has a current result.")
 @common.as_json
 @common.told_plainly
 def falsify_claims(
@@ -28,7 +28,7 @@ def falsify_claims(
     fresh: bool,
     as_json: bool,
 ) -> None:
-    """Runs claims with their code changed, and prints which changes no output shows."""
+    """Runs claims with their code changed, and prints the changes that no output reveals."""
     book = common.load()
     claims = [claim for claim in book.select(names) if lane in claim.lanes]
     store = Results(book.project.docs)

@@ -27,16 +27,16 @@ NEWEST = "newest"
 @click.option(
     "--report",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write no record, but to this file what flipped since the newest one.",
+    help="Write no record; write to this file which claims flipped since the newest one.",
 )
-@click.option("--changed", is_flag=True, help="Run what was written since; keep other results.")
+@click.option("--changed", is_flag=True, help="Run only what is new or edited; keep the rest.")
 @common.told_plainly
 def run_matrix(versions: tuple[str, ...], report: Path | None, changed: bool) -> None:
     """Runs the book on releases of torch, and records what each claim did there.
 
     Each VERSION, those of pyproject.toml if none is given, is installed into an environment of its
     own, which takes some 5 GB, and is removed afterwards. A release that cannot be installed is
-    told, and the others go on. VERSION may be `newest` or `nightly` too.
+    reported, and the others go on. VERSION may be `newest` or `nightly` too.
     """
     book, failed, told = common.load(), False, list[str]()
     recorded = _recorded(book)
@@ -105,7 +105,7 @@ def _differences(claim: Claim, release: Release) -> list[str]:
 @click.option("--bad", metavar="VERSION", help="A release on which it does not.")
 @common.told_plainly
 def bisect_claim(claim: str, good: str | None, bad: str | None) -> None:
-    """Finds the first release of torch at which a claim began, or ceased, to hold.
+    """Finds the first release of torch on which a claim began, or ceased, to hold.
 
     Where the records show it on one side and not on the other, GOOD and BAD need not be given.
     Releases that are recorded are not installed again.

@@ -23,7 +23,7 @@ FIELDS = ("claim", "lane", "outcome", "message", "seconds", "outputs")
 
 @click.command()
 @common.to_run
-@click.option("--require-lane", is_flag=True, help="A lane that cannot run here is an error.")
+@click.option("--require-lane", is_flag=True, help="Fail if the lane cannot run on this machine.")
 @click.option("--shuffle", type=int, metavar="SEED", help="Run in an order drawn from this seed.")
 @click.option("--perturb", type=click.IntRange(1), metavar="SEED", help="Round as another machine.")
 @common.as_json

@@ -13,11 +13,11 @@ from claimbook.versions.record import Contents, Version, contents_of
 
 
 @click.command("changes")
-@click.option("--since", metavar="VERSION", help="Compare with this one, not with the newest.")
-@click.option("--save", is_flag=True, help="Keep the book as it stands under its version.")
+@click.option("--since", metavar="VERSION", help="Compare with this version instead of the newest.")
+@click.option("--save", is_flag=True, help="Keep the book as it stands, under its version.")
 @common.told_plainly
 def print_changes(since: str | None, save: bool) -> None:
-    """Prints what changed in the book since its last version.
+    """Prints what has changed in the book since its last version.
 
     With --save the book is kept under docs/records/versions/, and what changes from then on is
     compared with it. A book with a claim that has not run as printed is not kept.
