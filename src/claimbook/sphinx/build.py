@@ -85,9 +85,8 @@ def run_claims(lanes: Lanes, env: BuildEnvironment) -> list[str]:
 
 
 def _falsified(project: Project, domain: ClaimDomain) -> dict[str, dict[str, Any] | None]:
-    results, claims = Results(project.docs), domain.claims()
-    found = load_all(results, claims, tell_broken)
-    return {c.id: falsified_data(c, r) if (r := found[c.id]) else None for c in claims}
+    found = load_all(Results(project.docs), domain.claims(), tell_broken)
+    return {c.id: falsified_data(c, r) if (r := found[c.id]) else None for c in domain.claims()}
 
 
 def report_problems(app: Sphinx, env: BuildEnvironment) -> list[str]:

@@ -64,7 +64,7 @@ class ClaimDirective(SphinxDirective):
 
 
 class ClaimRole(XRefRole):
-    """Refers to a claim by its id."""
+    """Refers to a claim by its id, or by a title, which is text and no name."""
 
     def process_link(
         self,
@@ -76,6 +76,7 @@ class ClaimRole(XRefRole):
     ) -> tuple[str, str]:
         """Looks in this domain, although the role's name has no domain in it."""
         refnode["refdomain"] = ClaimDomain.name
+        self.innernodeclass = nodes.inline if has_explicit_title else nodes.literal
         return title, target
 
 
