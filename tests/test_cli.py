@@ -185,11 +185,16 @@ def test_lane_that_cannot_run(book):
     assert status == 0
     assert error.startswith(reason)
     status, _, error = run("run", "--lane", "cuda", "--require-lane", "docs/a/sums.md")
-    assert status == 1
+    assert status == 2
     assert error.startswith(reason)
     assert error.endswith(
         "claimbook: the cuda lane cannot run here, and --require-lane asks for it\n"
     )
+    status, said, error = run("record", "--lane", "cuda", "docs/a/sums.md")
+    assert (status, said) == (2, "")
+    assert error.startswith(reason)
+    assert error.endswith("claimbook: the cuda lane cannot run here; nothing was recorded\n")
+    assert not (book.docs / "records/cuda").exists()
 
 
 def test_record(book):

@@ -133,7 +133,7 @@ def test_the_command(tmp_path, monkeypatch):
     assert "hangs-on-digits failed rounding:" in " ".join(done.stdout.split())
     assert not {"stays", "reads-a-clock", "sees-the-mode"} & set(done.stdout.split())
     said, counts = done.stderr.splitlines()
-    assert said == "2 claims neither read a clock nor notice that they are watched"
+    assert said == "2 claims read no clock, nor notice that they are watched"
     assert counts.startswith("1 failed, 1 passed on cpu")
     assert CliRunner().invoke(main, ["run", "stays", "--perturb", "1"]).exit_code == 0
 

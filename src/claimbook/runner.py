@@ -54,7 +54,7 @@ AHEAD = 4
 
 
 class RunnerError(RuntimeError):
-    """The process that imports torch did not come up, or no worker did."""
+    """Claims cannot be run: torch was not imported, no worker came up, or the lane is not here."""
 
 
 @dataclass

@@ -15,7 +15,7 @@ from claimbook.cli import common
 from claimbook.model import Claim, Environment, Lane, Outcome, Record, Run
 from claimbook.perturb import perturbed, watched
 from claimbook.report import first_place
-from claimbook.runner import Runner
+from claimbook.runner import Runner, RunnerError
 
 FIELDS = ("claim", "lane", "outcome", "message", "seconds", "outputs")
 """What `--json` tells of a run, beside its place."""
@@ -51,8 +51,7 @@ def run(
                 here = watched(claims, lane)
                 runs_here = bar.track(runner.run(here, lane), len(here))
                 held = {run.claim for run in runs_here if not _differs(run)}
-            kept = "claims neither read a clock nor notice that they are watched"
-            common.err.print(f"{len(held)} {kept}")
+            common.err.print(f"{len(held)} claims read no clock, nor notice that they are watched")
             claims = [perturbed(claim, perturb) for claim in claims if claim.id in held]
         done = common.progress(runner, claims, lane, explained=perturb is None)
         runs = {run.claim: run for run in done}
@@ -62,9 +61,8 @@ def run(
     elif differing := [(claim, run) for claim, run in ran if _differs(run)]:
         common.out.print(_differences(differing, runner.environments[lane]))
     failed = bool(book.problems) or any(map(_differs, runs.values()))
-    if require_lane and any(run.outcome is Outcome.SKIPPED for run in runs.values()):
-        common.warn(f"the {lane} lane cannot run here, and --require-lane asks for it")
-        failed = True
+    if require_lane and runs and lane not in runner.environments:
+        raise RunnerError(f"the {lane} lane cannot run here, and --require-lane asks for it")
     sys.exit(1 if failed else 0)
 
 
@@ -72,7 +70,10 @@ def run(
 @common.to_run
 @common.told_plainly
 def record(names: tuple[str, ...], lane: Lane, jobs: int | None, timeout: float | None) -> None:
-    """Runs claims on a lane and writes their records; needs the lane's device."""
+    """Runs claims on a lane and writes their records; exit status 1 if any differs from its page.
+
+    Needs the lane's device: without it nothing is written, and the exit status is 2.
+    """
     written = 0
     with Runner(jobs, timeout) as runner:
         book = common.load()
@@ -85,6 +86,8 @@ def record(names: tuple[str, ...], lane: Lane, jobs: int | None, timeout: float 
                 digest = claims[run.claim].digest(lane)
                 kept = Record(run, digest, runner.environments[lane], provenance)
                 written += records.save(claims[run.claim], kept)
+    if outcomes and lane not in runner.environments:
+        raise RunnerError(f"the {lane} lane cannot run here; nothing was recorded")
     common.out.print(f"{written} records written under {book.project.name(records.folder / lane)}")
     sys.exit(0 if outcomes.keys() <= {Outcome.PASSED} else 1)
 
