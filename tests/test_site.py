@@ -233,3 +233,12 @@ def test_the_benchmark_names_its_machines():
         figures = part["figures"]
         last = list(figures)[-1] if isinstance(figures, dict) else f"{figures[-1]['claims']:,}"
         assert 0 < text.index(last) < text.index(machine, text.index(last))
+
+
+def test_contents_of_a_page_are_its_questions(site):
+    """What every question has, its advice and its references, is not listed beside the page."""
+    page = BeautifulSoup((site / "autograd/hooks.html").read_text("utf-8"), "html.parser")
+    listed = [link.text for link in page.select(".toc-tree a")]
+    assert {"What do hooks keep alive?", "Often said, and wrong"} < {*listed}
+    assert not {"In practice", "See also"} & {*listed}
+    assert all(each.select("li") for each in page.select(".toc-tree ul"))

@@ -13,6 +13,7 @@ from claimbook.releases.history import Change, Span, changed, spans
 from claimbook.releases.record import Release
 from claimbook.sphinx import nodes as places
 from claimbook.sphinx import render
+from claimbook.sphinx.domain import ClaimDomain
 from claimbook.sphinx.render import Link
 
 HOLDS = "holds"
@@ -39,14 +40,19 @@ def folds(claim: Claim, found: Iterable[Span]) -> Iterator[nodes.Node]:
             yield render.differing(title, claim, Lane.CPU, result.outputs, result.message)
 
 
-def timeline(
-    releases: list[Release], claims: list[Claim], where: dict[str, str], link: Link
-) -> list[nodes.Node]:
-    """How many claims hold on each release, and what each changed, the newest first.
+def timeline_made_of(domain: ClaimDomain) -> Any:
+    """Plain data; the page is written anew when it changes."""
+    steps = [changed(domain.claims(), *pair) for pair in pairwise(domain.releases)]
+    return [
+        domain.places(),
+        [(release.version, release.provenance.date) for release in domain.releases],
+        [[(c.claim.statement, c.before, c.after) for c in step] for step in steps],
+    ]
 
-    Args:
-        where: claim id → docname.
-    """
+
+def timeline(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
+    """How many claims hold on each release, and what each changed, the newest first."""
+    releases, claims, where = domain.releases, domain.claims(), domain.places()
     steps = [
         _step(older.version, newer.version, list(changed(claims, older, newer)), where, link)
         for older, newer in pairwise(releases)

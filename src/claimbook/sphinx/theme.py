@@ -1,5 +1,6 @@
 """What is mended of the pages that the theme and other extensions make."""
 
+import re
 from html import escape
 from typing import Any
 
@@ -16,8 +17,12 @@ MENDED = {
         ' tooltip="': ' title="',  # an attribute of sphinx-gallery's own
         ' role="list" class="citation-list"': ' class="citation-list"',  # of no list items
     },
+    "toc": {  # every question has these; its own words are what is looked for
+        r'<li><a class="reference internal" href="[^"]*">(In practice|See also)</a></li>\n': "",
+        r"<ul>\n</ul>\n": "",
+    },
 }
-"""Part of a page → what is written there that HTML and ARIA do not know → what is right."""
+"""Part of a page → what is written there and should not be, as a pattern → what is right."""
 
 
 def connect(app: Sphinx) -> None:
@@ -29,10 +34,9 @@ def mend(
     app: Sphinx, name: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
     """Mends what a page has of Sphinx, docutils and sphinx-gallery."""
-    for part, mended in MENDED.items():
-        for written, right in mended.items():
-            if context.get(part):
-                context[part] = context[part].replace(written, right)
+    for part in MENDED.keys() & context.keys():
+        for written, right in MENDED[part].items():
+            context[part] = re.sub(written, right, context[part] or "")
 
 
 def draw_shares(writer: HTML5Translator, node: nodes.Element) -> None:

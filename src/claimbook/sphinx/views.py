@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 from docutils import nodes
@@ -10,7 +9,6 @@ from docutils import nodes
 from claimbook import errors
 from claimbook.export import anchor
 from claimbook.model import Claim
-from claimbook.releases.history import changed
 from claimbook.sphinx import counts, ledger, practice, releases, render, versions
 from claimbook.sphinx.domain import ClaimDomain
 from claimbook.sphinx.render import Link
@@ -124,21 +122,8 @@ def _section(
     return nodes.section("", heading, content, ids=[f"{view}-{name}"])
 
 
-def _timeline_made_of(domain: ClaimDomain) -> Any:
-    steps = [changed(domain.claims(), *pair) for pair in pairwise(domain.releases)]
-    return [
-        domain.places(),
-        [(release.version, release.provenance.date) for release in domain.releases],
-        [[(c.claim.statement, c.before, c.after) for c in step] for step in steps],
-    ]
-
-
-def _timeline(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
-    return releases.timeline(domain.releases, domain.claims(), domain.places(), link)
-
-
 VIEWS = {
-    "timeline": View(_timeline_made_of, _timeline),
+    "timeline": View(releases.timeline_made_of, releases.timeline),
     "changes": View(versions.made_of, versions.show),
     "counts": View(counts.made_of, counts.show),
     "ledger": View(ledger.made_of, ledger.show),
