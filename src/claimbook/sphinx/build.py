@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections import Counter
 from dataclasses import asdict
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -23,8 +22,8 @@ from claimbook.model import Claim, Lane, Problem, Status, digest
 from claimbook.records import write_changed
 from claimbook.register import check_relations
 from claimbook.releases.history import spans
+from claimbook.sphinx import counts, releases, render
 from claimbook.sphinx import nodes as places
-from claimbook.sphinx import releases, render
 from claimbook.sphinx.domain import ClaimDomain, claim_domain, tell_broken
 from claimbook.sphinx.lanes import Lanes, project_of, warn
 from claimbook.sphinx.pace import beside
@@ -206,9 +205,8 @@ def tell_counts(app: Sphinx, exception: Exception | None, started: float) -> Non
         started: when the build began, in seconds of the clock.
     """
     if not exception and app.builder.format == "html":
-        answers = claim_domain(app.env).answers().values()
-        words = Counter(answer.word or "open" for answer in answers)
-        logger.info("entries: %s", ", ".join(f"{words[word]} {word}" for word in render.WORDS))
+        found = counts.verdicts(claim_domain(app.env)).items()
+        logger.info("entries: %s", ", ".join(f"{count} {word}" for word, count in found))
         logger.info("pages written: %s", _written(Path(app.outdir), started))
 
 

@@ -14,12 +14,12 @@ from claimbook.sphinx.render import Link
 
 def made_of(domain: ClaimDomain) -> Any:
     """Plain data; the page is written anew when it changes."""
-    return [_verdicts(domain), list(_totals(domain))]
+    return [verdicts(domain), list(_totals(domain))]
 
 
 def show(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
     """A bar of verdicts with its legend, each a link to the ledger; then the other numbers."""
-    found = {word: count for word, count in _verdicts(domain).items() if count}
+    found = {word: count for word, count in verdicts(domain).items() if count}
     legend = [_verdict(word, count, domain.ledger, link) for word, count in found.items()]
     totals = [nodes.Text(line) for line in _totals(domain)]
     return [places.shares(shares=found), _items(legend, "verdicts"), _items(totals, "totals")]
@@ -36,8 +36,8 @@ def _items(lines: Iterable[nodes.Node], kind: str) -> nodes.bullet_list:
     return nodes.bullet_list("", *items, classes=[kind])
 
 
-def _verdicts(domain: ClaimDomain) -> dict[str, int]:
-    """Verdict → how many entries have it."""
+def verdicts(domain: ClaimDomain) -> dict[str, int]:
+    """What may become of an entry → of how many it did."""
     words = [answer.word or "open" for answer in domain.answers().values()]
     return {word: words.count(word) for word in render.WORDS}
 

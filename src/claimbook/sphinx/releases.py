@@ -90,7 +90,7 @@ def _changed(
 ) -> nodes.Node:
     claim = change.claim
     name = link(where[claim.id], anchor(claim.id), nodes.inline("", claim.id))
-    summary = claim.statement.replace("`", "").partition(". ")[0].rstrip(".")
+    summary = render.first_sentence(claim.statement).replace("`", "")
     fold = places.fold(title=summary, classes=["timeline-change"])
     fold += nodes.paragraph("", "", nodes.Text("Claim "), name)
     fold += render.code(change.example.source)

@@ -148,9 +148,8 @@ class _Step:
 
     def _changed(self, change: ClaimChange) -> nodes.Node:
         """A fold with the lines that a claim lost, kept and got."""
-        kinds, summary = ", ".join(change.kinds), change.card.statement.replace("`", "")
-        title = summary.partition(". ")[0].rstrip(".")
-        fold = places.fold(title=title, classes=["timeline-change"])
+        kinds, title = ", ".join(change.kinds), render.first_sentence(change.card.statement)
+        fold = places.fold(title=title.replace("`", ""), classes=["timeline-change"])
         fold += nodes.paragraph("", "", self._name(change.id), nodes.Text(f": {kinds}"))
         was, now = change.before, change.after
         if was and now and Kind.PAGE in change.kinds:

@@ -88,7 +88,8 @@ def _index(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
     for name, statement, docname in _index_made_of(domain):
         letter = by_letter.setdefault(name[0], nodes.definition_list(classes=["claim-index"]))
         here = link(docname, anchor(name), nodes.literal("", name))
-        stated = nodes.definition("", nodes.paragraph("", "", *render.inline(statement)))
+        short = render.inline(render.first_sentence(statement))
+        stated = nodes.definition("", nodes.paragraph("", "", *short))
         letter += nodes.definition_list_item("", nodes.term("", "", here), stated)
     jumps = [nodes.reference("", name.upper(), refid=f"claims-{name}") for name in by_letter]
     line = [part for jump in jumps for part in (jump, nodes.Text(" "))]
