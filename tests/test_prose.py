@@ -1,10 +1,11 @@
-"""Names of torch in the book's sentences: torch has them, as it has those in examples."""
+"""The book's sentences: torch has the names in them, and a claim begins with what is true."""
 
 import re
 from pkgutil import resolve_name
 
 import pytest
 
+from claimbook.book import Book
 from helpers import ROOT
 
 SHORT = {"nn": "torch.nn", "F": "torch.nn.functional", "Tensor": "torch.Tensor"}
@@ -52,3 +53,10 @@ def test_what_is_looked_up():
     )
     assert next(names(text)) == (1, "torch.ones")
     assert [*missing(text)] == ["5: torch.nn.functional.relo", "5: torch.Tensor.seen"]
+
+
+def test_statements_begin_with_what_is_true():
+    """The first sentence of a claim stands alone in indexes; it points to no example and no page."""
+    pointing = re.compile(r"(Here|Printed|This|These|They|As (above|below))\b")
+    claims = Book.load(ROOT).claims
+    assert [str(c.location) for c in claims if pointing.match(c.statement)] == []
