@@ -56,7 +56,7 @@ def test_what_is_looked_up():
 
 
 def test_statements_begin_with_what_is_true():
-    """The first sentence of a claim stands alone in indexes; it points to no example and no page."""
+    """The first sentence of a claim stands alone in indexes; it points to no example or page."""
     pointing = re.compile(r"(Here|Printed|This|These|They|As (above|below))\b")
     claims = Book.load(ROOT).claims
     assert [str(c.location) for c in claims if pointing.match(c.statement)] == []
