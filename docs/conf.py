@@ -8,7 +8,7 @@ from pathlib import Path
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-from claimbook import environment
+from claimbook import __version__, environment
 from claimbook.parser import MYST_EXTENSIONS
 from claimbook.sphinx.labs import drawn_with
 
@@ -18,7 +18,7 @@ TORCH = environment.release(importlib.metadata.version("torch"))
 project = "PyTorch Under Test"
 author = "the authors of PyTorch Under Test"
 copyright = f"2026, {author}"
-version = release = importlib.metadata.version("pytorch-under-test")
+version = release = __version__
 
 extensions = [
     "claimbook.sphinx",
