@@ -70,7 +70,7 @@ def run(
 @common.to_run
 @common.told_plainly
 def record(names: tuple[str, ...], lane: Lane, jobs: int | None, timeout: float | None) -> None:
-    """Runs claims on a lane and writes their records; exit status 1 if any differs from its page.
+    """Runs claims on a lane and writes their records; exit status 3 if any differs from its page.
 
     Needs the lane's device: without it nothing is written, and the exit status is 2.
     """
@@ -89,7 +89,7 @@ def record(names: tuple[str, ...], lane: Lane, jobs: int | None, timeout: float 
     if outcomes and lane not in runner.environments:
         raise RunnerError(f"the {lane} lane cannot run here; nothing was recorded")
     common.out.print(f"{written} records written under {book.project.name(records.folder / lane)}")
-    sys.exit(0 if outcomes.keys() <= {Outcome.PASSED} else 1)
+    sys.exit(0 if outcomes.keys() <= {Outcome.PASSED} else 3)  # Python's own errors end with 1
 
 
 def _data(claim: Claim, run: Run) -> dict[str, object]:

@@ -54,7 +54,7 @@ function ledgerFilter() {
     }
     bar.querySelector("[role=status]").textContent = `${count} entries`;
   };
-  const follow = () => {  // a link to the first verdict of a kind asks for all of them
+  const follow = () => {  // a link to a verdict asks for all of its rows
     const asked = location.hash.match(/^#verdict-(\w+)$/);
     if (asked) bar.verdict.value = asked[1];
     show();
