@@ -80,8 +80,8 @@ assert torch.allclose(strided, dilated[:, ::8]), "every eighth output, to roundi
 # Most ways start in the middle of the field. The next picture shows the shortest stretch in the
 # middle that holds nine tenths of the gradient, as a share of the whole field. In a plain stack,
 # each layer adds a random step of -1, 0 or 1. So the stretch grows with the root of the depth, and
-# the field with the depth itself: the share shrinks. With doubling dilations the share stays more
-# than half.
+# the field with the depth itself: the share shrinks, in a zigzag, as a stretch is a whole number of
+# pixels. With doubling dilations the share stays more than half.
 
 
 def share_used(dilations):

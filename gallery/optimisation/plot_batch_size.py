@@ -2,8 +2,8 @@
 Batch size, sharpness and generalisation
 ========================================
 
-At the same learning rate, batches of one end in flatter minima than full batches. With a larger
-learning rate, full batches end in minima about as flat. But flatter is not better: full batches at
+At the same learning rate, batches of one end at flatter places than full batches. With a larger
+learning rate, full batches end at places about as flat. But flatter is not better: full batches at
 a small learning rate, stopped on the way, are sharper than these and predict better. The error on
 new data depends on how much of the noise has been fitted.
 """
@@ -81,6 +81,7 @@ for name, (batch, lr) in SETTINGS.items():
 
 # %%
 # In each of the eight runs, batches of one end flatter than full batches at the same learning rate.
+# (Most runs have not come to rest; the sharpness is that of the place where they stop.)
 # Full batches cannot stay where the curvature is above ``2 / lr``: there each step goes past the
 # minimum and ends farther from it than it began. At a learning rate of 0.5 that bound is 4, and the
 # runs end close to it.
@@ -115,7 +116,7 @@ plt.show()
 # %%
 # To take away
 # ------------
-# * The noise of small batches and a large learning rate both drive SGD to flatter minima.
+# * The noise of small batches and a large learning rate both drive SGD to flatter places.
 # * Flatter is not better by itself: here the runs that had fitted less of the noise did better.
 #
 # The chapter :doc:`/optimisation/batch-size` answers the questions around this one; see the claims

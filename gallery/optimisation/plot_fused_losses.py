@@ -62,7 +62,8 @@ results |= {f"classes, {n}": slopes(loss, pairs, second)[:, 0] for n, loss in lo
 # Only the losses over logits are right throughout. ``BCELoss`` is wrong where it matters, at a
 # confident mistake: from a logit of 17 on its gradient is 0, where it should be 1. The losses
 # written by hand give NaN at both ends. This happens even to a right answer, because 0 is
-# multiplied by something infinite.
+# multiplied by something infinite. The quotient of exponentials has a gradient of 0 already from
+# about 50 on, because its backward pass divides 1 by the sum twice, which underflows.
 
 for name in "binary, on logits", "classes, cross_entropy":
     assert works(results[name], right).all(), "over logits: right everywhere"

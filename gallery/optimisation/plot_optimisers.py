@@ -4,8 +4,8 @@ SGD, momentum and Adam in a narrow valley
 
 In a valley whose walls bend 200 times as much as its floor, plain SGD needs over four times as many
 steps as SGD with momentum. Adam is fast too where the valley lies along an axis. If the same valley
-is turned by 45 degrees, Adam needs over one and a half times as many steps. The other two need as
-many as before.
+is turned by 45 degrees, Adam needs over one and a half times as many steps, in the median of ten
+starts. The other two need as many as before.
 """
 
 # %%
@@ -55,7 +55,8 @@ def descend(name, angle, lr):
 
 # %%
 # For each start, each optimiser takes its best learning rate out of some powers of 2. A start has
-# arrived once it is within 0.01 of the bottom.
+# arrived once it is within 0.01 of the bottom. The picture shows a start from which Adam needs the
+# median of its steps in the turned valley.
 
 courses = {
     (name, angle): [descend(name, angle, 2.0**power) for power in OPTIMISERS[name][2]]
@@ -86,7 +87,7 @@ fig.set_label("SGD crawls along the floor and momentum swings. Adam's path chang
 x, y = torch.meshgrid(*2 * [torch.linspace(-1.1, 1.1, 111)], indexing="xy")
 grid = torch.stack([x, y], dim=2)
 styles = list(zip(OPTIMISERS, ("C0o-", "C1s--", "C2^-."), strict=True))
-shown = starts[:, 1].abs().sub(0.5).abs().argmin()
+shown = (best["Adam", 45] - median["Adam", 45]).abs().argmin()
 for row, angle in zip(panels, (0, 45), strict=True):
     height = ((grid @ valley(angle)[1]) * grid).sum(2) / 2
     row[0].set(ylabel="second weight")

@@ -96,6 +96,8 @@ for name, near, far in (
 ):
     assert distance[name, near][-1] < 0.01 * apart, "at the one"
     assert distance[name, far][-1] > 0.9 * apart, "and not at the other"
+late = distance["L2, Adam", "ridge"][300:400]
+assert late.max() > 100 * late[0], "Adam is thrown out once"
 
 fig, panels = plt.subplots(1, 2, figsize=(8, 3.8), sharey=True, layout="constrained")
 fig.suptitle("Without noise Adam with L2 ends at ridge, AdamW at least squares")
@@ -108,9 +110,13 @@ legend(fig)
 plt.show()
 
 # %%
-# `Xie and Li (2024) <https://arxiv.org/abs/2404.04454>`__ prove the general case: if AdamW
-# converges on full batches, it minimises the loss under the constraint that no weight exceeds
-# ``1 / decay`` in absolute value.
+# Between steps 300 and 400 Adam's distance from ridge jumps once. As the gradients fade, Adam
+# divides by ever smaller averages, until its steps become too long for the valley. It is thrown out
+# a little, and comes back.
+#
+# `Xie and Li (2024) <https://arxiv.org/abs/2404.04454>`__ prove more, for learning rates whose sum
+# has no bound: if AdamW converges on full batches and the loss is convex, it minimises the loss
+# under the constraint that no weight exceeds ``1 / decay`` in absolute value.
 #
 # To take away
 # ------------
