@@ -17,8 +17,8 @@ In 16 bits a running total does worse than drift: from some point on it stands s
 # histograms count the errors, in steps from one ``float32`` number to the next.
 #
 # The running totals have more than twenty different values. Their errors are spread more than five
-# times as widely as those of ``torch.sum``, which adds in small groups first. They need not lie
-# around 0; where their middle lies depends on the numbers.
+# times as widely as those of ``torch.sum``, which adds in small groups first. The errors of the
+# running totals need not lie around 0; where their middle lies depends on the numbers.
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -102,7 +102,7 @@ assert (error[slow] < error[fast]).float().mean() > 0.7, "and most predict bette
 assert fit[slow].median() > 10 * fit[fast].median(), "they have fitted less of the noise"
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(8, 4.2), sharey=True, layout="constrained")
-fig.suptitle("Flat minima predict no better; runs that fit less of the noise do")
+fig.suptitle("Flatter places predict no better; runs that fit less of the noise do")
 fig.set_label("By sharpness the test errors lie mixed; by training error they fall to the right.")
 for name, style in zip(SETTINGS, ("C0o", "C1s", "C2^", "C3D"), strict=True):
     left.plot(sharp[name], error[name], style, label=name)
