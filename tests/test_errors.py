@@ -66,6 +66,31 @@ def test_messages_that_a_statement_names():
     ]
 
 
+def test_each_traceback_of_an_output():
+    """A worker's own error stands before that of the process which lost it."""
+    output = "Traceback (most recent call last):\n...\nValueError: in the worker\n"
+    both = f">>> f()\n{output}{output.replace('ValueError: in', 'RuntimeError: lost')}"
+    found = errors.messages([claim("both", both)])
+    assert [(m.type, m.text) for m in found] == [
+        ("RuntimeError", "lost the worker"),
+        ("ValueError", "in the worker"),
+    ]
+
+
+def test_the_claim_that_explains_comes_first():
+    """Even if it prints more than others."""
+    first = claim("first", MANY_LINES + SIZES, ":explains:\n")
+    found = errors.messages([claim("sizes", SIZES), first])
+    assert [c.id for c in found[0].claims] == ["first", "sizes"]
+
+
+def test_names_of_weights_are_no_words():
+    """A model of twelve layers finds what a claim with one layer prints."""
+    ours = 'Missing key(s) in state_dict: "fc.weight".\n\tsize mismatch for fc.bias: copying'
+    theirs = ours.replace("fc.weight", 'a.b", "c.d", "e.f').replace("fc.bias", "layer4.conv")
+    assert errors.read(ours).words == errors.read(theirs).words
+
+
 def test_one_message_of_several_claims():
     """Numbers make no other message, and the claim that prints nothing else comes first."""
     other = SIZES.replace("3", "5")

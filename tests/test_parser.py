@@ -102,10 +102,12 @@ def test_timeout():
     assert one_claim(CLAIM.replace(":confirms:", ":timeout: 2.5\n:confirms:")).timeout == 2.5
 
 
-def test_cpu_build():
-    """`:cpu-build:` stands alone."""
-    assert one_claim(CLAIM.replace(":confirms:", ":cpu-build:\n:confirms:")).cpu_build
-    assert not one_claim(CLAIM).cpu_build
+@pytest.mark.parametrize("option", ["cpu-build", "explains"])
+def test_options_without_a_value(option):
+    """They stand alone."""
+    field = option.replace("-", "_")
+    assert getattr(one_claim(CLAIM.replace(":confirms:", f":{option}:\n:confirms:")), field)
+    assert not getattr(one_claim(CLAIM), field)
 
 
 def test_cuda_fence():
@@ -174,7 +176,9 @@ def test_remark():
 
 UNOWNED = "write it as a claim, or as a code cell that draws [claim.unowned-code]"
 NOT_RUN = "code that nothing runs and compares: write it as a claim [claim.unowned-code]"
-ALLOWED = "['confirms', 'corrects', 'cpu-build', 'lanes', 'qualifies', 'timeout', 'updates']"
+ALLOWED = (
+    "['confirms', 'corrects', 'cpu-build', 'explains', 'lanes', 'qualifies', 'timeout', 'updates']"
+)
 
 
 def claim_with(options="", statement="S.\n", code=">>> 1\n1", language="pycon", name="a-claim"):

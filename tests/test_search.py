@@ -28,6 +28,7 @@ def test_section_data():
         "page": "Sums",
         "title": "What is a sum?",
         "short": "An addition.",
+        "claims": ["sizes-must-match"],
         "statements": ["It says so."],
         "names": "torch.Tensor.add torch.ones",
         "words": "ones add alpha",

@@ -115,6 +115,6 @@ plt.show()
 #
 # The chapters are :doc:`/memory/channels-last` and :doc:`/tensors/low-precision`; see the claims
 # :claim:`channels-last-changes-strides-only`, :claim:`float16-gradients-underflow` and
-# :claim:`scaling-cures-what-autocast-does-not`; how a factor is found is shown in
-# :claim:`scaler-skips-overflowing-steps`. Loss scaling is due to `Micikevicius et al. (2018)
+# :claim:`scaling-cures-what-autocast-does-not`; how the scale is found is shown in
+# :claim:`scale-grows-after-good-steps`. Loss scaling is due to `Micikevicius et al. (2018)
 # <https://arxiv.org/abs/1710.03740>`_.

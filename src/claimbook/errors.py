@@ -17,6 +17,8 @@ TYPE = r"[A-Za-z_][\w.]*(?:Error|Exception|Warning)"
 MESSAGE = re.compile(rf"(?:^|(?<=[\s\]]))({TYPE})(?:: (.*)|$)", re.ASCII)
 WORD = re.compile(r"\b[a-z_][a-z_0-9]*(?:\.[a-z_][a-z_0-9]*)*", re.ASCII)
 NO_WORDS = {"cpu", "cuda", "meta", "mps", "xpu"}
+KEYS = re.compile(r"(?<=key\(s\) in state_dict:)[^\n]*|(?<=size mismatch for )\S+", re.ASCII)
+"""The names of a model's own weights in an error of `load_state_dict`."""
 NAMED = re.compile(rf"`({TYPE}: [^`]+)`", re.ASCII)
 """An error whose words depend on something, and so stand in the statement and not in an output."""
 TRIGGERED = re.compile(r"\s*\(Triggered internally at .*?\)")
@@ -39,7 +41,7 @@ class Message:
     @property
     def words(self) -> frozenset[str]:
         """What it is compared by; the type where an error says no more."""
-        found = frozenset(WORD.findall(self.text.lower())) - NO_WORDS
+        found = frozenset(WORD.findall(KEYS.sub("", self.text.lower()))) - NO_WORDS
         return found or frozenset(filter(None, [self.type.lower()]))
 
 
@@ -69,12 +71,14 @@ def read(text: str) -> Message:
 def messages(claims: Iterable[Claim]) -> list[Message]:
     """All errors and warnings that claims print, or name in full; those of the same words are one.
 
-    The claims that print the fewest messages come first: they are about this one. An exception of
-    an example's own, such as `Unreadable`, is none that anybody would look up.
+    Of the claims that print one, those that say `:explains:` come first, then those that print the
+    fewest: they are about this one. An exception of an example's own, such as `Unreadable`, is none
+    that anybody would look up.
     """
     printed = [(claim, [m for m in _told(claim) if m.type]) for claim in claims]
+    printed.sort(key=lambda pair: (not pair[0].explains, len(pair[1])))
     found: dict[tuple[str, frozenset[str]], list[Message]] = {}
-    for claim, printed_here in sorted(printed, key=lambda pair: len(pair[1])):
+    for claim, printed_here in printed:
         for message in printed_here:
             same = found.setdefault((message.type, message.words), [])
             same.append(Message(message.type, message.text, (claim,)))
@@ -114,6 +118,6 @@ def _told(claim: Claim) -> Iterator[Message]:
     for lane in Lane:
         for want in (example.want for example in claim.examples(lane)):
             if HEADER in want:
-                yield read(want.rpartition(HEADER)[2])
+                yield from map(read, want.split(HEADER)[1:])
             else:
                 yield from (read(line) for line in want.split("\n") if MESSAGE.match(line))

@@ -137,6 +137,8 @@ class Claim:
     """Seconds that it may take, where the runner's own limit is too short."""
     cpu_build: bool = False
     """Whether it speaks of a torch that was built without CUDA, and holds with no other."""
+    explains: bool = False
+    """Whether it is the first that somebody should read who met the errors it prints."""
 
     def examples(self, lane: Lane) -> tuple[Example, ...]:
         """All its examples, in order, as the given lane must print them."""

@@ -66,6 +66,7 @@ class ClaimSyntax(Directive):
         "lanes": _option,
         "timeout": _option,
         "cpu-build": _option,
+        "explains": _option,
     }
 
 
@@ -258,6 +259,7 @@ class _ClaimReader:
             lanes=self.lanes(parsed.options.get("lanes")),
             timeout=self.timeout(parsed.options.get("timeout")),
             cpu_build="cpu-build" in parsed.options,
+            explains="explains" in parsed.options,
         )
 
     def check_options(self, content: str) -> None:

@@ -27,6 +27,7 @@ def section_data(
         "page": title,
         "title": section.title,
         "short": section.short,
+        "claims": [claim.id for claim in claims],
         "statements": [claim.statement for claim in claims],
         "names": " ".join(_once(name for claim in claims for name in apis.get(claim.id, ()))),
         "words": " ".join(_once(word for claim in claims for word in WORD.findall(claim.code))),
@@ -35,7 +36,7 @@ def section_data(
 
 def page_data(docname: str, title: str) -> dict[str, Any]:
     """A page that has no sections, by its title alone."""
-    empty = {"page": "", "short": "", "statements": [], "names": "", "words": ""}
+    empty = {"page": "", "short": "", "claims": [], "statements": [], "names": "", "words": ""}
     return {"id": f"{docname}.html", "title": title, **empty}
 
 

@@ -29,7 +29,9 @@ class View:
 def _errors_made_of(domain: ClaimDomain) -> Any:
     where = domain.places()
     found = errors.messages(domain.claims())
-    return [(m.type, m.text, c.id, c.statement, where[c.id]) for m in found for c in m.claims]
+    titles = {name: title.astext() for name, title in domain.env.titles.items()}
+    claims = ((m, c, where[c.id]) for m in found for c in m.claims)
+    return [(m.type, m.text, c.id, c.statement, page, titles[page]) for m, c, page in claims]
 
 
 def _errors(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
@@ -39,7 +41,7 @@ def _errors(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
         item = nodes.list_item()
         text = message.text or message.type
         item += nodes.literal_block("", text, language="text", classes=["error-text"])
-        item += _claim_list(message.claims, where, link)
+        item += _claim_list(domain, message.claims, where, link)
         by_type.setdefault(message.type, nodes.bullet_list(classes=["error-list"])).append(item)
     return [_section("errors", name, found) for name, found in by_type.items()]
 
@@ -98,12 +100,16 @@ def _index(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
     return [letters, *parts]
 
 
-def _claim_list(claims: Iterable[Claim], where: dict[str, str], link: Link) -> nodes.bullet_list:
+def _claim_list(
+    domain: ClaimDomain, claims: Iterable[Claim], where: dict[str, str], link: Link
+) -> nodes.bullet_list:
     whole = nodes.bullet_list()
     for claim in claims:
-        text = nodes.inline("", "", *render.inline(claim.statement))
-        here = link(where[claim.id], anchor(claim.id), text)
-        whole += nodes.list_item("", nodes.paragraph("", "", here))
+        page = where[claim.id]
+        title = nodes.Text(domain.env.titles[page].astext())
+        said = [nodes.Text(": "), *render.inline(claim.statement)]
+        here = link(page, anchor(claim.id), title)
+        whole += nodes.list_item("", nodes.paragraph("", "", here, *said))
     return whole
 
 

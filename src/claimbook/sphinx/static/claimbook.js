@@ -70,6 +70,7 @@ function ledgerFilter() {
 const MESSAGE = /(?:^|[\s\]])([A-Za-z_][\w.]*(?:Error|Exception|Warning))(?:: (.*)|$)/;
 const WORD = /\b[a-z_][a-z_0-9]*(?:\.[a-z_][a-z_0-9]*)*/g;
 const NO_WORDS = ["cpu", "cuda", "meta", "mps", "xpu"];
+const KEYS = /(?<=key\(s\) in state_dict:)[^\n]*|(?<=size mismatch for )\S+/g;
 const TRIGGERED = /\s*\(Triggered internally at .*?\)/g;
 
 function readError(text) {
@@ -86,7 +87,7 @@ function readError(text) {
 }
 
 function wordsOf(text, type) {
-  const words = new Set(text.toLowerCase().match(WORD) ?? []);
+  const words = new Set(text.toLowerCase().replace(KEYS, "").match(WORD) ?? []);
   NO_WORDS.forEach((word) => words.delete(word));
   if (!words.size && type) words.add(type.toLowerCase());
   return words;
@@ -141,8 +142,12 @@ function errorLookup() {
         document.createElement("strong"), { textContent: message.type }));
       return copy;
     }));
-    form.querySelector("[role=status]").textContent = !text.trim()
-      ? "" : like.length ? `${like.length} found` : "No claim prints an error like this one.";
+    const words = new URLSearchParams({ q: text.trim().split("\n").pop() });
+    const search = Object.assign(document.createElement("a"), {
+      href: `search.html?${words}`, textContent: "Search the book for it" });
+    form.querySelector("[role=status]").replaceChildren(...!text.trim() ? []
+      : like.length ? [`${like.length} found`]
+        : ["No claim prints an error like this one. ", search, "."]);
   };
   form.addEventListener("input", show);
   form.addEventListener("submit", (event) => event.preventDefault());

@@ -8,7 +8,14 @@ const HUMPS = /_+|(?<=[\p{Ll}\p{N}])(?=\p{Lu})/u;
 const STOP_WORDS = new Set(
   ("a an and are as at be but by can do does for from has have how i if in is it its my of on or "
     + "that the their there these this to vs versus was we what when where which who why will "
-    + "with you your").split(" "));
+    + "with you your between difference get need should use using").split(" "));
+const EVERYWHERE = new Set(["py", "pytorch", "torch"]);  // they say nothing beside another word
+
+// Words that people type where the book has others.
+const ALSO = {
+  concatenate: "cat", init: "initialise", intermediate: "hook", normalization: "norm", oom: "memory",
+  regularization: "decay", reproducible: "deterministic seed", reproducibility: "deterministic seed",
+};
 
 // `torch.no_grad` is found as a whole, as `no_grad`, and by `grad`; numbers are no words.
 function tokens(text) {
@@ -24,12 +31,17 @@ function tokens(text) {
   return found;
 }
 
-// Without the ending of its inflection; a word that says nothing is null.
+// In British spelling, without the ending of its inflection; a word that says nothing is null.
 function stem(token) {
   const word = token.toLowerCase();
   if (word.length < 2 || STOP_WORDS.has(word)) return null;
-  return word.replace(/(?<=^[a-z]{3,})(?:es|s|e|ing|ed)$/, "");
+  return word
+    .replace(/i[sz](?:ations?|e[drs]?|ers|ing)$/, "is").replace(/ior(?=s?$)/, "iour")
+    .replace(/(?<=^[a-z]{3,})(?:es|s|e|ing|ed)$/, "");
 }
+
+const ALSO_STEMMED = new Map(Object.entries(ALSO).map(([word, others]) => (
+  [stem(word), [word, ...others.split(" ")].map(stem)])));
 
 class Search {
   constructor({ sections, errors }) {
@@ -63,20 +75,25 @@ class Search {
     }
     const worth = (id) => (
       (this.sections.get(id).statements.length ? 1 : 0.5) * (1 + (like.get(id) ?? 0)));
-    const hits = this.index.search(query, { boost: WEIGHTS, boostDocument: worth });
+    const hits = this.index.search(query, {
+      boost: WEIGHTS,
+      boostDocument: worth,
+      boostTerm: (term) => (EVERYWHERE.has(term) ? 0.1 : 1),
+      processTerm: (token) => ALSO_STEMMED.get(stem(token)) ?? stem(token),
+    });
     return hits.slice(0, HITS).map(({ id, terms }) => ({ section: this.sections.get(id), terms }));
   }
 }
 
-// The statement that holds most of the words that were found; none if none of them holds any.
-function excerpt({ section, terms }) {
+// The number of the statement that holds most of the words that were found; -1 if none holds any.
+function nearest({ section, terms }) {
   const count = (statement) => {
     const stems = new Set(tokens(statement).map(stem));
     return terms.filter((term) => stems.has(term)).length;
   };
   const counts = section.statements.map(count);
   const most = Math.max(...counts);
-  return most > 0 ? section.statements[counts.indexOf(most)] : "";
+  return most > 0 ? counts.indexOf(most) : -1;
 }
 
 // Text with `code` in it, as nodes.
@@ -93,10 +110,17 @@ function hitItem(hit) {
   const link = Object.assign(document.createElement("a"), { href: section.id });
   link.append(...marked(section.page ? `${section.page}: ${section.title}` : section.title));
   item.append(link);
-  for (const text of [section.short, excerpt(hit)].filter(Boolean)) {
-    const line = document.createElement("p");
-    line.append(...marked(text));
-    item.append(line);
+  const line = (...parts) => {
+    const paragraph = document.createElement("p");
+    paragraph.append(...parts);
+    item.append(paragraph);
+  };
+  if (section.short) line(...marked(section.short));
+  const number = nearest(hit);
+  if (number >= 0) {
+    const href = `${section.id.split("#")[0]}#claim-${section.claims[number]}`;
+    const example = Object.assign(document.createElement("a"), { href, textContent: "Its example" });
+    line(...marked(section.statements[number]), " ", example);
   }
   return item;
 }
