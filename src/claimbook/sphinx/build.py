@@ -18,7 +18,7 @@ from claimbook.book import Project, read_page, script_problems
 from claimbook.editions.sections import sections
 from claimbook.export import SCHEMA, answer_data, claim_data
 from claimbook.falsify import Results, falsified_data, load_all
-from claimbook.model import Claim, Lane, Problem, Status, digest
+from claimbook.model import Lane, Problem, Status, digest
 from claimbook.records import write_changed
 from claimbook.register import check_relations
 from claimbook.releases.history import spans
@@ -186,7 +186,7 @@ def write_json(domain: ClaimDomain, path: Path) -> None:
                 {
                     **claim_data(claim),
                     "lanes": domain.shown[claim.id],
-                    "releases": _by_release(domain, claim),
+                    "releases": {r.version: d.word for r in domain.releases if (d := r.of(claim))},
                     "falsified": domain.falsified[claim.id],
                     "since": known[claim.id].since,
                     "changed": known[claim.id].changed,
@@ -214,11 +214,6 @@ def _written(site: Path, since: float) -> str:
     pages = sorted(site.rglob("*.html"))
     new = [page.relative_to(site).as_posix() for page in pages if page.stat().st_mtime >= since]
     return f"all {len(new)}" if len(new) == len(pages) else ", ".join(new) or "none"
-
-
-def _by_release(domain: ClaimDomain, claim: Claim) -> dict[str, str]:
-    found = ((release.version, release.of(claim)) for release in domain.releases)
-    return {version: result.word for version, result in found if result}
 
 
 def _json_text(data: dict[str, Any]) -> str:

@@ -173,12 +173,8 @@ class ClaimDomain(Domain):
 
     def said(self, entries: Iterable[str]) -> dict[str, str]:
         """Each of these entries with its statement; those that the register has."""
-        return {e: self._statements[e] for e in entries if e in self._statements}
-
-    @cached_property
-    def _statements(self) -> dict[str, str]:
-        entries = (entry for question in self.register.questions for entry in question.entries)
-        return {entry.id: entry.statement for entry in entries}
+        known = self.register.entries
+        return {entry: known[entry].statement for entry in entries if entry in known}
 
     def located(self) -> Iterator[tuple[str, Claim]]:
         """Every claim with the docname of its page, in order of page."""
