@@ -191,13 +191,15 @@ def test_a_card_says_more_on_demand(built):
 
 
 def test_a_changed_entry_changes_its_cards(tmp_path):
-    """A card repeats what a source says, so it is written anew with the register."""
+    """A card and a remark repeat what a source says: they are written anew with the register."""
     book = TinyBook(tmp_path)
     assert book.sphinx("-D", "claimbook_repository=someone/book").returncode == 0
     assert "https://github.com/someone/book/issues/new?title=sum-adds" in html(book, "a/sums")
     book.replace("docs/register/basics.yaml", "A sum adds", "A sum gathers")
+    book.replace("docs/register/basics.yaml", "People made it", "Somebody made it")
     assert book.sphinx("-D", "claimbook_repository=someone/book").returncode == 0
     assert "A sum gathers" in html(book, "a/sums")
+    assert "Somebody made it" in html(book, "a/shapes")
 
 
 def test_role_resolves(built):

@@ -18,7 +18,7 @@ from claimbook.book import Project, read_page, script_problems
 from claimbook.editions.sections import sections
 from claimbook.export import SCHEMA, answer_data, claim_data
 from claimbook.falsify import Results, falsified_data, load_all
-from claimbook.model import Lane, Problem, Status, digest
+from claimbook.model import Lane, Page, Problem, Status, digest
 from claimbook.records import write_changed
 from claimbook.register import check_relations
 from claimbook.releases.history import spans
@@ -62,7 +62,6 @@ def run_claims(lanes: Lanes, env: BuildEnvironment) -> list[str]:
         "releases": {c.id: releases.made_of(c, domain.releases) for c in domain.claims()},
         "falsified": _falsified(project, domain),
         "drawn": domain.drawn(),
-        "said": {c.id: domain.said(r.entry for r in c.relations) for c in domain.claims()},
         "shown": {claim.id: {} for claim in domain.claims()},
     }
     kinds = set(domain.views.values())
@@ -79,8 +78,16 @@ def run_claims(lanes: Lanes, env: BuildEnvironment) -> list[str]:
     }
     told = domain.data["whole"]
     changed |= {name for name, kind in domain.views.items() if told.get(kind) != made_of[kind]}
-    domain.data["whole"] = made_of
+    said = {name: domain.said(_spoken_of(page)) for name, page in domain.pages.items()}
+    changed |= {name for name in said if domain.data["said"].get(name) != said[name]}
+    domain.data.update(whole=made_of, said=said)
     return sorted(changed)
+
+
+def _spoken_of(page: Page) -> list[str]:
+    """The entries that a page names."""
+    related = [relation.entry for claim in page.claims for relation in claim.relations]
+    return [*related, *(entry for remark in page.remarks for entry in remark.entries)]
 
 
 def _falsified(project: Project, domain: ClaimDomain) -> dict[str, dict[str, Any] | None]:

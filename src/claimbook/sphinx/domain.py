@@ -109,11 +109,11 @@ class ClaimDomain(Domain):
         "releases": {},  # claim id → on which releases it did what, in the last build
         "falsified": {},  # claim id → what became of its mutants, as they said it
         "drawn": {},  # claim id → the labs that refer to it, with their titles
-        "said": {},  # claim id → what its entries say, by their ids
+        "said": {},  # docname → what the entries of which it speaks say, by their ids
         "whole": {},  # kind of page that shows the whole book → the digest of what it was made of
         "environments": {},  # lane → where its claims ran last
     }
-    data_version = 12
+    data_version = 13
 
     pages: dict[str, Page] = _kept("pages")
     """Docname → what the page scan found there."""

@@ -60,7 +60,9 @@ def sites(versions: list[str], address: str, this: str) -> list[tuple[str, str]]
 def made_of(domain: ClaimDomain) -> str:
     """A digest of what the page shows."""
     kept = [(v.version, v.provenance.date, len(v.contents.claims)) for v in domain.versions]
-    return digest([kept, repr([changed for *_, changed in _steps(domain)])])
+    steps = [changed for *_, changed in _steps(domain)]
+    said = [domain.said(verdict.id for verdict in step.verdicts) for step in steps]
+    return digest([kept, said, repr(steps)])
 
 
 def show(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
