@@ -328,3 +328,23 @@ def test_pages_say_where_claims_hold(tmp_path):
         ERROR.id: {"2.8.0": "error text", "2.10.0": "holds"},
     }
     assert set(by_id) > {"sum-adds"}
+
+
+def test_the_timeline_counts_no_claim_that_was_edited_since(tmp_path):
+    """Also one that did the same on all releases: the page is written anew."""
+    one = claim_text("it-adds", ">>> 1 + 1\n2")
+    pages = {"index": f"# I\n\n{one}\n```{{toctree}}\nt\n```\n", "t": "# T\n\n```{timeline}\n```\n"}
+    book = TinyBook(tmp_path, pages)
+    [ours], here = Book.load(book.root).claims, environment.describe(Lane.CPU)
+    passed = result_of(ours, Run(ours.id, Lane.CPU, Outcome.PASSED))
+    date = Provenance("2026-01-02", None, None)
+    Releases(book.docs / "records/releases").save(Release("2.8.0", here, {ours.id: passed}, date))
+
+    def counted():
+        assert book.sphinx().returncode == 0
+        page = BeautifulSoup((book.site / "t.html").read_text("utf-8"), "html.parser")
+        return [cell.get_text(strip=True) for cell in page.select("tbody td")]
+
+    assert counted() == ["2.8.0", "1", "1", ""]
+    book.replace("docs/index.md", "1 + 1", "0 + 2")
+    assert counted() == ["2.8.0", "0", "0", ""]

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import warnings
+import zlib
 from dataclasses import replace
 
 import jsonschema
@@ -21,7 +22,7 @@ from claimbook.sphinx import STATIC, pace, render
 from claimbook.sphinx.domain import claim_domain
 from claimbook.sphinx.lanes import _told
 from claimbook.sphinx.views import OF_RUNS, VIEWS
-from helpers import CONF, PAGES, ROOT, SHAPE, SUM, TinyBook, claim, claim_text
+from helpers import CONF, PAGES, PRODUCT, ROOT, SHAPE, SUM, TinyBook, claim, claim_text
 
 SCHEMA = json.loads((STATIC / "claims.schema.json").read_text("utf-8"))
 
@@ -452,6 +453,28 @@ def test_errors_are_listed(tmp_path):
     section = page[page.index('id="errors-ZeroDivisionError"') :]
     assert "division by zero" in section
     assert 'href="#claim-zero"' in section
+
+
+def test_names_of_torch_lead_to_claims_where_they_stand(tmp_path):
+    """Also after a claim went to another page."""
+    pages = {**PAGES, "e": "# E\n\n```{apis}\n```\n"}
+    known = b"torch.ones py:function 1 ones.html -\n"
+    conf = CONF.replace('"myst_nb"', '"myst_nb", "sphinx.ext.intersphinx"')
+    conf += "intersphinx_mapping = {'torch': ('https://torch.example/', 'torch.inv')}\n"
+    book = TinyBook(tmp_path, pages, conf=conf)
+    head = b"# Sphinx inventory version 2\n# Project: torch\n# Version: 2\n# zlib\n"
+    (book.docs / "torch.inv").write_bytes(head + zlib.compress(known))
+
+    def links():
+        assert book.sphinx().returncode == 0
+        page = BeautifulSoup(html(book, "e"), "html.parser")
+        return [link["href"] for link in page.select("[id='api-torch.ones'] + dd a")]
+
+    before = ["a/shapes.html#claim-ones-have-a-shape", "a/sums.html#claim-sum-adds"]
+    assert links() == [*before, "a/sums.html#claim-prod-multiplies"]
+    book.replace("docs/a/sums.md", PRODUCT, "")
+    book.write("docs/d.md", f"# D\n\n{PRODUCT}")
+    assert links() == [*before, "d.html#claim-prod-multiplies"]
 
 
 CELL = "# Cells\n\nText.\n\n```{{code-cell}} python\n{code}\n```\n"

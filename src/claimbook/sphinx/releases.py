@@ -43,31 +43,31 @@ def folds(claim: Claim, found: Iterable[Span]) -> Iterator[nodes.Node]:
 def timeline_made_of(domain: ClaimDomain) -> Any:
     """Plain data; the page is written anew when it changes."""
     steps = [changed(domain.claims(), *pair) for pair in pairwise(domain.releases)]
-    return [
-        domain.places(),
-        [(release.version, release.provenance.date) for release in domain.releases],
-        [[(c.claim.statement, c.before, c.after) for c in step] for step in steps],
-    ]
+    shown = [[(c.claim.statement, c.before, c.after) for c in step] for step in steps]
+    return [domain.places(), _counted(domain), shown]
 
 
 def timeline(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
     """How many claims hold on each release, and what each changed, the newest first."""
-    releases, claims, where = domain.releases, domain.claims(), domain.places()
+    claims, where = domain.claims(), domain.places()
     steps = [
         _step(older.version, newer.version, list(changed(claims, older, newer)), where, link)
-        for older, newer in pairwise(releases)
+        for older, newer in pairwise(domain.releases)
     ]
-    return [_table(releases, claims), *reversed(steps)]
+    rows = [render.plain(*row) for row in _counted(domain)]
+    table = render.table(["torch", "Claims", "Hold", "Differ"], rows, [14, 14, 14, 58])
+    return [table, *reversed(steps)]
 
 
-def _table(releases: list[Release], claims: list[Claim]) -> nodes.Node:
-    rows: list[render.Cells] = []
-    for release in releases:
+def _counted(domain: ClaimDomain) -> list[list[str]]:
+    """Of each release how many claims ran there, how many hold, and what became of the others."""
+    rows, claims = list[list[str]](), domain.claims()
+    for release in domain.releases:
         words = Counter(result.word for claim in claims if (result := release.of(claim)))
-        holds, run = words.pop(HOLDS, 0), words.total()
+        run, holds = words.total(), words.pop(HOLDS, 0)
         others = ", ".join(f"{count} {word}" for word, count in words.most_common())
-        rows.append(render.plain(release.version, str(run + holds), str(holds), others))
-    return render.table(["torch", "Claims", "Hold", "Differ"], rows, [14, 14, 14, 58])
+        rows.append([release.version, str(run), str(holds), others])
+    return rows
 
 
 def _step(

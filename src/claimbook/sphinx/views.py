@@ -27,11 +27,10 @@ class View:
 
 
 def _errors_made_of(domain: ClaimDomain) -> Any:
-    where = domain.places()
     found = errors.messages(domain.claims())
-    titles = {name: title.astext() for name, title in domain.env.titles.items()}
+    titles, where = domain.env.titles, domain.places()
     claims = ((m, c, where[c.id]) for m in found for c in m.claims)
-    return [(m.type, m.text, c.id, c.statement, page, titles[page]) for m, c, page in claims]
+    return [(m.type, m.text, c.id, c.statement, d, titles[d].astext()) for m, c, d in claims]
 
 
 def _errors(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
@@ -47,7 +46,7 @@ def _errors(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
 
 
 def _apis_made_of(domain: ClaimDomain) -> Any:
-    return [(name, c.id, c.statement) for name, claims in _by_api(domain) for c in claims]
+    return [(name, c.id, c.location.path) for name, claims in _by_api(domain) for c in claims]
 
 
 def _apis(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
