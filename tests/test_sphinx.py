@@ -385,6 +385,16 @@ def test_rebuilds(tmp_path):
     assert "claims on cpu: 0 run, 4 from records, 0 never run\n" in built.stdout
 
 
+def test_a_page_may_show_several_views(tmp_path):
+    """It is written anew when any of them shows something else."""
+    book = TinyBook(tmp_path)
+    book.write("docs/f.md", "# F\n\n```{claim-index}\n```\n\n```{errors}\n```\n")
+    assert book.sphinx().returncode == 0
+    book.replace("docs/a/sums.md", "prod-multiplies", "product-multiplies")
+    assert "f" in written(book, book.sphinx)[0]
+    assert "product-multiplies" in html(book, "f")
+
+
 def test_a_route_says_how_long_its_pages_take(tmp_path):
     """A page that leads to others is written anew when their titles or minutes change."""
     book = TinyBook(tmp_path)

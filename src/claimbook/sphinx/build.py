@@ -64,7 +64,7 @@ def run_claims(lanes: Lanes, env: BuildEnvironment) -> list[str]:
         "drawn": domain.drawn(),
         "shown": {claim.id: {} for claim in domain.claims()},
     }
-    kinds = set(domain.views.values())
+    kinds = {kind for shown in domain.views.values() for kind in shown}
     made_of = {kind: digest(VIEWS[kind].made_of(domain)) for kind in kinds - OF_RUNS}
     for claim, lane, data in lanes.read():  # last: torch may still be on its way
         now["shown"][claim.id][lane] = data
@@ -76,8 +76,8 @@ def run_claims(lanes: Lanes, env: BuildEnvironment) -> list[str]:
         for name, claim in domain.located()
         if any(before[key].get(claim.id) != now[key][claim.id] for key in now)
     }
-    told = domain.data["whole"]
-    changed |= {name for name, kind in domain.views.items() if told.get(kind) != made_of[kind]}
+    new = {kind for kind in kinds if domain.data["whole"].get(kind) != made_of[kind]}
+    changed |= {name for name, shown in domain.views.items() if new.intersection(shown)}
     said = {name: domain.said(_spoken_of(page)) for name, page in domain.pages.items()}
     changed |= {name for name in said if domain.data["said"].get(name) != said[name]}
     domain.data.update(whole=made_of, said=said)
@@ -154,9 +154,10 @@ def fill_in(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 def _status(
     domain: ClaimDomain, docname: str, place: nodes.Element, link: render.Link, repository: str
 ) -> list[nodes.Node]:
+    ledger = domain.page_with("ledger")
     if entries := place.get("remark"):
         pairs = [("remark", entry) for entry in entries]
-        said = render.sources(pairs, domain.said(entries), domain.ledger, link)
+        said = render.sources(pairs, domain.said(entries), ledger, link)
         return [render.more("What the sources say", *said)]
     claim = domain.claim_on(docname, place["claim"])
     assert claim
@@ -164,7 +165,7 @@ def _status(
     render.tell_unproved(place.parent, shown)
     found = spans(claim, domain.releases)
     pairs = [(str(relation.kind), relation.entry) for relation in claim.relations]
-    said = render.sources(pairs, domain.said(e for _, e in pairs), domain.ledger, link)
+    said = render.sources(pairs, domain.said(e for _, e in pairs), ledger, link)
     how = render.how_it_ran(claim.id, shown, domain.falsified[claim.id], repository)
     return [
         *render.lab_line(domain.data["drawn"].get(claim.id, ()), link),

@@ -20,12 +20,13 @@ def made_of(domain: ClaimDomain) -> Any:
 def show(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
     """A bar of verdicts with its legend, each a link to the ledger; then the other numbers."""
     found = {word: count for word, count in verdicts(domain).items() if count}
-    legend = [_verdict(word, count, domain.ledger, link) for word, count in found.items()]
+    ledger = domain.page_with("ledger")
+    legend = [_verdict(word, count, ledger, link) for word, count in found.items()]
     totals = [nodes.Text(line) for line in _totals(domain)]
     return [places.shares(shares=found), _items(legend, "verdicts"), _items(totals, "totals")]
 
 
-def _verdict(word: str, count: int, ledger: str | None, link: Link) -> nodes.Node:
+def _verdict(word: str, count: int, ledger: str, link: Link) -> nodes.Node:
     number = nodes.inline("", f"{count:,}", classes=[f"relation-{word}"])
     title = nodes.inline("", "", nodes.strong("", "", number), nodes.Text(f" {render.WORDS[word]}"))
     return link(ledger, f"verdict-{word}", title) if ledger else title

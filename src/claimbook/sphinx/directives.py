@@ -29,5 +29,5 @@ class ViewDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """A place for it."""
-        claim_domain(self.env).views[self.env.docname] = self.name
+        claim_domain(self.env).views.setdefault(self.env.docname, []).append(self.name)
         return [places.whole_book(kind=self.name)]

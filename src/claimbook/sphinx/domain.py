@@ -113,13 +113,13 @@ class ClaimDomain(Domain):
         "whole": {},  # kind of page that shows the whole book → the digest of what it was made of
         "environments": {},  # lane → where its claims ran last
     }
-    data_version = 13
+    data_version = 14
 
     pages: dict[str, Page] = _kept("pages")
     """Docname → what the page scan found there."""
     sections: dict[str, list[Section]] = _kept("sections")
     """Docname → the sections of that page."""
-    views: dict[str, str] = _kept("views")
+    views: dict[str, list[str]] = _kept("views")
     """The pages that show something of the whole book, and what."""
     apis: dict[str, dict[str, list[str]]] = _kept("apis")
     """Docname → claim id → which of torch's names its code may use."""
@@ -157,10 +157,9 @@ class ClaimDomain(Domain):
         """Entry id → what the book says of it."""
         return answers(self.register, self.claims(), self.remarks())
 
-    @property
-    def ledger(self) -> str | None:
-        """The docname of the ledger."""
-        return next((name for name, what in self.views.items() if what == "ledger"), None)
+    def page_with(self, view: str) -> str:
+        """The docname of the page that shows this of the whole book; empty if there is none."""
+        return next((name for name, shown in self.views.items() if view in shown), "")
 
     def drawn(self) -> dict[str, list[tuple[str, str]]]:
         """Claim id → the labs that refer to it: (docname, title)."""

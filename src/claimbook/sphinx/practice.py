@@ -33,7 +33,7 @@ def connect(app: Sphinx) -> None:
 def _add_files(
     app: Sphinx, name: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    if app.builder.name == "html" and name == _page(claim_domain(app.env)):
+    if app.builder.name == "html" and name == claim_domain(app.env).page_with("practice"):
         app.add_css_file("practice.css")
         app.add_js_file("practice.js", loading_method="defer")
 
@@ -75,7 +75,7 @@ def show(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
     honest = nodes.paragraph("", "Practising on this page needs JavaScript, which is off.")
     places = nodes.bullet_list("", *items, classes=["practice-decks"])
     desk = nodes.container("", honest, places, classes=["practice"])
-    page, name = _page(domain).rpartition("/")[2], apkg(domain.env.config.project)
+    page, name = domain.page_with("practice").rpartition("/")[2], apkg(domain.env.config.project)
     file = nodes.reference("", name, refuri=f"{page}/{name}", classes=["practice-file"])
     return [desk, nodes.paragraph("", "", nodes.Text("The same cards for Anki: "), file)]
 
@@ -91,13 +91,8 @@ def apkg(project: str) -> str:
     return f"{nodes.make_id(project)}.apkg"
 
 
-def _page(domain: ClaimDomain) -> str:
-    """The docname of the practice page; empty if there is none."""
-    return next((name for name, kind in domain.views.items() if kind == "practice"), "")
-
-
 def _start_decks(app: Sphinx, env: BuildEnvironment) -> None:
-    if app.builder.name == "html" and (page := _page(claim_domain(env))):
+    if app.builder.name == "html" and (page := claim_domain(env).page_with("practice")):
         beside(app, lambda: write_decks(app, Path(app.outdir, page)))
 
 

@@ -222,7 +222,7 @@ def lab_line(labs: Iterable[tuple[str, str]], link: Link) -> Iterator[nodes.Node
 
 
 def sources(
-    pairs: Iterable[tuple[str, str]], said: dict[str, str], ledger: str | None, link: Link
+    pairs: Iterable[tuple[str, str]], said: dict[str, str], ledger: str, link: Link
 ) -> Iterator[nodes.Node]:
     """The statements of the sources that are spoken of.
 
@@ -266,7 +266,7 @@ def more(title: str, *parts: nodes.Node) -> nodes.Node:
     return places.fold("", *parts, title=title, classes=["claim-more"])
 
 
-def entry_link(entry: str, ledger: str | None, link: Link) -> nodes.Node:
+def entry_link(entry: str, ledger: str, link: Link) -> nodes.Node:
     """An entry's id, which leads to its row of the ledger if there is one."""
     name = nodes.inline("", entry)
     return link(ledger, f"entry-{entry}", name) if ledger else name

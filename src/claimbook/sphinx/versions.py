@@ -133,7 +133,8 @@ class _Step:
 
     def _verdict(self, change: VerdictChange) -> render.Cells:
         said = self.domain.said([change.id]).get(change.id, "")
-        entry = render.entry_link(change.id, self.domain.ledger if said else None, self.link)
+        ledger = self.domain.page_with("ledger") if said else ""
+        entry = render.entry_link(change.id, ledger, self.link)
         both = ([*self._words(verdict)] for verdict in (change.before, change.after))
         return ([entry], list(render.inline(said)), *both)
 
