@@ -201,10 +201,15 @@ def failing(claim: Claim, lanes: Lanes) -> Iterator[nodes.Node]:
 
 
 def _figure(measurement: dict[str, Any]) -> str:
+    """What was measured, as the badges say it.
+
+    >>> _figure({"name": "work", "value": 999_600, "unit": "bytes"})
+    '1 MB'
+    """
     name, value = measurement["name"], measurement["value"]
     if measurement["unit"] != "bytes":
         return f"{name} {value:.2g}"
-    power = min(3, max(0, len(str(int(value))) - 1) // 3)
+    power = min(3, int(f"{value:.2e}".partition("e")[2]) // 3)  # of the rounded number
     size = f"{value / 1000**power:.3g} {('bytes', 'kB', 'MB', 'GB')[power]}"
     return size if name == "work" else f"{name} {size}"
 
