@@ -94,7 +94,6 @@ class ClaimDomain(Domain):
     name = "claim"
     label = "Claims"
     object_types: ClassVar[dict[str, ObjType]] = {"claim": ObjType("claim", "claim")}
-    directives: ClassVar[dict[str, Any]] = {"claim": ClaimDirective}
     roles: ClassVar[dict[str, Any]] = {"claim": ClaimRole(warn_dangling=True)}
     initial_data: ClassVar[dict[str, Any]] = {
         "pages": {},  # docname → Page
