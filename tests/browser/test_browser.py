@@ -151,11 +151,27 @@ def test_prediction_hides_and_stays(open_page):
     assert output.is_visible()
     page.get_by_label(re.compile("Predict")).check()
     assert not output.is_visible()
-    page.get_by_role("button", name="Show what is printed").first.click()
+    page.get_by_role("button", name="Show what is printed").first.press("Enter")
     assert output.is_visible()
+    assert output.evaluate("output => output === document.activeElement")
     page.reload()
     assert page.get_by_label(re.compile("Predict")).is_checked()
     assert not page.locator(".claim-output").first.is_visible()
+
+
+def test_wide_code_can_be_scrolled_by_keyboard(open_page):
+    """Also what was hidden at first; on a wide screen nothing needs to be."""
+    page = open_page("autograd/graph-and-leaves", width=390)
+    page.get_by_label(re.compile("Predict")).check()
+    page.reload()
+    page.evaluate("document.querySelectorAll('.prediction-show').forEach((all) => all.click())")
+    page.wait_for_function(WIDE_ARE_STOPS)
+    page.set_viewport_size({"width": 2400, "height": 900})
+    page.wait_for_function(WIDE_ARE_STOPS)
+
+
+WIDE_ARE_STOPS = """() => [...document.querySelectorAll(".claim-session pre")].every(
+  (code) => (code.scrollWidth > code.clientWidth) === (code.tabIndex === 0))"""
 
 
 def test_lane_is_chosen_once(open_page):

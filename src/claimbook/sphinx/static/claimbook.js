@@ -175,6 +175,8 @@ function prediction() {
     button.addEventListener("click", () => {
       output.hidden = false;
       button.hidden = true;
+      output.tabIndex = -1;
+      output.focus();
     });
     output.before(button);
   }
@@ -199,7 +201,6 @@ function laneSwitches() {
       claim.dataset.lane = lane;
       claim.querySelector(`.lane-switch [value=${lane}]`).checked = true;
     }
-    wideCode();
   };
   for (const claim of claims) {
     const choice = ([lane, name]) => (
@@ -217,19 +218,21 @@ function laneSwitches() {
   show(remembered("lane") === "cuda" ? "cuda" : "cpu");
 }
 
-// Code that is wider than its box can be scrolled with the keyboard.
-function wideCode() {
-  for (const code of document.querySelectorAll("pre")) {
+// Code that is wider than its box can be scrolled with the keyboard, from when it is shown.
+
+const widths = new ResizeObserver((changes) => {
+  for (const { target: code } of changes) {
     if (code.scrollWidth > code.clientWidth) code.tabIndex = 0;
     else code.removeAttribute("tabindex");
   }
+});
+
+function watchWidths(place) {
+  place.querySelectorAll("pre").forEach((code) => widths.observe(code));
 }
 
 ledgerFilter();
 errorLookup();
 prediction();
 laneSwitches();
-wideCode();
-addEventListener("load", wideCode);
-addEventListener("resize", wideCode);
-document.addEventListener("toggle", wideCode, true);
+watchWidths(document);

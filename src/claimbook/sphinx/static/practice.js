@@ -130,6 +130,7 @@ function practice() {
     part("topic").innerHTML = card?.topic ?? "";
     part("ask").innerHTML = card ? card.ask : nothingDue();
     part("session").innerHTML = card ? session(card.session) : "";
+    watchWidths(desk);
     part("answer").innerHTML = card?.answer ?? "";
     part("link").firstElementChild.href = card ? new URL(`../${card.link}`, folder) : "";
     part("heard").textContent = "";
