@@ -175,13 +175,13 @@ def badges(
     for lane, data in lanes.items():
         if figures := list(map(_figure, data["measurements"])):
             text = f"measured on {LANE_NAMES[Lane(lane)]}: {', '.join(figures)}"
-            line += nodes.inline("", text, classes=["claim-measured"])
+            line += nodes.inline("", text)
     return line
 
 
 def verdict(word: str, text: str) -> nodes.inline:
     """What becomes of an entry, in its colour."""
-    return nodes.inline("", text, classes=["claim-relation", f"relation-{word}"])
+    return nodes.inline("", text, classes=[f"relation-{word}"])
 
 
 def badge(name: str, status: str, words: str) -> nodes.inline:

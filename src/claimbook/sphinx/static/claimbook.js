@@ -46,10 +46,7 @@ function ledgerFilter() {
         row.hidden = !fits;
         inTable += fits ? 1 : 0;
       }
-      const frame = table.closest(".table-wrapper") ?? table;
-      frame.hidden = !inTable;
-      const title = frame.previousElementSibling;
-      if (title?.classList.contains("rubric")) title.hidden = !inTable;
+      table.hidden = table.previousElementSibling.hidden = !inTable;  // with its question
       count += inTable;
     }
     bar.querySelector("[role=status]").textContent = `${count} entries`;
