@@ -132,20 +132,25 @@ def test_export_and_import(page, open_page, tmp_path):
     known(page)
     known(page)
     kept = page.evaluate(KEPT)
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Export").click()
-    file = tmp_path / download.value.suggested_filename
-    download.value.save_as(file)
-    assert json.loads(file.read_text("utf-8"))["cards"] == kept
+    assert exported(page, tmp_path)["cards"] == kept
 
     other = practised(open_page)
     assert other.evaluate(KEPT) == {}
     other.evaluate("writeProgress((progress) => { progress.cards.mine = [1, 1]; })")
-    other.get_by_label("Import").set_input_files(file)
+    other.get_by_label("Import").set_input_files(tmp_path / "practice-progress.json")
     other.wait_for_function("document.querySelector('.practice-said').textContent !== ''")
     assert other.locator(".practice-said").inner_text() == "2 cards imported."
     assert other.evaluate(KEPT) == {**kept, "mine": [1, 1]}
     assert "2 later" in other.locator(".practice-count").inner_text()
+
+
+def exported(page, folder):
+    """What the page exports, into a folder."""
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export").click()
+    file = folder / download.value.suggested_filename
+    download.value.save_as(file)
+    return json.loads(file.read_text("utf-8"))
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"cards": {"a": [99, 1]}}', '{"cards": {"a": 1}}'])
@@ -171,11 +176,14 @@ def test_broken_progress_is_forgotten(page):
     assert page.problems == []
 
 
-def test_a_browser_that_keeps_nothing(page):
+def test_a_browser_that_keeps_nothing(page, tmp_path):
     """The page goes on without, and says what to do."""
     page.evaluate("() => { Storage.prototype.setItem = () => { throw new Error('full'); }; }")
     first = ask(page)
     known(page)
+    known(page)
     assert ask(page) != first
     assert "export" in page.locator(".practice-said").inner_text()
+    assert len(exported(page, tmp_path)["cards"]) == 2
+    assert "2 later" in page.locator(".practice-count").inner_text()
     assert page.problems == []

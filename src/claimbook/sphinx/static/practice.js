@@ -11,13 +11,13 @@ const today = () => {
 
 // { deck, kind, cards: { id: [box, day when it is due] } }
 
-let unkept = { deck: "", kind: "", cards: {} }; // where the browser refuses to keep anything
+let unkept = null; // what the browser has refused to keep
 
 function readProgress() {
   try {
-    return checked(JSON.parse(localStorage.getItem(KEY)));
+    return unkept ?? checked(JSON.parse(localStorage.getItem(KEY)));
   } catch {
-    return unkept;
+    return { deck: "", kind: "", cards: {} };
   }
 }
 
@@ -33,6 +33,7 @@ function writeProgress(change) {
   change(progress);
   try {
     localStorage.setItem(KEY, JSON.stringify(progress));
+    unkept = null;
   } catch {
     unkept = progress;
     document.querySelector(".practice-said").textContent =
