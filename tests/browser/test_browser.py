@@ -196,6 +196,16 @@ def test_lane_is_chosen_once(open_page):
     assert (shown(on_cpu), shown(on_cuda)) == ({True}, {True})
 
 
+def test_the_lane_is_seen_where_the_reader_chooses_all_colours(open_page):
+    """A line in a colour of its own would look like any other."""
+    page = open_page("devices/mixed-precision")
+    box = page.get_by_role("group", name="Printed on").first.get_by_role("radio", name="CPU")
+    seen = "box => getComputedStyle(box).opacity"
+    assert box.evaluate(seen) == "0"
+    page.emulate_media(forced_colors="active")
+    assert box.evaluate(seen) == "1"
+
+
 def test_ledger_filter(open_page):
     """The ledger shows the rows that hold a word."""
     page = open_page("ledger")
