@@ -28,7 +28,7 @@ SETTINGS: dict[Any, object] = {
 }
 
 
-def chart(numbers: Mapping[str, Sequence[float]], x: str, y: str, title: str, scale: str) -> str:
+def chart(numbers: Mapping[str, Sequence[float]], x: str, y: str, scale: str) -> str:
     """One ``<svg>`` with each series drawn against its index; ``scale`` is that of the y axis."""
     # A machine that only records claims has no Matplotlib, and to import it takes 0.3 s.
     from matplotlib import style
@@ -38,7 +38,7 @@ def chart(numbers: Mapping[str, Sequence[float]], x: str, y: str, title: str, sc
     with style.context(["default", SETTINGS]):  # and nothing of a matplotlibrc
         canvas = Canvas(figsize=(6.4, 3.6), layout="constrained")
         axes = canvas.add_subplot(yscale=scale)
-        axes.set(xlabel=_plain(x), ylabel=_plain(y), title=_plain(title))
+        axes.set(xlabel=_plain(x), ylabel=_plain(y))
         for (name, values), (colour, dash, marker) in zip(numbers.items(), STYLES, strict=False):
             gap = max(1, len(values) // 8)
             text = _plain(f" {name}")  # the blank: a legend leaves out what starts with "_"

@@ -12,7 +12,6 @@ def lines(
     *,
     x: str,
     y: str,
-    title: str | None = None,
     alt: str,
     log: bool = False,
 ) -> Figure:
@@ -31,7 +30,7 @@ def lines(
         raise ValueError(f"lines() draws 1 to {len(STYLES)} series, not {len(series)}")
     numbers = {name: [float(value) for value in values] for name, values in series.items()}
     words = [_words(name, values) for name, values in numbers.items()]
-    svg = chart(numbers, x, y, title or "", "log" if log else "linear")
+    svg = chart(numbers, x, y, "log" if log else "linear")
     return Figure(svg, "\n".join([" ".join(alt.split()), *words]))
 
 

@@ -13,12 +13,12 @@ from claimbook.teach.measure import Work, label, record
 LOG_LEVEL = "KINETO_LOG_LEVEL"
 
 
-def peak_memory(work: Work, *, name: str | None = None) -> int:
+def peak_memory(work: Work) -> int:
     """Count the most bytes of tensors that ``work()`` allocated and that were live at once.
 
     Autograd's saved tensors, the backward pass's temporaries and the kernels' own scratch tensors
     count; memory from before does not, unless ``work`` frees it on CUDA, which lowers the number.
-    So let ``work`` make what it frees. Records the bytes under ``name`` or the function's name.
+    So let ``work`` make what it frees. Records the bytes under the function's name.
 
     On the CPU these are the allocator's events as ``torch.profiler`` sees them with
     ``profile_memory``, so ``work`` must not profile itself. If the default device is CUDA, it is
@@ -36,7 +36,7 @@ def peak_memory(work: Work, *, name: str | None = None) -> int:
     gc.collect()  # earlier garbage must not be freed while we count
     device = torch.empty(0).device  # torch 2.6 fails to say its default once that was reset
     peak = _peak_on_cuda(work, device) if device.type == "cuda" else _peak_on_cpu(work)
-    record(name or label(work, "work"), peak, "bytes")
+    record(label(work, "work"), peak, "bytes")
     return peak
 
 

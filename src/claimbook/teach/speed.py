@@ -38,24 +38,14 @@ class Comparison:
         """The same for the fastest round of each, which a busy machine disturbs least."""
         return min(self.a) / min(self.b)
 
-    @property
-    def spread(self) -> float:
-        """Greatest ratio of a single round / least ratio: 1 if all rounds agree.
 
-        >>> Comparison(a=(4.0, 6.0, 4.0), b=(2.0, 2.0, 4.0)).spread
-        3.0
-        """
-        ratios = [a / b for a, b in zip(self.a, self.b, strict=True)]
-        return max(ratios) / min(ratios)
-
-
-def compare(a: Work, b: Work, *, rounds: int = 7, name: str | None = None) -> Comparison:
+def compare(a: Work, b: Work, *, rounds: int = 7) -> Comparison:
     """Time ``a()`` against ``b()`` in turns, so that a machine that slows down slows both.
 
     Each is first called until one timing of it lasts a millisecond (which also warms it up), then
     each round times both, in an order that alternates. CUDA work is waited for. Stops after
     ``rounds`` rounds, at least one, or after the round in which ten seconds have passed. Records
-    the ratio under ``name``, or under the names of the two functions.
+    the ratio under the names of the two functions.
 
     Raises ValueError for fewer than one round.
     """
@@ -71,7 +61,7 @@ def compare(a: Work, b: Work, *, rounds: int = 7, name: str | None = None) -> Co
             seconds_b, seconds_a = _seconds(b, calls_b), _seconds(a, calls_a)
         times.append((seconds_a, seconds_b))
     result = Comparison(*zip(*times, strict=True))
-    record(name or f"{label(a, 'a')} / {label(b, 'b')}", result.ratio, "ratio")
+    record(f"{label(a, 'a')} / {label(b, 'b')}", result.ratio, "ratio")
     return result
 
 
