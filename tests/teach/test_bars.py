@@ -1,5 +1,6 @@
 """What `bars` draws, read back from its SVG."""
 
+import math
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -37,8 +38,10 @@ def test_everything_lies_inside():
             assert start + 7 * len(text.text) <= float(svg.get("width"))
 
 
-@pytest.mark.parametrize("values", [{}, {"a": -1}, {"a": 0}, {"a": float("nan")}])
+@pytest.mark.parametrize(
+    "values", [{}, {"a": -1}, {"a": 0}, {"a": 1, "b": math.nan}, {"a": math.inf}]
+)
 def test_what_has_no_length_is_refused(values):
-    """No value, a negative one, only zeros, or no number at all."""
+    """No value, a negative one, only zeros, no number at all, or one without end."""
     with pytest.raises(ValueError, match="bars"):
         bars(values, alt="Nothing.")

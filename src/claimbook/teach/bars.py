@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from html import escape
+from math import inf
 
 from claimbook.teach.boxes import BRAND, CHAR, FONT
 from claimbook.teach.figure import Figure
@@ -14,15 +15,15 @@ def bars(values: Mapping[str, float], *, unit: str = "", alt: str) -> Figure:
 
     ``alt`` says what is to be seen; name and value of each bar are added to it from the data.
 
-    Raises ValueError for no value, a negative one, or none above zero.
+    Raises ValueError for no value, one that is negative or not finite, or none above zero.
 
     >>> print(bars({"float32": 4, "float64": 8}, unit="bytes", alt="Twice the digits.").alt)
     Twice the digits.
     float32: 4 bytes
     float64: 8 bytes
     """
-    if not values or min(values.values()) < 0 or not max(values.values()) > 0:
-        raise ValueError("bars() draws values of 0 and more, at least one of them above 0")
+    if not any(values.values()) or not all(0 <= value < inf for value in values.values()):
+        raise ValueError("bars() draws finite values of 0 and more, at least one of them above 0")
     words = {name: f"{value:.4g} {unit}".rstrip() for name, value in values.items()}
     left = PAD + CHAR * max(map(len, values))
     width = left + LENGTH + 3 * PAD + CHAR * max(map(len, words.values()))
