@@ -49,14 +49,10 @@ sphinx_gallery_conf = {
         f"../gallery/{part}"
         for part in ("memory", "autograd", "modules", "optimisation", "devices", "data")
     ],
-    "filename_pattern": "/plot_",
     "download_all_examples": False,
-    "show_memory": False,
     "show_signature": False,
     "min_reported_time": 60,
     "write_computation_times": False,
-    "abort_on_example_error": False,
-    "only_warn_on_example_error": False,
     "image_scrapers": ("claimbook.sphinx.labs.scrape",),
     "reset_modules": ("claimbook.sphinx.labs.reset",),
 }
@@ -74,7 +70,7 @@ claimbook_version = os.environ.get("BOOK_VERSION", "").removeprefix("v")  # of a
 claimbook_downloads = os.environ.get("BOOK_DOWNLOADS", "")  # the address of the folder with them
 
 html_theme = "furo"
-html_title = "PyTorch Under Test"
+html_title = project
 html_static_path = ["_static"]
 html_copy_source = False
 html_show_sourcelink = False

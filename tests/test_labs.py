@@ -13,11 +13,8 @@ exclude_patterns += ["labs/*.ipynb", "labs/*.py"]
 sphinx_gallery_conf = {
     "examples_dirs": "../gallery",
     "gallery_dirs": "labs",
-    "show_memory": False,
     "show_signature": False,
     "write_computation_times": False,
-    "abort_on_example_error": False,
-    "only_warn_on_example_error": False,
     "image_scrapers": ("claimbook.sphinx.labs.scrape",),
     "reset_modules": ("claimbook.sphinx.labs.reset",),
 }
