@@ -1,9 +1,11 @@
 """Small claims and small books for tests to run."""
 
+import json
 import os
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 from claimbook.model import Claim
@@ -26,17 +28,36 @@ def claim(name, session, options="") -> Claim:
     return page.claims[0]
 
 
-def processes(*words):
-    """Ids of the running processes whose command line holds all the words."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
+def processes(*words, temporary=None):
+    """Ids of the running processes whose command line holds all the words.
+
+    Args:
+        temporary: the folder of their temporary files; None for whatever folder.
+    """
+    found, mark = [], f"TMPDIR={temporary}\0".encode() if temporary else b""
+    for path in Path("/proc").glob("[0-9]*"):
         try:
-            line = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            line = (path / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            fits = all(word in line for word in words) and int(path.name) != os.getpid()
+            if fits and mark in (path / "environ").read_bytes():
+                found.append(int(path.name))
         except OSError:
             continue
-        if all(word in line for word in words) and int(path.parent.name) != os.getpid():
-            found.append(int(path.parent.name))
     return found
+
+
+def is_soon(condition):
+    """Whether something holds within two minutes that takes other processes a moment."""
+    deadline = time.monotonic() + 120
+    while not (holds := condition()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return holds
+
+
+def data_of(script):
+    """The arguments of the one call that a data file of the site is."""
+    arguments = script.read_text("utf-8").partition("(")[2].rpartition(")")[0]
+    return json.loads(f"[{arguments}]")
 
 
 def python(*arguments, cwd=None, **environ):

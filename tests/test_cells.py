@@ -4,14 +4,12 @@ import re
 import signal
 import subprocess
 import sys
-import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from jupyter_cache import get_cache
 
-from helpers import CONF, TinyBook, processes
+from helpers import CONF, TinyBook, is_soon, processes
 
 CACHED = CONF.replace(
     'nb_execution_mode = "off"',
@@ -67,19 +65,7 @@ def temporary(tmp_path, monkeypatch):
 
 def running(folder):
     """The nursery, the kernels and those who asked for them, of builds in this folder."""
-    found = []
-    for pid in processes("kernel.py"):
-        with suppress(OSError):
-            found += [pid] * (bytes(folder) in Path(f"/proc/{pid}/environ").read_bytes())
-    return found
-
-
-def is_soon(condition):
-    """Whether it holds within some seconds."""
-    deadline = time.monotonic() + 120
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.1)
-    return condition()
+    return processes("kernel.py", temporary=folder)
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])

@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import jsonschema
@@ -18,7 +17,7 @@ from claimbook import environment
 from claimbook.book import Book
 from claimbook.model import Lane
 from claimbook.sphinx import STATIC
-from helpers import ROOT, TinyBook, claim_text
+from helpers import ROOT, TinyBook, claim_text, is_soon
 
 STAND_IN = {
     "PYTHONPATH": os.pathsep.join(
@@ -208,10 +207,7 @@ def test_an_interrupted_record_keeps_what_was_done(tmp_path):
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    deadline = time.monotonic() + 120
-    while not record_of(book, "holds").exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    assert is_soon(record_of(book, "holds").exists)
     os.killpg(running.pid, signal.SIGINT)
     assert running.wait(timeout=120) != 0
     store, claims = Book.load(book.root).project.records(Lane.CUDA), Book.load(book.root).claims

@@ -1,6 +1,5 @@
 """Cards to practise with: what they ask, how the build writes them, and what Anki makes of them."""
 
-import json
 import zipfile
 
 import pytest
@@ -10,7 +9,7 @@ from claimbook.editions import deck
 from claimbook.editions.cards import CardKind, card_data, page_cards, said_cards
 from claimbook.editions.sections import sections
 from claimbook.parser import scan_page
-from helpers import REGISTER, ROOT, TinyBook, claim_text
+from helpers import REGISTER, ROOT, TinyBook, claim_text, data_of
 
 TWO = claim_text("two-lines", ">>> x = torch.ones(2)\n>>> x.sum()\ntensor(2.)\n>>> y = x")
 PAGE = f"""\
@@ -113,12 +112,6 @@ def book(tmp_path_factory):
     return made
 
 
-def cards_in(path):
-    """The name and the cards that a data file hands to the page."""
-    call = path.read_text("utf-8").partition("\n")[2]
-    return json.loads("[" + call.removeprefix("practiceCards(").removesuffix(");\n") + "]")
-
-
 def test_page_lists_its_decks(book):
     """Without JavaScript the page says what there is, and where the Anki deck lies."""
     html = (book.site / "practice.html").read_text("utf-8")
@@ -132,10 +125,10 @@ def test_page_lists_its_decks(book):
 
 def test_data_files(book):
     """A deck is a script, named by the folder of its pages."""
-    name, cards = cards_in(book.site / "practice/a.js")
+    name, cards = data_of(book.site / "practice/a.js")
     assert name == "a"
     assert [card["id"] for card in cards] == ["question-sum-adds", "output-sum-adds"]
-    name, (card,) = cards_in(book.site / "practice/said.js")
+    name, (card,) = data_of(book.site / "practice/said.js")
     assert (name, card["id"]) == ("said", "said-sum-adds-basics-01.2")
 
 
@@ -161,7 +154,7 @@ def test_code_is_highlighted_once(book):
     path.write_text(path.read_text("utf-8").replace("torch", "torch as it stood"), "utf-8")
     book.replace("docs/a/sums.md", "What is a sum?", "What is the sum?")
     assert book.sphinx().returncode == 0
-    _, (question, output) = cards_in(path)
+    _, (question, output) = data_of(path)
     assert question["ask"] == "What is the sum?"
     assert "torch as it stood" in output["session"][0][0]
 

@@ -13,7 +13,7 @@ import pytest
 from claimbook.environment import release
 from claimbook.model import Environment, Lane, Outcome, Run
 from claimbook.runner import TRIES, Runner, RunnerError
-from helpers import claim, processes, python
+from helpers import claim, is_soon, processes, python
 
 SUM = claim("sum", ">>> torch.ones(2).sum()\ntensor(2.)")
 
@@ -27,14 +27,6 @@ def runner():
 
 def run(runner, *claims, lane=Lane.CPU) -> dict[str, Run]:
     return {each.claim: each for each in runner.run(claims, lane)}
-
-
-def eventually(condition):
-    """Waits until something holds that takes other processes a moment."""
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def between(runner, session, options="") -> Run:
@@ -247,7 +239,7 @@ def test_a_child_left_behind(runner):
     """A child process that goes on is ended with its claim."""
     marker = "3141.592"
     between(runner, f">>> import subprocess\n>>> _ = subprocess.Popen(['sleep', '{marker}'])")
-    eventually(lambda: not processes("sleep", marker))
+    assert is_soon(lambda: not processes("sleep", marker))
 
 
 def test_a_daemon_left_behind(runner):
@@ -259,7 +251,7 @@ def test_a_daemon_left_behind(runner):
         >>> _ = subprocess.run(shell, shell=True, start_new_session=True)
     """
     between(runner, session)
-    eventually(lambda: not processes("sleep", marker))
+    assert is_soon(lambda: not processes("sleep", marker))
 
 
 def test_a_daemon_that_prints(runner):
@@ -422,7 +414,7 @@ def test_nothing_is_left(taken, monkeypatch, tmp_path):
         stream = runner.run(claims, Lane.CPU)
         for _ in range(taken):
             next(stream)
-        eventually(lambda: processes("claimbook.worker", str(tmp_path)))
+        assert is_soon(lambda: processes("claimbook.worker", str(tmp_path)))
     assert processes("claimbook.worker", str(tmp_path)) == []
     assert [*tmp_path.iterdir()] == []
 

@@ -1,13 +1,11 @@
 """What the search looks through, and when the build writes it. What it finds: tests/browser."""
 
-import json
-
 import pytest
 
 from claimbook.editions.search import error_data, section_data
 from claimbook.editions.sections import sections
 from claimbook.parser import scan_page
-from helpers import CONF, TinyBook, claim_text
+from helpers import CONF, TinyBook, claim_text, data_of
 
 FAILS = claim_text(
     "sizes-must-match",
@@ -70,8 +68,7 @@ def test_search_page(book):
 def test_page_and_data_are_written_with_others_only(book):
     """The data holds every section and each page without one; where nothing changed both stay."""
     path, page = book.site / "searchdata.js", book.site / "search.html"
-    call = path.read_text("utf-8")
-    data = json.loads(call.removeprefix("searchData(").removesuffix(");\n"))
+    (data,) = data_of(path)
     assert [each["id"] for each in data["sections"]] == ["a/sums.html#what-is-a-sum", "index.html"]
 
     def times():

@@ -8,13 +8,12 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import contextmanager
 from threading import Timer
 
 import pytest
 
-from helpers import ROOT, TinyBook, processes
+from helpers import ROOT, TinyBook, is_soon, processes
 
 BY_SPARE = re.compile(r"Built in \d+\.\d s\. Serving on http")
 AFRESH = re.compile(r"python -m sphinx build")
@@ -96,20 +95,7 @@ def unbuilt(tmp_path):
 
 def spares(served):
     """The process ids of the spare of a server."""
-    mark = f"TMPDIR={served.book.root.parent}\0".encode()
-    found = []
-    for pid in processes("claimbook.serve.spare"):
-        with suppress(OSError):
-            found += [pid] * (mark in Path(f"/proc/{pid}/environ").read_bytes())
-    return found
-
-
-def is_soon(condition):
-    """Whether it holds within some seconds."""
-    deadline = time.monotonic() + 120
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.1)
-    return condition()
+    return processes("claimbook.serve.spare", temporary=served.book.root.parent)
 
 
 def test_each_save_is_built_by_a_spare(served):

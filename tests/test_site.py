@@ -13,7 +13,7 @@ from bs4 import BeautifulSoup, SoupStrainer
 
 from claimbook import environment
 from claimbook.book import Book
-from helpers import ROOT, SITE, python
+from helpers import ROOT, SITE, data_of, python
 
 PAGES = [
     page
@@ -130,12 +130,6 @@ def test_cards_and_hits_lead_to_places(site, pages):
         if not is_place(pages, site, target)
     ]
     assert broken == []
-
-
-def data_of(file):
-    """The arguments of the one call that a data file is."""
-    arguments = file.read_text("utf-8").partition("(")[2].rpartition(")")[0]
-    return json.loads(f"[{arguments}]")
 
 
 def is_place(pages, site, target):
