@@ -218,9 +218,9 @@ def test_copied_code_runs(site):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_the_benchmark_names_its_machines():
+def test_the_benchmark_names_its_machines(site):
     """Each figure stands above the machine on which it was measured."""
-    text = (SITE / "checked.html").read_text("utf-8")
+    text = (site / "checked.html").read_text("utf-8")
     text = BeautifulSoup(text, "html.parser").select_one("article").get_text(" ")
     for part in json.loads((ROOT / "docs/records/bench.json").read_text("utf-8")).values():
         machine = f"Measured on {part['cores']} cores of {part['environment']['device']}"
