@@ -8,6 +8,8 @@ import textwrap
 import time
 from pathlib import Path
 
+from bs4 import BeautifulSoup
+
 from claimbook.model import Claim
 from claimbook.parser import scan_page
 
@@ -149,6 +151,10 @@ class TinyBook:
         text = (self.root / path).read_text("utf-8")
         assert text.count(old) == 1
         self.write(path, text.replace(old, new))
+
+    def page(self, name):
+        """A page of the site, parsed."""
+        return BeautifulSoup((self.site / f"{name}.html").read_text("utf-8"), "html.parser")
 
     def sphinx(self, *options):
         """Builds the site as `nox -s docs` does: warnings are errors."""

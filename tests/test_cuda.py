@@ -11,7 +11,6 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
-from bs4 import BeautifulSoup
 
 from claimbook import environment
 from claimbook.book import Book
@@ -69,7 +68,7 @@ def page(recorded):
     book, _ = recorded
     done = book.sphinx()
     assert (done.returncode, done.stderr) == (0, "")
-    return BeautifulSoup((book.site / "index.html").read_text("utf-8"), "html.parser")
+    return book.page("index")
 
 
 def record_of(book, name):

@@ -9,7 +9,6 @@ import zipfile
 
 import nbformat
 import pytest
-from bs4 import BeautifulSoup
 
 from claimbook.editions.offline import pack
 from editions.notebooks import differences, printed
@@ -81,10 +80,6 @@ def notebook(built):
     return nbformat.read(built.site / "e.ipynb", 4)
 
 
-def page(book, name):
-    return BeautifulSoup((book.site / f"{name}.html").read_text("utf-8"), "html.parser")
-
-
 @pytest.mark.parametrize("name", ["e", "a/sums"])
 def test_a_notebook_runs_and_prints_what_it_shows(built, name):
     """From top to bottom, each claim as if it were the first."""
@@ -151,18 +146,18 @@ def test_what_breaks_out_of_a_fence_stays_in(built):
 
 def test_a_page_names_its_other_forms(built):
     """In its head for programs, under its title for people."""
-    soup = page(built, "a/sums")
+    soup = built.page("a/sums")
     alternate = soup.find("link", rel="alternate")
     assert (alternate["type"], alternate["href"]) == ("text/markdown", "sums.md")
     links = {a.text: a["href"] for a in soup.select(".page-forms a")}
     colab = "https://colab.research.google.com/github/someone/book/blob/notebooks/a/sums.ipynb"
     assert links == {"Notebook": "sums.ipynb", "Open in Colab": colab, "Markdown": "sums.md"}
-    assert not page(built, "d").select(".page-forms")
+    assert not built.page("d").select(".page-forms")
 
 
 def test_shared_links_have_a_card(built):
     """Open Graph's tags name the page, its first sentence, and a picture that is there."""
-    tags = {t["property"]: t["content"] for t in page(built, "e").select("meta[property]")}
+    tags = {t["property"]: t["content"] for t in built.page("e").select("meta[property]")}
     assert tags["og:title"] == "E & F < G"
     assert tags["og:description"] == "The first, in short."
     assert tags["og:url"] == f"{ADDRESS}e.html"
@@ -230,7 +225,7 @@ def test_without_an_address_nothing_needs_one(tmp_path):
     pages = {"index": f"# Tiny\n\n```{{toctree}}\ns\n```\n\n{SHAPE}", "s": f"# S\n\n{SUM}"}
     book = TinyBook(tmp_path, pages=pages, conf=conf)
     assert book.sphinx().returncode == 0
-    soup = page(book, "s")
+    soup = book.page("s")
     assert [a.text for a in soup.select(".page-forms a")] == ["Notebook", "Markdown"]
     assert not soup.select("meta[property]")
     assert not (book.site / "sitemap.xml").exists()

@@ -1,7 +1,6 @@
 """A small gallery, built as the real one is: which labs are drawn, and when."""
 
 import pytest
-from bs4 import BeautifulSoup
 
 from claimbook.runner import TRIES
 from claimbook.sphinx.labs import INKS
@@ -71,9 +70,9 @@ def test_each_lab_is_drawn_for_both_themes(book):
 
 def test_claims_and_labs_link_each_other(book):
     """A lab names claims, and each of these names the lab in return."""
-    lab = BeautifulSoup((book.site / "labs/plot_one.html").read_text("utf-8"), "html.parser")
+    lab = book.page("labs/plot_one")
     assert lab.select_one("a[href='../sums.html#claim-sum-adds']")
-    page = BeautifulSoup((book.site / "sums.html").read_text("utf-8"), "html.parser")
+    page = book.page("sums")
     links = page.select(".claim .claim-labs a")
     assert [(link["href"], link.get_text()) for link in links] == [
         ("labs/plot_one.html", "one"),

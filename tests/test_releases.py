@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bs4 import BeautifulSoup
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
@@ -310,14 +309,14 @@ def test_pages_say_where_claims_hold(tmp_path):
     kept.save(NEW)
     done = book.sphinx()
     assert "none of this page's claims ran" in done.stderr, done.stderr
-    page = BeautifulSoup((book.site / "raises.html").read_text("utf-8"), "html.parser")
+    page = book.page("raises")
     badges = page.select_one(".claim-badges").get_text()
     assert "torch differs (error text) on 2.8.0 · holds on 2.10.0" in badges
     fold = page.select_one("details.claim-fold")
     assert fold.summary.get_text() == "On torch 2.8.0"
     assert "RuntimeError: other sizes␛[0m" in fold.get_text()  # HTML forbids the character itself
     assert "other sizes" not in (book.site / "raises.ipynb").read_text("utf-8")
-    timeline = BeautifulSoup((book.site / "timeline.html").read_text("utf-8"), "html.parser")
+    timeline = book.page("timeline")
     step = timeline.select_one("#torch-2-10-0, [id='torch-2.10.0']")
     assert "From 2.8.0 to 2.10.0" in step.get_text()
     assert "error text (1)" in step.get_text()
@@ -342,7 +341,7 @@ def test_the_timeline_counts_no_claim_that_was_edited_since(tmp_path):
 
     def counted():
         assert book.sphinx().returncode == 0
-        page = BeautifulSoup((book.site / "t.html").read_text("utf-8"), "html.parser")
+        page = book.page("t")
         return [cell.get_text(strip=True) for cell in page.select("tbody td")]
 
     assert counted() == ["2.8.0", "1", "1", ""]

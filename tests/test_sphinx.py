@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import jsonschema
 import pytest
-from bs4 import BeautifulSoup
 from sphinx.testing.util import SphinxTestApp
 from sphinx.util.console import strip_escape_sequences
 from sphinx.util.inventory import InventoryFile
@@ -94,7 +93,7 @@ def test_claims_json_has_every_claim(built):
 
 def test_a_lane_that_did_not_run_is_said_so(built):
     """A card never shows a device, a version or a date for a lane without a record."""
-    page = BeautifulSoup(html(built, "a/sums"), "html.parser").select_one("#claim-sum-adds")
+    page = built.page("a/sums").select_one("#claim-sum-adds")
     badges = [badge.text for badge in page.select(".claim-badge")]
     assert badges == ["CPU runs as printed", "CUDA not run yet"]
     told = [line.text for line in page.select(".claim-more > p") if re.match("CPU|CUDA", line.text)]
@@ -110,7 +109,7 @@ def test_what_no_run_has_shown_is_told_apart(tmp_path):
     alone = claim_text("cuda-alone", ">>> device.type\n'cuda'", ":lanes: cuda\n")
     book = TinyBook(tmp_path, {"index": f"# I\n\n{SUM}\n{two}\n{alone}"})
     assert book.sphinx().returncode == 0
-    page = BeautifulSoup((book.site / "index.html").read_text("utf-8"), "html.parser")
+    page = book.page("index")
     shown = {
         name: [
             (box.p and box.p.text, "unproved" in box["class"])
@@ -149,11 +148,10 @@ def test_code_is_shown_without_prompts(built):
 
 def test_ledger_and_counts(built):
     """The ledger has a row for each entry, the start page counts them."""
-    ledger, index = html(built, "ledger"), html(built, "index")
+    ledger, page = html(built, "ledger"), built.page("index")
     assert re.findall(r'id="entry-([\w.-]+)"', ledger) == [
         e["id"] for e in claims_json(built)["entries"]
     ]
-    page = BeautifulSoup(index, "html.parser")
     legend = {item.a["href"]: item.text.strip() for item in page.select("ul.verdicts li")}
     assert legend == {
         "ledger.html#verdict-confirms": "1 right as said",
@@ -205,7 +203,7 @@ def test_a_changed_entry_changes_its_cards(tmp_path):
 
 def test_role_resolves(built):
     """`{claim}` links to the claim by its id, which is a name, or by a title, which is text."""
-    page = BeautifulSoup(html(built, "c"), "html.parser")
+    page = built.page("c")
     links = page.select('div.body a[href="a/sums.html#claim-sum-adds"]')
     assert [(link.text, bool(link.code)) for link in links] == [
         ("sum-adds", True),
@@ -402,7 +400,7 @@ def test_a_route_says_how_long_its_pages_take(tmp_path):
     assert book.sphinx().returncode == 0
 
     def stops():
-        page = BeautifulSoup((book.site / "d.html").read_text("utf-8"), "html.parser")
+        page = book.page("d")
         return [item.get_text(" ", strip=True) for item in page.select("[role=main] ol li")]
 
     assert stops() == ["Sums 1 min", "E 1 min"]
@@ -477,7 +475,7 @@ def test_names_of_torch_lead_to_claims_where_they_stand(tmp_path):
 
     def links():
         assert book.sphinx().returncode == 0
-        page = BeautifulSoup(html(book, "e"), "html.parser")
+        page = book.page("e")
         return [link["href"] for link in page.select("[id='api-torch.ones'] + dd a")]
 
     before = ["a/shapes.html#claim-ones-have-a-shape", "a/sums.html#claim-sum-adds"]

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import jsonschema
 import pytest
-from bs4 import BeautifulSoup
 from click.testing import CliRunner
 
 from claimbook.book import Book
@@ -72,11 +71,6 @@ def run(*arguments):
     done = CliRunner().invoke(main, ["changes", *arguments])
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     return done.exit_code, done.output
-
-
-def page(book, name="changes"):
-    """A page of the site."""
-    return BeautifulSoup((book.site / f"{name}.html").read_text("utf-8"), "html.parser")
 
 
 def test_what_is_kept_comes_back(book):
@@ -274,7 +268,7 @@ def test_the_page_shows_what_changed(book):
     book.write("docs/f.md", f"# F\n\n{SHAPE}")
     done = book.sphinx()
     assert (done.returncode, done.stderr) == (0, "")
-    sections = page(book).select("section section")
+    sections = book.page("changes").select("section section")
     assert [section.h2.get_text().rstrip("¶") for section in sections] == [
         "Since 0.2.0",
         "From 0.1.0 to 0.2.0",
@@ -302,7 +296,7 @@ def test_the_page_shows_what_changed(book):
     assert not gone.select("a")
     assert gone.pre.get_text().splitlines() == ["- It says so.", "- >>> print('<b>')", "- <b>"]
     assert "The first version is 0.1.0 of 2026-01-02, with 5 claims and 4 entries." in str(
-        page(book)
+        book.page("changes")
     )
     data = json.loads((book.site / "claims.json").read_text("utf-8"))
     jsonschema.validate(
@@ -322,7 +316,7 @@ def test_older_steps_name_their_claims(book):
         book.write("docs/f.md", "# F\n\n" + claim_text("it-is", f">>> {text}\n{text}"))
         keep(book, f"0.{number}.0")
     assert book.sphinx().returncode == 0
-    now, newest, older, oldest = page(book).select("section section")
+    now, newest, older, oldest = book.page("changes").select("section section")
     assert "Nothing has changed." in now.get_text()
     assert len(newest.select("details")) == 1
     for step in (older, oldest):
@@ -339,7 +333,7 @@ def test_very_many_claims_that_changed_alike_are_named(book):
     keep(book, "0.1.0")
     book.write("docs/f.md", f"# F\n\n{claims}".replace("It says so.", "It says it."))
     assert book.sphinx().returncode == 0
-    [now] = page(book).select("section section")
+    [now] = book.page("changes").select("section section")
     assert "restated: 101" in now.get_text()
     assert (now.select("details"), len(now.select("a[href^='f.html#claim-']"))) == ([], 101)
 
@@ -347,7 +341,7 @@ def test_very_many_claims_that_changed_alike_are_named(book):
 def test_the_page_is_written_when_it_says_something_else(book):
     """Without a version, or without a change since, nothing is written; a change is."""
     assert book.sphinx().returncode == 0
-    assert "No version of the book has been kept yet." in page(book).get_text()
+    assert "No version of the book has been kept yet." in book.page("changes").get_text()
     file = book.site / "changes.html"
 
     def built():
@@ -375,7 +369,7 @@ def test_a_broken_version_is_a_warning(book):
     done = book.sphinx()
     assert done.stderr.count("[claim.broken-record]") == 1
     assert "0.2.0.json:1: WARNING: " in done.stderr
-    assert "The first version is 0.1.0" in page(book).get_text()
+    assert "The first version is 0.1.0" in book.page("changes").get_text()
 
 
 ADDRESS = "https://example.org/book/"
@@ -401,16 +395,16 @@ def test_the_sidebar_leads_to_other_versions(tmp_path):
     book = TinyBook(tmp_path, CHANGES, conf=FURO + f"html_baseurl = {ADDRESS!r}\n")
     keep(book, "0.1.0")
     assert book.sphinx().returncode == 0
-    assert page(book, "c").select(".book-versions") == []
+    assert book.page("c").select(".book-versions") == []
     keep(book, "0.2.0")
     assert book.sphinx().returncode == 0
     for name in ("c", "a/sums"):
-        [places] = page(book, name).select("nav.book-versions")
+        [places] = book.page(name).select("nav.book-versions")
         assert places["aria-label"] == "Versions of this book"
         links = [(a.get_text(), a["href"], a.get("aria-current")) for a in places.select("a")]
         assert links == [("newest", ADDRESS, "true"), ("0.1.0", f"{ADDRESS}0.1.0/", None)]
     assert book.sphinx("-D", "claimbook_version=0.2.0").returncode == 0
-    [places] = page(book, "c").select("nav.book-versions")
+    [places] = book.page("c").select("nav.book-versions")
     assert places.summary.get_text() == "Version: 0.2.0"
     assert [a.get_text() for a in places.select("a[aria-current]")] == ["0.2.0"]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from browser.test_browser import serious
 from helpers import SITE
 
 QUERIES = yaml.safe_load(Path(__file__).with_name("queries.yaml").read_text("utf-8"))
@@ -75,11 +76,9 @@ def test_by_keyboard(open_page):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_hits_are_accessible(open_page, theme):
     """axe-core finds no serious fault in a list of hits."""
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     page = open_page("search", theme=theme)
     page.fill("#query", "backward")
-    found = axe.run(page).response["violations"]
-    assert [each["id"] for each in found if each["impact"] in {"serious", "critical"}] == []
+    assert serious(page) == []
 
 
 @pytest.fixture
