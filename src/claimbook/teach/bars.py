@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from html import escape
 from math import inf
 
-from claimbook.teach.boxes import BRAND, CHAR, FONT
-from claimbook.teach.figure import Figure
+from claimbook.teach.figure import BRAND, CHAR, FONT, Figure, drawing
 
 ROW, BAR, PAD, LENGTH = 26, 16, 8, 320
 
@@ -30,17 +29,16 @@ def bars(values: Mapping[str, float], *, unit: str = "", alt: str) -> Figure:
     height = ROW * len(values) + PAD
     scale = LENGTH / max(values.values())
     rows = "".join(
-        _row(name, words[name], left, PAD + ROW * number, value * scale)
-        for number, (name, value) in enumerate(values.items())
+        _row(name, words[name], left, PAD + ROW * place, value * scale)
+        for place, (name, value) in enumerate(values.items())
     )
-    size = f'width="{width:.0f}" height="{height}" viewBox="0 0 {width:.0f} {height}"'
     lines = [" ".join(alt.split()), *(f"{name}: {word}" for name, word in words.items())]
-    return Figure(f"<svg {size}>{rows}</svg>", "\n".join(lines))
+    return Figure(drawing(width, height, rows), "\n".join(lines))
 
 
 def _row(name: str, word: str, left: float, top: float, length: float) -> str:
     baseline = top + BAR - 4
-    text = f'fill="currentColor" y="{baseline:.0f}" style="{FONT}"'
+    text = f'y="{baseline:.0f}" style="{FONT}"'
     return (
         f'<text {text} x="{left:.0f}" text-anchor="end">{escape(name)}</text>'
         f'<rect x="{left + PAD:.0f}" y="{top:.0f}" width="{max(length, 1):.1f}" height="{BAR}" '

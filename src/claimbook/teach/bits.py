@@ -4,8 +4,7 @@ from math import isfinite, log2
 
 import torch
 
-from claimbook.teach.boxes import BRAND, FONT
-from claimbook.teach.figure import Figure
+from claimbook.teach.figure import BRAND, FONT, Figure, drawing
 
 CELL, HIGH, GAP, HEAD, ROW, PAD = 10, 20, 6, 18, 58, 8
 SAME_WIDTH = {16: torch.int16, 32: torch.int32, 64: torch.int64}
@@ -36,12 +35,11 @@ def bits(value: float, *dtypes: torch.dtype) -> Figure:
     ]
     longest = max(sum(map(len, fields.values())) for fields in rows)
     width = 2 * PAD + max(CELL * longest + 2 * GAP, 7 * max(len(text) + 28 for text in stored))
-    size = f'width="{width}" height="{ROW * len(rows)}" viewBox="0 0 {width} {ROW * len(rows)}"'
     words = [
         f"{name}: {', '.join(f'{field} {digits}' for field, digits in fields.items())}. {text}."
         for name, fields, text in zip(names, rows, stored, strict=True)
     ]
-    svg = f'<svg {size}><g fill="currentColor" style="{FONT}">{"".join(drawn)}</g></svg>'
+    svg = drawing(width, ROW * len(rows), f'<g style="{FONT}">{"".join(drawn)}</g>')
     return Figure(svg, "\n".join([f"The bits of {value} in {', '.join(names)}.", *words]))
 
 

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 
+from claimbook.teach.figure import BRAND, CHAR, FONT, drawing
 from claimbook.teach.layers import Edge, rows_and_routes
 
-CHAR, LINE, PAD, GAP, ROW, PORT = 7.3, 16, 10, 24, 84, 14
+LINE, PAD, GAP, ROW, PORT = 16, 10, 24, 84, 14
 BOX_HEIGHT = 2 * LINE + PAD
-BRAND = "var(--color-brand-primary, currentColor)"
-FONT = "font-family:var(--font-stack--monospace, monospace);font-size:12px"
 
 
 @dataclass(frozen=True)
@@ -40,8 +39,7 @@ def draw(boxes: Sequence[Box], edges: Sequence[Edge]) -> str:
         _arrow([start, *(xs[waypoint] for waypoint in route[1:-1]), end], tops[route[0]])
         for route, start, end in zip(routes, starts, ends, strict=True)
     ]
-    size = f'width="{width:.0f}" height="{height}" viewBox="0 0 {width:.0f} {height}"'
-    return f"<svg {size}>{''.join(shapes)}</svg>"
+    return drawing(width, height, "".join(shapes))
 
 
 def _row_width(row: Sequence[int], widths: Sequence[float]) -> float:
@@ -68,7 +66,7 @@ def _box(box: Box, width: float, x: float, top: float) -> str:
         for i, line in enumerate(lines)
     )
     return (
-        f'<g class="node" text-anchor="middle" fill="currentColor" style="{FONT}">'
+        f'<g class="node" text-anchor="middle" style="{FONT}">'
         f'<rect x="{x - width / 2:.1f}" y="{top}" width="{width:.1f}" height="{BOX_HEIGHT}" '
         f'rx="{radius}" style="fill:none;stroke:{colour}"/>{texts}</g>'
     )

@@ -5,8 +5,7 @@ from html import escape
 import torch
 from torch import Tensor
 
-from claimbook.teach.boxes import BRAND, CHAR, FONT
-from claimbook.teach.figure import Figure
+from claimbook.teach.figure import BRAND, CHAR, FONT, Figure, drawing, number
 
 CELL, COLUMN, LINE, PAD = 26, 44, 18, 10
 OWN = f"stroke:{BRAND};fill:{BRAND};fill-opacity:.15"
@@ -54,8 +53,8 @@ def _stretched(tensor: Tensor, shape: torch.Size) -> list[list[tuple[str, bool]]
     own[tuple(slice(size) for size in (1,) * (len(shape) - tensor.ndim) + tensor.shape)] = True
     planes = [t[(None,) * (2 - len(shape))].tolist() for t in (tensor.expand(shape), own)]
     return [
-        [(f"{v:.4g}" if isinstance(v, float) else str(v), held) for v, held in zip(*r, strict=True)]
-        for r in zip(*planes, strict=True)
+        [(number(value), held) for value, held in zip(*row, strict=True)]
+        for row in zip(*planes, strict=True)
     ]
 
 
@@ -66,9 +65,9 @@ def _words(name: str, tensor: Tensor, shape: torch.Size) -> str:
 
 def _draw(tensors: tuple[Tensor, Tensor], shape: torch.Size, sizes: list[list[str]]) -> str:
     parts, left, top = [], float(PAD), PAD + 4 * LINE
-    for number, line in enumerate(sizes):
-        y = PAD + LINE * number + 12
-        parts.append(_text(PAD, y, ("a", "b", "result")[number], "name"))
+    for row, (name, line) in enumerate(zip(("a", "b", "result"), sizes, strict=True)):
+        y = PAD + LINE * row + 12
+        parts.append(_text(PAD, y, name, "name"))
         columns = enumerate(line, start=2)
         parts += [_text(PAD + COLUMN * i, y, size, "size", "end") for i, size in columns]
     width = PAD + COLUMN * (len(shape) + 1.0)
@@ -80,8 +79,7 @@ def _draw(tensors: tuple[Tensor, Tensor], shape: torch.Size, sizes: list[list[st
         left += max(cell * len(rows[0]), CHAR * 12) + 3 * PAD
         width = max(width, left - 3 * PAD)
     height = top + LINE + CELL * (shape[-2] if len(shape) > 1 else 1) + PAD
-    size = f'width="{width + PAD:.0f}" height="{height}" viewBox="0 0 {width + PAD:.0f} {height}"'
-    return f'<svg {size} fill="currentColor">{"".join(parts)}</svg>'
+    return drawing(width + PAD, height, "".join(parts))
 
 
 def _cells(rows: list[list[tuple[str, bool]]], left: float, top: float, cell: float) -> list[str]:

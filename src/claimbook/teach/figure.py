@@ -4,6 +4,21 @@ from dataclasses import dataclass
 from html import escape
 
 STYLE = "max-width:100%;height:auto"
+BRAND = "var(--color-brand-primary, currentColor)"
+CHAR = 7.3
+"""How wide a letter of `FONT` is, in pixels."""
+FONT = "font-family:var(--font-stack--monospace, monospace);font-size:12px"
+
+
+def drawing(width: float, height: float, content: str) -> str:
+    """One ``<svg>`` of that size; what says nothing else has the colour of the page's text."""
+    size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
+    return f'<svg {size} fill="currentColor">{content}</svg>'
+
+
+def number(value: float) -> str:
+    """A value as drawings write it."""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True, repr=False)

@@ -6,8 +6,7 @@ from itertools import accumulate
 
 from torch import Tensor
 
-from claimbook.teach.boxes import BRAND, CHAR, FONT
-from claimbook.teach.figure import Figure
+from claimbook.teach.figure import BRAND, CHAR, FONT, Figure, drawing, number
 
 CELL, GAP, HEAD, PAD, WIDTH = 26, 8, 22, 10, 560
 EDGE = f"stroke:currentColor;fill:{BRAND}"
@@ -38,7 +37,7 @@ def grids(
         raise ValueError("grids() draws one tensor and more, each of three dimensions at most")
     planes = {title: _planes(tensor) for title, tensor in tensors.items()}
     shades = _shades(planes, group)
-    texts = [_text(value) for drawn in planes.values() for p in drawn for row in p for value in row]
+    texts = [number(v) for drawn in planes.values() for p in drawn for row in p for v in row]
     cell = max(CELL, PAD + CHAR * max(map(len, texts), default=0))
     parts, x, y, line, width = [], PAD, PAD, 0, 0
     for title, drawn in planes.items():
@@ -51,9 +50,8 @@ def grids(
             parts += _cells(plane, x, top, cell, shades)
         line = max(line, HEAD + sum(len(p) * CELL + GAP for p in drawn))
         width, x = max(width, int(x + wide)), int(x + wide) + 3 * PAD
-    size = f'width="{width + PAD}" height="{y + line}" viewBox="0 0 {width + PAD} {y + line}"'
     words = [f"{title}, {_words(tensors[title], drawn)}" for title, drawn in planes.items()]
-    svg = f'<svg {size}><g fill="currentColor" style="{FONT}">{"".join(parts)}</g></svg>'
+    svg = drawing(width + PAD, y + line, f'<g style="{FONT}">{"".join(parts)}</g>')
     return Figure(svg, "\n".join([" ".join(alt.split()), *words]))
 
 
@@ -62,12 +60,8 @@ def _planes(tensor: Tensor) -> list[Plane]:
     return planes
 
 
-def _text(value: float) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
 def _words(tensor: Tensor, drawn: list[Plane]) -> str:
-    planes = (" / ".join(" ".join(map(_text, row)) for row in plane) for plane in drawn)
+    planes = (" / ".join(" ".join(map(number, row)) for row in plane) for plane in drawn)
     return f"shape {tuple(tensor.shape)}: {' // '.join(planes)}"
 
 
@@ -76,9 +70,9 @@ def _shades(
 ) -> dict[str, float]:
     """How dark each value is drawn, by its text."""
     groups: dict[str, object] = {}
-    for number, drawn in enumerate(planes.values()):
+    for place, drawn in enumerate(planes.values()):
         for value in (value for plane in drawn for row in plane for value in row):
-            groups.setdefault(_text(value), group(value) if group else number)
+            groups.setdefault(number(value), group(value) if group else place)
     order = list(dict.fromkeys(groups.values()))
     return {
         text: 0.06 + 0.5 * order.index(g) / max(len(order) - 1, 1) for text, g in groups.items()
@@ -90,9 +84,9 @@ def _cells(
 ) -> list[str]:
     return [
         f'<rect x="{left + width * j:.1f}" y="{top + CELL * i:.1f}" width="{width:.1f}" '
-        f'height="{CELL}" style="{EDGE};fill-opacity:{shades[_text(value)]:.2f}"/>'
+        f'height="{CELL}" style="{EDGE};fill-opacity:{shades[number(value)]:.2f}"/>'
         f'<text class="value" text-anchor="middle" x="{left + width * (j + 0.5):.1f}" '
-        f'y="{top + CELL * i + 17:.1f}">{escape(_text(value))}</text>'
+        f'y="{top + CELL * i + 17:.1f}">{escape(number(value))}</text>'
         for i, row in enumerate(plane)
         for j, value in enumerate(row)
     ]

@@ -7,8 +7,7 @@ from operator import mul
 import torch
 from torch import Tensor
 
-from claimbook.teach.boxes import BRAND, CHAR, FONT
-from claimbook.teach.figure import Figure
+from claimbook.teach.figure import BRAND, CHAR, FONT, Figure, drawing, number
 
 PAD, LINE, BOX, MOST = 10, 18, 26, 24
 STEP = "fill:none;stroke:currentColor"
@@ -31,7 +30,7 @@ def strides(tensor: Tensor, title: str | None = None) -> Figure:
     """
     whole = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
     whole.set_(tensor.untyped_storage())
-    values = [f"{v:.4g}" if isinstance(v, float) else str(v) for v in whole.tolist()]
+    values = [*map(number, whole.tolist())]
     if not 1 <= len(values) <= MOST:
         raise ValueError(f"strides() draws a storage of 1 to {MOST} elements, not {len(values)}")
     readers, steps, start = _readers(tensor), tensor.stride(), int(tensor.storage_offset())
@@ -71,8 +70,7 @@ def _draw(
     parts += [_cell(xs[i], top, cell, i, values[i], below[i]) for i in range(len(values))]
     width = max(xs[-1] + CHAR * 12, 2 * PAD + CHAR * len(head))
     height = top + BOX + LINE * max(map(len, below)) + PAD
-    size = f'width="{width:.0f}" height="{height}" viewBox="0 0 {width:.0f} {height}"'
-    return f'<svg {size} fill="currentColor">{"".join(parts)}</svg>'
+    return drawing(width, height, "".join(parts))
 
 
 def _step(x: float, end: float, y: float, label: str) -> str:
@@ -83,10 +81,10 @@ def _step(x: float, end: float, y: float, label: str) -> str:
     return dot + path + _text(end + 8, y + 4, label, 'class="dim"')
 
 
-def _cell(x: float, top: float, width: float, number: int, value: str, below: list[str]) -> str:
+def _cell(x: float, top: float, width: float, place: int, value: str, below: list[str]) -> str:
     box = f'x="{x - width / 2:.1f}" y="{top}" width="{width:.1f}" height="{BOX}"'
     look = f"stroke:{BRAND};fill:{BRAND};fill-opacity:.15" if below else STEP
-    texts = [_text(x, top - 4, str(number), 'class="position" opacity=".7"')]
+    texts = [_text(x, top - 4, str(place), 'class="position" opacity=".7"')]
     texts += [_text(x, top + 17, value, 'class="value"')]
     texts += [
         _text(x, top + BOX + LINE * i - 4, text, 'class="index"') for i, text in enumerate(below, 1)

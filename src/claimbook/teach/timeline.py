@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from claimbook.teach.boxes import BRAND, CHAR, FONT
-from claimbook.teach.figure import Figure
+from claimbook.teach.figure import BRAND, CHAR, FONT, Figure, drawing
 
 ROW, BAR, PAD, LENGTH = 26, 16, 8, 420
 
@@ -35,11 +34,9 @@ def timeline(rows: Mapping[str, Spans], *, alt: str) -> Figure:
         for number, (name, row) in enumerate(rows.items())
     )
     width, bottom = left + LENGTH + 3 * PAD, PAD + ROW * len(rows)
-    height = bottom + ROW
-    size = f'width="{width:.0f}" height="{height}" viewBox="0 0 {width:.0f} {height}"'
     clock = _text(f"0 to {longest:.2f} s", left + PAD, bottom + BAR - 4, "start")
     lines = [" ".join(alt.split()), *(_words(name, row) for name, row in rows.items() if row)]
-    return Figure(f"<svg {size}>{blocks}{clock}</svg>", "\n".join(lines))
+    return Figure(drawing(width, bottom + ROW, blocks + clock), "\n".join(lines))
 
 
 def _row(name: str, row: Spans, left: float, top: float, scale: float) -> str:
@@ -54,7 +51,7 @@ def _row(name: str, row: Spans, left: float, top: float, scale: float) -> str:
 
 def _text(text: str, x: float, y: float, anchor: str) -> str:
     place = f'x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}"'
-    return f'<text fill="currentColor" {place} style="{FONT}">{escape(text)}</text>'
+    return f'<text {place} style="{FONT}">{escape(text)}</text>'
 
 
 def _words(name: str, row: Spans) -> str:
