@@ -4,7 +4,11 @@ import re
 
 
 def alone(statement: str) -> str:
-    """A statement as it stands in lists and data: of links and roles their text is left."""
+    """A statement as it stands in lists and data: of links and roles their text is left.
+
+    >>> alone("See {term}`tensors <tensor>`, [the `grad` of one](grad.md) and `x[0](y)`.")
+    'See tensors, the `grad` of one and `x[0](y)`.'
+    """
 
     def cited(role: re.Match[str]) -> str:
         author, year = role[2].capitalize(), role[3]
@@ -13,6 +17,6 @@ def alone(statement: str) -> str:
     text = re.sub(r"\{cite:(\w)\}`([a-z]+)(\d+)\w*`", cited, statement)
     text = re.sub(r"\{[\w:]+\}`([^`<]+?)\s*<[^`]*>`", r"\1", text)
     text = re.sub(r"\{[\w:]+\}(?=`)", "", text)
-    pieces = re.split(r"(`[^`]*`)", text)
-    pieces[::2] = [re.sub(r"\[([^\]]+)\]\([^)\s]+\)", r"\1", piece) for piece in pieces[::2]]
-    return "".join(pieces)
+    code = r"`[^`]*`"  # which may look like a link, and stand in the text of one
+    link = rf"({code})|\[((?:{code}|[^]`])+)\]\([^)\s]+\)"
+    return re.sub(link, lambda found: found[1] or found[2], text)
