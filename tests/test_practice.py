@@ -5,7 +5,7 @@ import zipfile
 import pytest
 
 from claimbook.book import Book
-from claimbook.editions import deck
+from claimbook.editions import deck, markup
 from claimbook.editions.cards import CardKind, card_data, page_cards, said_cards
 from claimbook.editions.sections import sections
 from claimbook.parser import scan_page
@@ -84,6 +84,13 @@ def test_what_is_said_is_right_or_wrong():
     right = [card for card in SAID if card.answer.startswith("**Right.**")]
     assert len(wrong) == sum(answer.word == "corrects" for answer in BOOK.answers.values())
     assert len(wrong) / 2 < len(right) <= len(wrong)
+
+
+def test_names_keep_their_underscores():
+    """The register's texts are no Markdown, which would take them for emphasis."""
+    asked = [markup.inline(f"{card.topic} {card.ask}") for card in SAID]
+    assert [text for text in asked if "<strong>" in text] == []
+    assert any("__main__" in text for text in asked)
 
 
 def test_ids_are_unique_in_the_book():

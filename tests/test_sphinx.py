@@ -524,7 +524,8 @@ BAD_MESSAGES = [
     ),
     (
         "docs/options.md:4: bad-option: Unknown option key: 'lane' (allowed: ['confirms', "
-        "'corrects', 'cpu-build', 'explains', 'lanes', 'qualifies', 'timeout', 'updates']) [claim.bad-option]"
+        "'corrects', 'cpu-build', 'explains', 'lanes', 'qualifies', 'timeout', 'updates']) "
+        "[claim.bad-option]"
     ),
     (
         "docs/remark.md:3: remark: basics-01.1 is decided by sum-adds (docs/a/sums.md:3), confirms "

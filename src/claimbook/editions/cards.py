@@ -1,6 +1,7 @@
 """Cards to practise with, made of the book's questions, its claims, and what its sources say."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -111,12 +112,17 @@ def _said(answer: Answer, docname: str) -> Card:
         f"said-{claim.id}-{answer.entry.id}",
         CardKind.BELIEF,
         SAID,
-        answer.entry.statement,
+        _escaped(answer.entry.statement),
         f"**{verdict}** {claim.statement}",
         docname,
         anchor(claim.id),
-        topic=f"True or false? Said in answer to: *{answer.entry.question}*",
+        topic=f"True or false? Said in answer to: *{_escaped(answer.entry.question)}*",
     )
+
+
+def _escaped(text: str) -> str:
+    """A text of the register, which is no Markdown, as Markdown."""
+    return re.sub(r"([\\`*_<\[])", r"\\\1", text)
 
 
 def card_data(card: Card) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """What some pages show of the whole book: counts, ledger, errors, names of torch."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,20 +27,22 @@ class View:
 
 
 def _errors_made_of(domain: ClaimDomain) -> Any:
+    titles = [domain.env.titles[docname].astext() for docname in domain.places().values()]
     found = errors.messages(domain.claims())
-    titles, where = domain.env.titles, domain.places()
-    claims = ((m, c, where[c.id]) for m in found for c in m.claims)
-    return [(m.type, m.text, c.id, c.statement, d, titles[d].astext()) for m, c, d in claims]
+    told = [(m.type, m.text, c.id, c.statement, c.location.path) for m in found for c in m.claims]
+    return titles, told
 
 
 def _errors(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
-    where = domain.places()
+    where, titles = domain.places(), domain.env.titles
     by_type: dict[str, nodes.bullet_list] = {}
     for message in errors.messages(domain.claims()):
         item = nodes.list_item()
         text = message.text or message.type
         item += nodes.literal_block("", text, language="text", classes=["error-text"])
-        item += _claim_list(domain, message.claims, where, link)
+        there = [(claim, where[claim.id]) for claim in message.claims]
+        told = (_claim_item(claim, page, titles[page].astext(), link) for claim, page in there)
+        item += nodes.bullet_list("", *told)
         by_type.setdefault(message.type, nodes.bullet_list(classes=["error-list"])).append(item)
     return [_section("errors", name, found) for name, found in by_type.items()]
 
@@ -99,17 +101,10 @@ def _index(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
     return [letters, *parts]
 
 
-def _claim_list(
-    domain: ClaimDomain, claims: Iterable[Claim], where: dict[str, str], link: Link
-) -> nodes.bullet_list:
-    whole = nodes.bullet_list()
-    for claim in claims:
-        page = where[claim.id]
-        title = nodes.Text(domain.env.titles[page].astext())
-        said = [nodes.Text(": "), *render.inline(claim.statement)]
-        here = link(page, anchor(claim.id), title)
-        whole += nodes.list_item("", nodes.paragraph("", "", here, *said))
-    return whole
+def _claim_item(claim: Claim, docname: str, title: str, link: Link) -> nodes.list_item:
+    here = link(docname, anchor(claim.id), nodes.Text(title))
+    said = [nodes.Text(": "), *render.inline(claim.statement)]
+    return nodes.list_item("", nodes.paragraph("", "", here, *said))
 
 
 def _claim_names(claims: list[Claim], where: dict[str, str], link: Link) -> Iterator[nodes.Node]:
