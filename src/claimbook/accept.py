@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-from claimbook.checker import Kind, Mismatch, compare, mismatches
+from claimbook.checker import Kind, Mismatch, bare, compare, mismatches
 from claimbook.model import Claim, Example, Fence, Lane, Location, Outcome, Page, Problem, Run
 from claimbook.parser import scan_page
 from claimbook.records import write_atomically
@@ -75,7 +75,7 @@ class Change:
     @property
     def want(self) -> str:
         """What the page will say: what was printed, without white space at the ends of lines."""
-        return _bare(self.mismatch.got)
+        return bare(self.mismatch.got)
 
     @property
     def gravity(self) -> Gravity:
@@ -166,10 +166,6 @@ class Draft:
             self.path.chmod(mode)
         except OSError as error:
             raise AcceptError(f"it cannot be written: {error}") from error
-
-
-def _bare(text: str) -> str:
-    return "\n".join(line.rstrip() for line in text.split("\n")).rstrip("\n")
 
 
 def _comparable(want: str, got: str) -> Iterator[tuple[str, str]]:
@@ -275,7 +271,7 @@ def _content(page: Page) -> object:
 
 def _claim_content(claim: Claim) -> object:
     fences = [
-        [[(e.source, _bare(e.want)) for e in side or ()] for side in (f.examples, f.cuda_examples)]
+        [[(e.source, bare(e.want)) for e in side or ()] for side in (f.examples, f.cuda_examples)]
         for f in claim.fences
     ]
     return claim.id, claim.statement, claim.relations, claim.lanes, claim.timeout, fences

@@ -95,11 +95,14 @@ def diff(want: str, got: str) -> str:
     return "\n".join(f"{line[0]} {line[1:]}".rstrip() for line in [*lines][3:])
 
 
+def bare(text: str) -> str:
+    """Without white space at the ends of lines, and empty lines at the end."""
+    return "\n".join(line.rstrip() for line in text.split("\n")).rstrip("\n")
+
+
 def _normal(text: str, lane: Lane) -> str:
-    text = "\n".join(line.rstrip() for line in text.split("\n")).rstrip("\n")
-    if lane is Lane.CUDA:
-        text = re.sub(r",\s+device='cuda:0'", "", text)
-    return text
+    text = bare(text)
+    return re.sub(r",\s+device='cuda:0'", "", text) if lane is Lane.CUDA else text
 
 
 def _split_error(text: str) -> tuple[str, str | None]:
