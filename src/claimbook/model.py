@@ -6,7 +6,7 @@ imports torch or knows of Sphinx.
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
@@ -278,12 +278,3 @@ def digest(data: object) -> str:
     """The SHA-256 of data as JSON, in hexadecimal."""
     text = json.dumps(data, ensure_ascii=False, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def relations_of(claims: Iterable[Claim]) -> dict[str, list[tuple[RelationKind, Claim]]]:
-    """Entry id → the claims that relate to it, with how, in the order given."""
-    found: dict[str, list[tuple[RelationKind, Claim]]] = {}
-    for claim in claims:
-        for relation in claim.relations:
-            found.setdefault(relation.entry, []).append((relation.kind, claim))
-    return found

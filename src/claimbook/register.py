@@ -1,6 +1,6 @@
 """The register: every statement that the sources make, and what became of it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,12 +11,12 @@ import yaml
 from claimbook.model import (
     Claim,
     Entry,
+    Location,
     Problem,
     ProblemKind,
     Question,
     RelationKind,
     Remark,
-    relations_of,
 )
 
 KINDS = frozenset(
@@ -149,7 +149,7 @@ def answers(
     register: Register, claims: Iterable[Claim], remarks: Iterable[Remark]
 ) -> dict[str, Answer]:
     """Entry id → what the book says of it, for every entry of the register."""
-    related = relations_of(claims)
+    related = _related(claims)
     remarked = {entry: remark for remark in remarks for entry in remark.entries}
     found = {}
     for name, entry in register.entries.items():
@@ -160,12 +160,12 @@ def answers(
 
 
 def check_relations(
-    register: Register, claims: Iterable[Claim], remarks: Iterable[Remark]
+    register: Register, claims: Collection[Claim], remarks: Iterable[Remark]
 ) -> Iterator[Problem]:
     """What is wrong between pages: double ids, unknown entries, contradicting relations."""
-    claims, remarks = list(claims), list(remarks)
+    related = _related(claims)
     yield from _double_ids(claims)
-    for entry, pairs in relations_of(claims).items():
+    for entry, pairs in related.items():
         first_kind, first = pairs[0]
         for kind, claim in pairs:
             if entry not in register.entries:
@@ -176,10 +176,22 @@ def check_relations(
                     f"{first_kind}; one entry has one relation"
                 )
                 yield Problem(claim.location, ProblemKind.CONFLICTING_RELATIONS, message)
-    yield from _check_remarks(register, claims, remarks)
+    yield from _check_remarks(register, related, remarks)
 
 
-def _double_ids(claims: list[Claim]) -> Iterator[Problem]:
+Related = dict[str, list[tuple[RelationKind, Claim]]]
+"""Entry id → the claims that relate to it, with how, in the order given."""
+
+
+def _related(claims: Iterable[Claim]) -> Related:
+    found: Related = {}
+    for claim in claims:
+        for relation in claim.relations:
+            found.setdefault(relation.entry, []).append((relation.kind, claim))
+    return found
+
+
+def _double_ids(claims: Iterable[Claim]) -> Iterator[Problem]:
     first: dict[str, Claim] = {}
     for claim in claims:
         other = first.setdefault(claim.id, claim)
@@ -189,9 +201,8 @@ def _double_ids(claims: list[Claim]) -> Iterator[Problem]:
 
 
 def _check_remarks(
-    register: Register, claims: list[Claim], remarks: list[Remark]
+    register: Register, related: Related, remarks: Iterable[Remark]
 ) -> Iterator[Problem]:
-    related = relations_of(claims)
     for remark in remarks:
         for entry in remark.entries:
             if entry not in register.entries:
@@ -202,6 +213,6 @@ def _check_remarks(
                 yield Problem(remark.location, ProblemKind.CONFLICTING_RELATIONS, message)
 
 
-def _unknown(entry: str, who: str, location: Any) -> Problem:
+def _unknown(entry: str, who: str, location: Location) -> Problem:
     message = f"{who}: the register has no entry {entry!r}; see docs/register/"
     return Problem(location, ProblemKind.UNKNOWN_ENTRY, message)
