@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 from docutils.parsers.rst import Directive
+from docutils.parsers.rst.directives import unchanged
 from docutils.parsers.rst.states import MarkupError
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
@@ -52,22 +53,14 @@ _PROMPT = re.compile(r"(\s|[-*+>]\s|\d+[.)]\s)*>>>(\s|$)")
 _RST_CODE = re.compile(r"\s*\.\. (code-block|code|sourcecode|doctest|testcode)::(.*)")
 
 
-def _option(value: str | None) -> str:
-    return value or ""
-
-
 class ClaimSyntax(Directive):
     """What a `{claim}` accepts; read by MyST's parser of directives, never run."""
 
     required_arguments = 1
     has_content = True
-    option_spec: ClassVar[dict[str, Any]] = {
-        **{str(kind): _option for kind in RelationKind},
-        "lanes": _option,
-        "timeout": _option,
-        "cpu-build": _option,
-        "explains": _option,
-    }
+    option_spec: ClassVar[dict[str, Any]] = dict.fromkeys(
+        (*map(str, RelationKind), "lanes", "timeout", "cpu-build"), unchanged
+    )
 
 
 class RemarkSyntax(Directive):
@@ -76,7 +69,6 @@ class RemarkSyntax(Directive):
     required_arguments = 1
     optional_arguments = 99
     has_content = True
-    option_spec: ClassVar[dict[str, Any]] = {}
 
 
 def scan_page(text: str, path: str) -> Page:
