@@ -1,6 +1,7 @@
 """Claims that misbehave: each costs one outcome, and the next finds everything as new."""
 
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -82,6 +83,11 @@ ENDS = {
         "import os\n>>> os.kill(os.getpid(), 9)",
         Outcome.CRASHED,
         "the process died of SIGKILL in example 2 of 2",
+    ),
+    "a signal without a name": (
+        "import os, signal\n>>> os.kill(os.getpid(), signal.SIGRTMIN + 1)",
+        Outcome.CRASHED,
+        f"the process died of signal {signal.SIGRTMIN + 1} in example 2 of 2",
     ),
     "exit with 0": (
         "import os\n>>> os._exit(0)",

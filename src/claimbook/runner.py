@@ -325,7 +325,9 @@ def _skipped(claim: Claim, lane: Lane, reason: str) -> Run:
 
 def _cause(status: int) -> str:
     if os.WIFSIGNALED(status):
-        return f"the process died of {signal.Signals(os.WTERMSIG(status)).name}"
+        number = os.WTERMSIG(status)  # most of the real-time signals have no name
+        names = {int(sign): sign.name for sign in signal.Signals}
+        return f"the process died of {names.get(number, f'signal {number}')}"
     return f"the process exited with status {os.WEXITSTATUS(status)}"
 
 
