@@ -411,6 +411,26 @@ def test_each_claim_has_one_outcome():
     assert all(each.outcome is wanted[each.claim[:-2]] for each in runs)
 
 
+def test_a_worker_that_dies_idle():
+    """What an earlier claim left to happen ends a worker, and no run."""
+    timer = ">>> import faulthandler\n>>> faulthandler.dump_traceback_later(0.5, exit=True)"
+    waits = ">>> import time\n>>> time.sleep(2)"
+    with Runner(jobs=2) as runner:
+        runs = run(runner, claim("timer", timer), claim("waits", waits))
+    assert [runs[name].outcome for name in ("timer", "waits")] == [Outcome.PASSED] * 2
+
+
+def test_a_caller_may_take_its_time():
+    """A claim that ended in time is not late because its run was asked for late."""
+    claims = [claim(f"c-{n}", ">>> import time\n>>> time.sleep(0.2)") for n in range(6)]
+    with Runner(jobs=2, timeout=1) as runner:
+        stream = runner.run(claims, Lane.CPU)
+        runs = [next(stream)]
+        time.sleep(2)
+        runs += stream
+    assert [(each.outcome, each.message) for each in runs] == [(Outcome.PASSED, "")] * 6
+
+
 @pytest.mark.parametrize("taken", [0, 1, 5])
 def test_nothing_is_left(taken, monkeypatch, tmp_path):
     """After the runner, no process and no file of it is there, even if its runs were dropped."""

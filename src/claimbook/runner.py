@@ -165,9 +165,14 @@ class Runner:
                 return
             for worker in [*self._workers]:
                 self._hand_over(worker, queue)
-            for key, _ in selector.select(self._patience()):
-                yield from self._listen(key.data, queue, selector)
-            yield from self._end_the_late(queue, selector)
+            ready = [key.data for key, _ in selector.select(self._patience())]
+            # Told now: a caller may take its time over a run, and workers go on meanwhile.
+            late = [w for w in self._workers if w.deadline < time.monotonic() and w not in ready]
+            for worker in ready:
+                yield from self._listen(worker, queue, selector)
+            for worker in late:
+                limit = f"it was ended after {self._limit(worker.claims[0], lane):g} seconds"
+                yield from self._lose(worker, queue, selector, late=limit)
 
     def _hire(self, queue: deque[Claim], lane: Lane, selector: Any) -> None:
         missing = min(self._jobs(lane), len(queue)) - len(self._workers)
@@ -237,7 +242,7 @@ class Runner:
     def _listen(self, worker: _Worker, queue: deque[Claim], selector: Any) -> Iterator[Run]:
         for message in worker.line.receive_ready():
             if message is None:
-                yield self._bury(worker, queue, selector)
+                yield from self._lose(worker, queue, selector)
             elif "output" in message:
                 worker.outputs.append(message["output"])
             else:
@@ -262,20 +267,17 @@ class Runner:
         else:
             yield run
 
-    def _bury(self, worker: _Worker, queue: deque[Claim], selector: Any) -> Run:
+    def _lose(
+        self, worker: _Worker, queue: deque[Claim], selector: Any, late: str = ""
+    ) -> Iterator[Run]:
+        """Takes a worker away that died or is late, and the claim that it was running with it."""
         status = self._dismiss(worker, selector)
-        claim = worker.claims.popleft()
-        queue.extendleft(reversed(worker.claims))
-        return _cut_short(claim, worker, Outcome.CRASHED, _cause(status))
-
-    def _end_the_late(self, queue: deque[Claim], selector: Any) -> Iterator[Run]:
-        for worker in [w for w in self._workers if w.deadline < time.monotonic()]:
+        if worker.claims:  # else it died idle, of what an earlier claim had left to happen
             claim = worker.claims.popleft()
-            cause = f"it was ended after {self._limit(claim, worker.lane):g} seconds"
-            self._dismiss(worker, selector)
-            run = _cut_short(claim, worker, Outcome.TIMED_OUT, cause)
-            yield from self._settled(claim, run)
             queue.extendleft(reversed(worker.claims))
+            outcome = Outcome.TIMED_OUT if late else Outcome.CRASHED
+            run = _cut_short(claim, worker, outcome, late or _cause(status))
+            yield from self._settled(claim, run)
 
     def _dismiss_all(self, selector: Any) -> None:
         for worker in [*self._workers]:
