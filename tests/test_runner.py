@@ -74,6 +74,11 @@ ENDS = {
         Outcome.TIMED_OUT,
         "it was ended after 2 seconds in example 2 of 2",
     ),
+    "endless loop in another group": (
+        "import os\n>>> os.setpgid(0, os.getppid())\n>>> while True: pass",
+        Outcome.TIMED_OUT,
+        "it was ended after 2 seconds in example 3 of 3",
+    ),
     "segmentation fault": (
         "import ctypes\n>>> ctypes.string_at(0)",
         Outcome.CRASHED,

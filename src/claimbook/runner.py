@@ -138,8 +138,7 @@ class Runner:
         queue = deque(claims)
         self._again: list[Claim] = []
         self._number = 1  # of the try
-        if not self._workers:
-            self._preload(queue)
+        self._preload(queue)
         with selectors.DefaultSelector() as selector:
             try:
                 yield from self._run(queue, lane, selector)
@@ -291,8 +290,9 @@ class Runner:
 
     def _kill(self, worker: _Worker) -> None:
         worker.line.socket.close()
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(worker.pid, signal.SIGKILL)
+        for end in (os.killpg, os.kill):  # it may have left its group
+            with suppress(ProcessLookupError, PermissionError):
+                end(worker.pid, signal.SIGKILL)
 
 
 EARLY: list[Runner] = []
