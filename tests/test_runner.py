@@ -174,6 +174,8 @@ def test_a_flood_is_cut(runner):
     done = between(runner, ">>> print('x' * 3_000_000)")
     assert done.outcome is Outcome.FAILED
     assert done.outputs[0][99_990:] == "x" * 10 + "\n[cut here: 3,000,001 bytes were printed]"
+    wide = between(runner, ">>> print('\U0001f600' * 100_001)")
+    assert wide.outputs[0][99_999:] == "\U0001f600\n[cut here: 400,005 bytes were printed]"
 
 
 @pytest.mark.parametrize(

@@ -249,7 +249,8 @@ class _Stage:
         length = os.fstat(self.printed.fileno()).st_size
         if not length:
             return ""
-        text = os.pread(self.printed.fileno(), 4 * OUTPUT_LIMIT, 0).decode("utf-8", "replace")
+        # A character has four bytes at most, so that this is over the limit if there is more.
+        text = os.pread(self.printed.fileno(), 4 * OUTPUT_LIMIT + 1, 0).decode("utf-8", "replace")
         self.printed.seek(0)
         self.printed.truncate()
         if len(text) > OUTPUT_LIMIT:
