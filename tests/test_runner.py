@@ -124,6 +124,8 @@ def test_the_end_of_a_worker(runner, session, outcome, said):
         (">>> raise ValueError('a\\nb')", "ValueError: a\nb"),
         (">>> def f(): f()\n>>> f()", "RecursionError: maximum recursion depth exceeded"),
         (">>> print('x')\n... \n>>> 1/0", "ZeroDivisionError: division by zero"),
+        (">>> import sys\n>>> sys.stdout = None\n>>> 1/0", "ZeroDivisionError: division by zero"),
+        (">>> raise ValueError('\\ud800')", "ValueError: \\ud800"),
     ],
 )
 def test_exceptions(runner, session, said):

@@ -243,7 +243,9 @@ class _Stage:
             exec(compile(source, filename, "single", dont_inherit=True), module.__dict__)
         except BaseException as error:
             lines = traceback.format_exception_only(error)
-            sys.stdout.write("Traceback (most recent call last):\n" + "".join(lines))
+            text = "Traceback (most recent call last):\n" + "".join(lines)
+            # Not through sys.stdout, which may be closed, or be the example's own.
+            self.printed.write(text.encode("utf-8", "backslashreplace"))
 
     def _take_printed(self) -> str:
         length = os.fstat(self.printed.fileno()).st_size
