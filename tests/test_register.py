@@ -52,6 +52,8 @@ KINDS = (
 )
 BROKEN = {
     "no YAML": ("- id: [\n", "2: did not find expected node content"),
+    "a control character": (QUESTION + "# \a\n", "5: control characters are not allowed"),
+    "no UTF-8": (QUESTION + "# \udce9\n", "5: incomplete UTF-8 octet sequence"),
     "no list": ("id: basics-01\n", "1: expected a list"),
     "no mapping": ("\n- basics-01\n", "2: expected a mapping with entries, id, question"),
     "a field too few": (
@@ -61,6 +63,10 @@ BROKEN = {
     "a field too many": (
         QUESTION.replace("needs: cpu", "needs: cpu, more: 1"),
         "4: expected id, kind, needs, statement, found id, kind, more, needs, statement",
+    ),
+    "a field twice": (
+        QUESTION.replace("needs: cpu", "needs: cpu, needs: cuda"),
+        "4: expected id, kind, needs, statement, found id, kind, needs, needs, statement",
     ),
     "an id of another source": (
         QUESTION.replace("basics-01\n", "training-01\n"),
@@ -90,7 +96,7 @@ BROKEN = {
 def test_a_broken_file_is_named(tmp_path, text, said):
     """What is wrong is said with file and line."""
     path = tmp_path / "basics.yaml"
-    path.write_text(text)
+    path.write_text(text, "utf-8", "surrogateescape")
     with pytest.raises(RegisterError) as caught:
         load_register(tmp_path)
     assert str(caught.value) == f"{path}:{said}"

@@ -28,6 +28,8 @@ KINDS = frozenset(
 )
 NEEDS = frozenset({"cpu", "cuda", "both", "world"})
 ENTRY_FIELDS = frozenset({"id", "statement", "kind", "needs"})
+LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""libyaml's is ten times faster; it is missing from some builds of PyYAML."""
 
 
 class RegisterError(ValueError):
@@ -74,12 +76,10 @@ class _Reader:
     def mapping(self, node: yaml.Node, wanted: frozenset[str]) -> dict[str, yaml.Node]:
         if not isinstance(node, yaml.MappingNode):
             raise self.fail(node, f"expected a mapping with {', '.join(sorted(wanted))}")
-        found = {str(key.value): value for key, value in node.value}
-        if found.keys() != wanted:
-            raise self.fail(
-                node, f"expected {', '.join(sorted(wanted))}, found {', '.join(sorted(found))}"
-            )
-        return found
+        expected, found = sorted(wanted), sorted(str(key.value) for key, _ in node.value)
+        if found != expected:  # YAML lets a field stand twice
+            raise self.fail(node, f"expected {', '.join(expected)}, found {', '.join(found)}")
+        return {key.value: value for key, value in node.value}
 
     def items(self, node: yaml.Node) -> list[yaml.Node]:
         if not isinstance(node, yaml.SequenceNode):
@@ -129,20 +129,18 @@ def load_register(folder: Path) -> Register:
     """
     questions: list[Question] = []
     for path in sorted(folder.glob("*.yaml")):
-        reader = _Reader(path)
+        reader, data = _Reader(path), path.read_bytes()
         try:
-            root = yaml.compose(path.read_text(encoding="utf-8"), _loader())
+            root = yaml.compose(data, LOADER)
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 1
             raise RegisterError(f"{path}:{line}: {error.problem}") from error
+        except yaml.reader.ReaderError as error:
+            line = data.count(b"\n", 0, error.position) + 1
+            raise RegisterError(f"{path}:{line}: {error.reason}") from error
         if root is not None:
             questions += [reader.question(node) for node in reader.items(root)]
     return Register(tuple(questions))
-
-
-def _loader() -> Any:
-    # libyaml's loader is ten times faster; it is missing from some builds of PyYAML.
-    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def answers(
