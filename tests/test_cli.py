@@ -109,6 +109,16 @@ def test_outside_a_project(tmp_path, monkeypatch, command):
     assert run(*command) == (2, "", said)
 
 
+@pytest.mark.parametrize(
+    "path", ["docs/.#index.md", "docs/register/.#basics.yaml", "gallery/.#x.py"]
+)
+def test_a_file_that_an_editor_locks(book, path):
+    """Emacs marks a file that is not saved yet by a hidden link to nothing."""
+    (book.root / path).parent.mkdir(exist_ok=True)
+    (book.root / path).symlink_to("somebody@somewhere.1:2")
+    assert run("list", "docs/a/shapes.md")[0] == 0
+
+
 def test_broken_register(book):
     """A wrong line of the register is named, and nothing runs."""
     book.write("docs/register/basics.yaml", "- id: basics-01\n")

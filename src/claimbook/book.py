@@ -58,8 +58,8 @@ class Project:
         return path.resolve().relative_to(self.root).as_posix()
 
     def pages(self) -> Iterator[Path]:
-        """Every page, in order of path."""
-        for path in sorted(self.docs.rglob("*.md")):
+        """Every page, in order of path; what is hidden is an editor's."""
+        for path in sorted(self.docs.rglob("[!.]*.md")):
             inside = path.relative_to(self.docs).as_posix()
             if not any(inside.startswith(f"{folder}/") for folder in self.ignored):
                 yield path
@@ -160,7 +160,7 @@ class Book:
 
 def script_problems(project: Project) -> Iterator[Problem]:
     """What nothing runs in the text of labs."""
-    for path in sorted((project.root / project.scripts).rglob("*.py")):
+    for path in sorted((project.root / project.scripts).rglob("[!.]*.py")):
         yield from scan_script(path.read_text("utf-8"), project.name(path))
 
 

@@ -122,13 +122,13 @@ class _Reader:
 
 
 def load_register(folder: Path) -> Register:
-    """Reads `*.yaml` of a folder, one source a file.
+    """Reads `*.yaml` of a folder, one source a file; what is hidden is an editor's.
 
     Raises:
         RegisterError: a file is not of the form that docs/register/README.md gives.
     """
     questions: list[Question] = []
-    for path in sorted(folder.glob("*.yaml")):
+    for path in sorted(folder.glob("[!.]*.yaml")):
         reader, data = _Reader(path), path.read_bytes()
         try:
             root = yaml.compose(data, LOADER)
