@@ -290,6 +290,12 @@ def test_show_entry(book, entry, said):
     assert run("show", entry) == (0, said, "")
 
 
+def test_show_what_looks_like_markup(book):
+    """A statement is text, whatever stands in brackets."""
+    book.replace("docs/register/basics.yaml", "A sum is fast.", "'x[m] and x[/] are fast.'")
+    assert run("show", "basics-01.3")[1].startswith("basics-01.3  x[m] and x[/] are fast.\n")
+
+
 def test_show_as_json(book):
     """Both for a machine."""
     assert json.loads(run("show", "--json", "sum-adds")[1])["id"] == "sum-adds"

@@ -116,7 +116,8 @@ def _show_claim(claim: Claim) -> None:
 
 
 def _show_answer(answer: Answer) -> None:
-    common.out.print(f"[bold]{answer.entry.id}[/]  {answer.entry.statement}")
+    common.out.print(f"[bold]{answer.entry.id}[/]", end="  ")
+    common.out.print(answer.entry.statement, markup=False)
     common.out.print(f"{answer.word or 'open: nothing in the book speaks of it yet'}")
     for claim in answer.claims:
         common.out.print(f"  {claim.id}  {claim.location}: {claim.statement}", markup=False)
