@@ -141,15 +141,9 @@ class Book:
         return {claim.id: claim for claim in self.claims}
 
     def _asks_for(self, name: str, claim: Claim) -> bool:
-        page, _, id_ = name.partition("::")
-        if id_:
-            return claim.id == id_.partition("[")[0] and self._holds(page, claim)
-        return self._holds(name, claim)
-
-    def _holds(self, name: str, claim: Claim) -> bool:
-        page = claim.location.path
-        here = Path(name).resolve()
-        return (self.project.root / page).is_relative_to(here)
+        place, _, id_ = name.partition("::")
+        here = (self.project.root / claim.location.path).is_relative_to(Path(place).resolve())
+        return here and (not id_ or id_.partition("[")[0] == claim.id)
 
     def _unknown(self, name: str) -> str:
         known = [claim.id for claim in self.claims] + [page.path for page in self.pages]
