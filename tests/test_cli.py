@@ -119,6 +119,13 @@ def test_a_file_that_an_editor_locks(book, path):
     assert run("list", "docs/a/shapes.md")[0] == 0
 
 
+def test_broken_settings(book):
+    """A pyproject.toml that is no TOML is named, with the line."""
+    book.replace("pyproject.toml", 'docs = "docs"', "docs = docs")
+    said = f"claimbook: {book.root}/pyproject.toml: Invalid value (at line 2, column 8)\n"
+    assert run("list") == (2, "", said)
+
+
 def test_broken_register(book):
     """A wrong line of the register is named, and nothing runs."""
     book.write("docs/register/basics.yaml", "- id: basics-01\n")

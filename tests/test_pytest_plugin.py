@@ -139,6 +139,14 @@ def test_a_broken_register_is_an_error(book, pytester):
     ]
 
 
+def test_a_text_that_is_missing_is_an_error(book, pytester):
+    """A book that cannot be read is not taken for none."""
+    book.replace("pyproject.toml", 'docs = "docs"', 'docs = "docs"\ntexts = ["GONE.md"]')
+    done = pytester.runpytest_inprocess("docs")
+    assert done.ret == pytest.ExitCode.INTERRUPTED
+    assert "pyproject.toml: [tool.claimbook] names GONE.md, which is missing" in done.outlines
+
+
 def test_stopping_at_the_first_failure(book, pytester):
     """With -x no later claim is reported, and nothing is left to wait for."""
     book.write("docs/a/first.md", f"# First\n\n{WRONG}")

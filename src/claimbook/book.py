@@ -17,6 +17,10 @@ class BookError(ValueError):
     """What was asked for is not there; says what is."""
 
 
+class NoBookError(BookError):
+    """There is no book around a path."""
+
+
 @dataclass(frozen=True)
 class Project:
     """Where the parts of the book stand, as `[tool.claimbook]` of pyproject.toml says."""
@@ -36,13 +40,17 @@ class Project:
         """The project around a path.
 
         Raises:
-            BookError: no pyproject.toml above it has a `[tool.claimbook]`.
+            NoBookError: no pyproject.toml above it has a `[tool.claimbook]`.
+            BookError: the one that has is no TOML.
         """
         start = start.resolve()
         for folder in (start, *start.parents):
             settings = folder / "pyproject.toml"
             if settings.is_file() and "[tool.claimbook]" in settings.read_text("utf-8"):
-                options = tomllib.loads(settings.read_text("utf-8"))["tool"]["claimbook"]
+                try:
+                    options = tomllib.loads(settings.read_text("utf-8"))["tool"]["claimbook"]
+                except tomllib.TOMLDecodeError as error:
+                    raise BookError(f"{settings}: {error}") from error
                 return cls(
                     folder,
                     folder / options.get("docs", "docs"),
@@ -51,7 +59,7 @@ class Project:
                     tuple(options.get("ignored", ())),
                     tuple(options.get("releases", ())),
                 )
-        raise BookError(f"{start}: no pyproject.toml with [tool.claimbook] here or above")
+        raise NoBookError(f"{start}: no pyproject.toml with [tool.claimbook] here or above")
 
     def name(self, path: Path) -> str:
         """A path as locations name it."""
@@ -88,7 +96,7 @@ class Book:
         """Reads the book around a path.
 
         Raises:
-            BookError: there is none.
+            BookError: there is none, or pyproject.toml says of it what is not so.
             RegisterError: a file of the register is broken.
         """
         project = Project.find(start)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from claimbook.book import Book, BookError
+from claimbook.book import Book, BookError, NoBookError
 from claimbook.model import Claim, Lane, Outcome, Page, Problem, Run
 from claimbook.register import RegisterError
 from claimbook.report import explain
@@ -52,9 +52,9 @@ def _book(config: pytest.Config) -> Book | None:
     if BOOK not in config.stash:
         try:
             config.stash[BOOK] = Book.load(config.rootpath)
-        except BookError:
+        except NoBookError:
             config.stash[BOOK] = None
-        except RegisterError as error:
+        except (BookError, RegisterError) as error:
             raise pytest.Collector.CollectError(str(error)) from error
     return config.stash[BOOK]
 
