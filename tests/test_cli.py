@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from claimbook import __version__, environment
 from claimbook.cli import main
-from claimbook.model import Lane
+from claimbook.model import Environment, Lane
 from helpers import TinyBook, claim_text, python
 
 WRONG = claim_text("two-is-three", ">>> torch.ones(2).sum()\ntensor(3.)")
@@ -221,6 +221,19 @@ def test_record(book):
     path = book.docs / "_build/records/cpu/a/sums/sum-adds.json"
     assert json.loads(path.read_text("utf-8"))["outputs"] == ["tensor(2.)"]
     assert run("record", "-j", "1", "sum-adds")[1].startswith("0 records written ")
+
+
+def test_record_of_a_skipped_claim(book, monkeypatch):
+    """A claim that does not run here differs from nothing."""
+    book.write("docs/c.md", claim_text("of-the-cpu-build", ">>> 1\n1", ":cpu-build:\n"))
+    monkeypatch.setattr(
+        "claimbook.runner.Environment",
+        lambda **made: Environment(**{**made, "torch": "2.13.0+cu130"}),
+    )
+    assert run("record", "-j", "1", "docs/c.md")[:2] == (
+        0,
+        "0 records written under docs/_build/records/cpu\n",
+    )
 
 
 def test_coverage(book):
