@@ -289,6 +289,28 @@ def test_bisect_uses_what_is_recorded(book, monkeypatch):
     assert (done.exit_code, "--good and --bad" in done.output) == (2, True)
 
 
+def test_bisect_without_an_index(book, monkeypatch):
+    """Where pip cannot ask, that is said in a line."""
+
+    def unavailable():
+        raise InstallError("no network")
+
+    monkeypatch.setattr("claimbook.cli.releases.available", unavailable)
+    done = CliRunner().invoke(main, ["bisect", "sum-adds", "--good", "0.0.1", "--bad", "0.0.2"])
+    assert (done.exit_code, done.output) == (2, "claimbook: no network\n")
+
+
+def test_bisect_of_what_does_not_run_there(book, monkeypatch):
+    """A claim of another lane is asked of no release, and one end alone is a mistake."""
+    book.write("docs/raises.md", "# R\n\n" + claim_text("gpu", ">>> 1\n1", ":lanes: cuda\n"))
+    monkeypatch.setattr("claimbook.cli.releases.available", lambda: ["2.8.0", "2.10.0"])
+    monkeypatch.setattr("claimbook.cli.releases._run", lambda *_: replace(OLD, results={}))
+    done = CliRunner().invoke(main, ["bisect", "gpu", "--good", "2.8.0", "--bad", "2.10.0"])
+    assert done.exit_code == 2, done.exception
+    assert "torch 2.8.0 is left out: gpu does not run there" in done.output
+    assert CliRunner().invoke(main, ["bisect", "gpu", "--good", "2.8.0"]).exit_code == 2
+
+
 def _session(claim):
     lines = [f">>> {e.source}{e.want}".rstrip() for e in claim.examples(Lane.CPU)]
     return "\n".join(lines)

@@ -19,6 +19,7 @@ from rich.table import Table
 from claimbook.book import Book, BookError
 from claimbook.model import Claim, Lane, Outcome, Run
 from claimbook.register import RegisterError
+from claimbook.releases.install import InstallError
 from claimbook.report import explain
 from claimbook.runner import Runner, RunnerError
 
@@ -65,8 +66,8 @@ def told_plainly(command: Callable[P, None]) -> Callable[P, None]:
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
             command(*args, **kwargs)
-        except (BookError, RegisterError, RunnerError) as error:
-            err.print(f"claimbook: {error}", markup=False)
+        except (BookError, InstallError, RegisterError, RunnerError) as error:
+            warn(str(error))
             sys.exit(2)
         except KeyboardInterrupt:
             err.print("\nclaimbook: stopped")

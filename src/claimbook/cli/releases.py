@@ -16,7 +16,7 @@ from claimbook.records import order
 from claimbook.releases.bisect import flip
 from claimbook.releases.install import InstallError, available, installed
 from claimbook.releases.matrix import run_book
-from claimbook.releases.record import Release, Releases, Result, flipped
+from claimbook.releases.record import Release, Releases, flipped
 from claimbook.report import differing
 
 NEWEST = "newest"
@@ -52,7 +52,7 @@ def run_matrix(versions: tuple[str, ...], report: Path | None, changed: bool) ->
         if report:
             told += _flips(book, recorded[-1], release)
         else:
-            _records(book).save(release)
+            Releases.of(book.project.docs).save(release)
         counts = Counter(result.word for result in release.results.values())
         words = ", ".join(f"{count} {word}" for word, count in counts.most_common())
         common.out.print(f"torch {release.version}: {words}", markup=False)
@@ -61,12 +61,8 @@ def run_matrix(versions: tuple[str, ...], report: Path | None, changed: bool) ->
     sys.exit(1 if failed else 0)
 
 
-def _records(book: Book) -> Releases:
-    return Releases.of(book.project.docs)
-
-
 def _recorded(book: Book) -> list[Release]:
-    return _records(book).load_all(lambda path, why: common.warn(why))
+    return Releases.of(book.project.docs).load_all(lambda path, why: common.warn(why))
 
 
 def _run(
@@ -110,29 +106,32 @@ def bisect_claim(claim: str, good: str | None, bad: str | None) -> None:
     Where the records show it on one side and not on the other, GOOD and BAD need not be given.
     Releases that are recorded are not installed again.
     """
+    if (good is None) != (bad is None):
+        raise click.UsageError("--good and --bad go together; without them the records tell.")
     book = common.load()
     [chosen, *_] = book.select([claim])
     known = {r.version: r for r in _recorded(book) if r.of(chosen)}
     ends = (good, bad) if good and bad else _neighbours(chosen, list(known.values()))
     low, high = sorted(ends, key=order)
-    results: dict[str, Result] = {}
 
     def holds(version: str) -> bool | None:
         try:
-            release = known.get(version) or _run(book, version, [chosen])
+            known[version] = known.get(version) or _run(book, version, [chosen])
         except InstallError as error:
             common.warn(f"torch {version} is left out: {error}")
             return None
-        known[version], results[version] = release, release.results[chosen.id]
-        common.out.print(f"torch {version}: {results[version].word}", markup=False)
-        return results[version].word == "holds"
+        if (result := known[version].of(chosen)) is None:
+            common.warn(f"torch {version} is left out: {chosen.id} does not run there")
+            return None
+        common.out.print(f"torch {version}: {result.word}", markup=False)
+        return result.word == "holds"
 
     between = [v for v in available() if order(low) < order(v) < order(high)]
     try:
         before, after = flip([low, *between, high], holds)
     except ValueError as error:
         raise BookError(f"{chosen.id}: {error}") from error
-    began = results[after].word == "holds"
+    began = known[after].results[chosen.id].word == "holds"
     verb, failing = ("began", before) if began else ("ceased", after)
     found = f"{chosen.id} {verb} to hold with torch {after}. On {failing}:"
     common.out.print(f"\n{found}", markup=False)
