@@ -12,7 +12,15 @@ from click.testing import CliRunner
 from claimbook import mutants
 from claimbook.cli import falsify as falsifying
 from claimbook.cli import main
-from claimbook.falsify import Falsified, Results, Survivor, falsified_data, falsify, load_all
+from claimbook.falsify import (
+    Falsified,
+    Results,
+    Survivor,
+    _Trial,
+    falsified_data,
+    falsify,
+    load_all,
+)
 from claimbook.model import Example, Fence, Lane, Outcome
 from claimbook.records import RecordError
 from claimbook.runner import Runner
@@ -278,6 +286,14 @@ def test_hanging_and_crashing_are_caught():
     assert survivors & ends == set()
     assert "7 == 9 and os._exit(1)" in survivors
     assert "n = 1" not in [s.before for s in result.survivors if s.after == "pass"]
+
+
+def test_mutants_have_the_time_of_their_claim(runner):
+    """A mutant that takes as long as its claim may is not caught for that."""
+    slow, plain = claim("slow", ">>> 1 + 1\n2", ":timeout: 50\n"), claim("plain", ">>> 1 + 1\n2")
+    for each, lane, seconds in ((slow, CPU, 50), (plain, Lane.CUDA, 60)):
+        trial = _Trial(each, lane, runner, seconds=1)
+        assert {mutant.claim.timeout for mutant in trial.open.values()} == {seconds}
 
 
 def test_failing_claim_is_not_mutated(runner):

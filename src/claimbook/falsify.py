@@ -133,7 +133,7 @@ class _Trial:
 
     def __init__(self, claim: Claim, lane: Lane, runner: Runner, seconds: float) -> None:
         self.claim, self.lane, self.runner = claim, lane, runner
-        limit = max(runner.timeout, SLOWER * seconds)
+        limit = max(runner.limit(claim, lane), SLOWER * seconds)
         every = [
             replace(mutant, claim=replace(mutant.claim, timeout=limit))
             for mutant in mutants(claim, lane)

@@ -23,11 +23,8 @@ from claimbook import checker
 from claimbook.line import Line
 from claimbook.model import Claim, Environment, Lane, Measurement, Outcome, Run
 
-TIMEOUT = 30.0
-"""Seconds that a claim may take if it does not say otherwise."""
-
-CUDA_TIMEOUT = 60.0
-"""The same on a GPU."""
+TIMEOUTS = {Lane.CPU: 30.0, Lane.CUDA: 60.0}
+"""Seconds that a claim may take if neither it nor who runs it says otherwise."""
 
 SLOW_IMPORTS = {
     "torch._dynamo": r"\b(optim|compile|checkpoint|func|vmap|FlopCounterMode|perturb)\b",
@@ -91,8 +88,7 @@ class Runner:
     ) -> None:
         self.jobs = jobs
         self.tries = tries
-        self.timeout = timeout or TIMEOUT
-        self._cuda_timeout = timeout or CUDA_TIMEOUT
+        self.timeout = timeout
         self.environments: dict[Lane, Environment] = {}
         self._workers: list[_Worker] = []
         self._refusal = ""
@@ -170,7 +166,7 @@ class Runner:
             for worker in ready:
                 yield from self._listen(worker, queue, selector)
             for worker in late:
-                limit = f"it was ended after {self._limit(worker.claims[0], lane):g} seconds"
+                limit = f"it was ended after {self.limit(worker.claims[0], lane):g} seconds"
                 yield from self._lose(worker, queue, selector, late=limit)
 
     def _hire(self, queue: deque[Claim], lane: Lane, selector: Any) -> None:
@@ -183,8 +179,9 @@ class Runner:
     def _jobs(self, lane: Lane) -> int:
         return self.jobs or (_cores() if lane is Lane.CPU else 1)
 
-    def _limit(self, claim: Claim, lane: Lane) -> float:
-        return claim.timeout or (self.timeout if lane is Lane.CPU else self._cuda_timeout)
+    def limit(self, claim: Claim, lane: Lane) -> float:
+        """Seconds after which a claim is ended."""
+        return claim.timeout or self.timeout or TIMEOUTS[lane]
 
     def _fork(self, lane: Lane) -> _Worker | None:
         ours, theirs = socket.socketpair()
@@ -231,7 +228,7 @@ class Runner:
 
     def _begin(self, worker: _Worker, claim: Claim | None) -> None:
         worker.outputs = []
-        limit = self._limit(claim, worker.lane) if claim else float("inf")
+        limit = self.limit(claim, worker.lane) if claim else float("inf")
         worker.deadline = time.monotonic() + limit
 
     def _patience(self) -> float | None:
