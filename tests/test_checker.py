@@ -76,6 +76,11 @@ def test_no_difference(want, got):
 
 
 DIFFERENT = {
+    "the first of two numbers that only look like a tensor": (
+        "tensor(1, 5)",
+        "tensor(2, 5)",
+        "value: element [0]: want 1, got 2",
+    ),
     "an address": (
         "<object at 0x7f00>",
         "<object at 0x7f01>",

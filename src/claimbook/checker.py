@@ -234,14 +234,13 @@ def _closing(text: str, position: int) -> int | None:
 
 
 def _parse_tensor(text: str) -> _Tensor:
-    data: object = None
-    fields = {}
+    data, fields = [], {}
     for part in _split_arguments(text[len("tensor(") : -1]):
         if match := re.fullmatch(r"(\w+)=(.*)", part, re.DOTALL):
             fields[match[1]] = match[2]
         else:
-            data = _parse_data(part)
-    return _Tensor(data, fields)
+            data.append(part)
+    return _Tensor(_parse_data(",".join(data)) if data else None, fields)
 
 
 def _split_arguments(text: str) -> list[str]:
