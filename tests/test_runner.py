@@ -517,6 +517,13 @@ def test_torch_cannot_be_imported(monkeypatch, tmp_path):
     )
 
 
+def test_a_claim_that_ends_the_parent_of_its_worker():
+    """No other claim can run then; what is said is not that torch is missing."""
+    session = ">>> import os\n>>> os.kill(os.getppid(), 9)"
+    with Runner(jobs=1) as runner, pytest.raises(RunnerError, match="starts workers was ended"):
+        list(runner.run([claim("ends", session), SUM], Lane.CPU))
+
+
 def test_slow_imports_are_no_claims_time():
     """What torch imports at its first use is there beforehand, for claims likely to use it."""
     loaded = ">>> import sys\n>>> 'torch._dynamo' in sys.modules\n{}"

@@ -207,6 +207,8 @@ class Runner:
             answer = self._control.receive()
         except OSError:
             answer = None
+        if answer is None and self.environments:
+            raise RunnerError("the process that starts workers was ended: run the rest again")
         if answer is None:
             raise RunnerError(
                 f"{sys.executable} could not import torch; what it said stands above. "
