@@ -35,7 +35,7 @@ def falsify_claims(
     kept = {} if fresh else load_all(store, claims, lambda _, error: common.warn(error))
     found = {c.id: r for c in claims if (r := kept.get(c.id)) and r.lane == lane and r.is_of(c)}
     if due := [claim for claim in claims if claim.id not in found]:
-        with Runner(jobs, None, tries=1) as runner:
+        with Runner(jobs, tries=1) as runner:
             for claim, result in _falsify(runner, due, lane):
                 store.save(claim, result)
                 found[claim.id] = result

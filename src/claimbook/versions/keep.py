@@ -32,8 +32,8 @@ def keep(book: Book) -> Path:
         some = ", ".join(due[:5]) + ", …" * (len(due) > 5)
         advice = "build the book or run claimbook record, and mend what fails"
         raise BookError(f"claims that have not run as printed, {len(due)}: {some}; {advice}")
-    contents, made = contents_of(book.claims, book.answers), environment.provenance
-    kept.save(Version(__version__, contents, made(book.project.root)))
+    made = environment.provenance(book.project.root)
+    kept.save(Version(__version__, contents_of(book.claims, book.answers), made))
     return kept.path(__version__)
 
 
