@@ -59,7 +59,7 @@ def _build(arguments: list[str]) -> int:
 
 
 def _code_changed_since(started: float) -> bool:
-    return any(path.stat().st_mtime > started for path in PACKAGE.rglob("*.py"))
+    return any(path.stat().st_mtime > started for path in PACKAGE.rglob("[!.]*.py"))
 
 
 if __name__ == "__main__":

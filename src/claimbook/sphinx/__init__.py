@@ -64,7 +64,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     versions.connect(app)
     return {
         "version": __version__,
-        "env_version": int(digest_of_code(sorted(CODE.rglob("*.py"))), 16),
+        "env_version": int(digest_of_code(sorted(CODE.rglob("[!.]*.py"))), 16),
         "parallel_read_safe": True,
         "parallel_write_safe": True,
     }

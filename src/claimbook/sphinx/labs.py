@@ -60,7 +60,7 @@ def _connect_gallery(app: Sphinx, config: Config) -> None:
 
 def drawn_with() -> str:
     """Names the environment and the helpers with which pictures are drawn."""
-    helpers = sorted(Path(claimbook.__file__).with_name("teach").glob("*.py"))
+    helpers = sorted(Path(claimbook.__file__).with_name("teach").glob("[!.]*.py"))
     made_in, made_by = environment.describe(Lane.CPU).digest(), environment.digest_of_code(helpers)
     return digest([made_in, made_by])[:12]
 
@@ -134,7 +134,7 @@ class _Stamp:
 
 
 def _texts(scripts: Path) -> list[str]:
-    files = sorted(path for path in scripts.rglob("*") if path.suffix in {".py", ".rst"})
+    files = sorted(path for path in scripts.rglob("[!.]*") if path.suffix in {".py", ".rst"})
     return [part for path in files for part in (path.name, path.read_text("utf-8"))]
 
 
