@@ -151,6 +151,10 @@ WRONG = {
     "no such lane": ({"lane": "tpu"}, "not a record: 'tpu' is not a valid Lane"),
     "no such outcome": ({"outcome": "fine"}, "not a record: 'fine' is not a valid Outcome"),
     "seconds": ({"seconds": "1"}, "not a record: record.seconds is a str"),
+    "endless seconds": (
+        {"seconds": 10**400},
+        "not a record: int too large to convert to float",
+    ),
     "outputs": ({"outputs": "1"}, "not a record: record.outputs is a str"),
     "an output": ({"outputs": [1]}, "not a record: outputs are texts"),
     "a measurement": (

@@ -206,7 +206,7 @@ def load_file(path: Path, parse: Callable[[Any], T], wrong: str) -> T | None:
                 KNOWN[str(path)] = stamp, value
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError, OverflowError, RecursionError) as error:
         raise RecordError(f"{path}: {wrong}: {error}") from error
     return value
 
