@@ -89,8 +89,8 @@ def record(names: tuple[str, ...], lane: Lane, jobs: int | None, timeout: float 
     if outcomes and lane not in runner.environments:
         raise RunnerError(f"the {lane} lane cannot run here; nothing was recorded")
     common.out.print(f"{written} records written under {book.project.name(records.folder / lane)}")
-    as_printed = outcomes.keys() <= {Outcome.PASSED, Outcome.SKIPPED}
-    sys.exit(0 if as_printed else 3)  # Python's own errors end with 1
+    # Python's own errors end with 1.
+    sys.exit(3 if outcomes.keys() - {Outcome.PASSED, Outcome.SKIPPED} else 0)
 
 
 def _data(claim: Claim, run: Run) -> dict[str, object]:
