@@ -107,6 +107,16 @@ def test_one_message_of_several_claims():
         ("KeyError: 'a b'", "KeyError", {"a", "b"}),
         ("[rank0]: torch.OutOfMemoryError: no 3 MiB", "OutOfMemoryError", {"no", "mib"}),
         ("x.py:3: UserWarning: on cuda:0 (Triggered internally at /x.)", "UserWarning", {"on"}),
+        (
+            (
+                "torch.AcceleratorError: CUDA error: an illegal access\nSearch for `cudaErrorX'\n"
+                "CUDA kernel errors might be asynchronously reported at some other API call\n"
+                "For debugging consider passing CUDA_LAUNCH_BLOCKING=1\n"
+                "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.\n"
+            ),
+            "AcceleratorError",
+            {"error", "an", "illegal", "access"},
+        ),
         ("ValueError: first\n\nTypeError: last\r\nof two lines", "TypeError", None),
         ("  raise EOFError\nEOFError", "EOFError", {"eoferror"}),
         ("no type at all", "", {"no", "type", "at", "all"}),

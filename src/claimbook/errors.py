@@ -21,7 +21,9 @@ KEYS = re.compile(r"(?<=key\(s\) in state_dict:)[^\n]*|(?<=size mismatch for )\S
 """The names of a model's own weights in an error of `load_state_dict`."""
 NAMED = re.compile(rf"`({TYPE}: [^`]+)`", re.ASCII)
 """An error whose words depend on something, and so stand in the statement and not in an output."""
-TRIGGERED = re.compile(r"\s*\(Triggered internally at .*?\)")
+ADVICE = "Search for `cuda|CUDA kernel errors|For debugging consider|Compile with `TORCH_USE"
+TRIGGERED = re.compile(rf"\s*\(Triggered internally at .*?\)|\n(?:{ADVICE})[^\n]*")
+"""What torch adds to messages of any kind."""
 
 SAME_TYPE = 0.1
 """What a common type adds to the likeness of two messages, which is between 0 and 1."""

@@ -34,14 +34,13 @@ def _errors_made_of(domain: ClaimDomain) -> Any:
 
 
 def _errors(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
-    where, titles = domain.places(), domain.env.titles
+    where = domain.places()
     by_type: dict[str, nodes.bullet_list] = {}
     for message in errors.messages(domain.claims()):
         item = nodes.list_item()
         text = message.text or message.type
         item += nodes.literal_block("", text, language="text", classes=["error-text"])
-        there = [(claim, where[claim.id]) for claim in message.claims]
-        told = (_claim_item(claim, page, titles[page].astext(), link) for claim, page in there)
+        told = (_claim_item(domain, c, where[c.id], link) for c in message.claims)
         item += nodes.bullet_list("", *told)
         by_type.setdefault(message.type, nodes.bullet_list(classes=["error-list"])).append(item)
     return [_section("errors", name, found) for name, found in by_type.items()]
@@ -101,8 +100,9 @@ def _index(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
     return [letters, *parts]
 
 
-def _claim_item(claim: Claim, docname: str, title: str, link: Link) -> nodes.list_item:
-    here = link(docname, anchor(claim.id), nodes.Text(title))
+def _claim_item(domain: ClaimDomain, claim: Claim, docname: str, link: Link) -> nodes.list_item:
+    title = nodes.Text(domain.env.titles[docname].astext())
+    here = link(docname, anchor(claim.id), title)
     said = [nodes.Text(": "), *render.inline(claim.statement)]
     return nodes.list_item("", nodes.paragraph("", "", here, *said))
 

@@ -68,7 +68,9 @@ const MESSAGE = /(?:^|[\s\]])([A-Za-z_][\w.]*(?:Error|Exception|Warning))(?:: (.
 const WORD = /\b[a-z_][a-z_0-9]*(?:\.[a-z_][a-z_0-9]*)*/g;
 const NO_WORDS = ["cpu", "cuda", "meta", "mps", "xpu"];
 const KEYS = /(?<=key\(s\) in state_dict:)[^\n]*|(?<=size mismatch for )\S+/g;
-const TRIGGERED = /\s*\(Triggered internally at .*?\)/g;
+const ADVICE = "Search for `cuda|CUDA kernel errors|For debugging consider|Compile with `TORCH_USE";
+const TRIGGERED = new RegExp(
+  `\\s*\\(Triggered internally at .*?\\)|\\n(?:${ADVICE})[^\\n]*`, "g");
 
 function readError(text) {
   const lines = text.replaceAll("\r", "").replace(TRIGGERED, "").trim().split("\n");
