@@ -101,8 +101,7 @@ def _index(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
 
 
 def _claim_item(domain: ClaimDomain, claim: Claim, docname: str, link: Link) -> nodes.list_item:
-    title = nodes.Text(domain.env.titles[docname].astext())
-    here = link(docname, anchor(claim.id), title)
+    here = link(docname, anchor(claim.id), nodes.Text(domain.env.titles[docname].astext()))
     said = [nodes.Text(": "), *render.inline(claim.statement)]
     return nodes.list_item("", nodes.paragraph("", "", here, *said))
 
