@@ -92,6 +92,18 @@ def test_options_are_obeyed(book, options):
     assert "build succeeded" in built(book, *options)
 
 
+def test_a_build_that_failed_fails_again(tmp_path):
+    """Until it is mended, whoever had said what is wrong."""
+    book = TinyBook(tmp_path, {"index": "# I\n\n[x](nofile.md) {claim}`nowhere`\n"})
+    first, second = book.build(), book.build()
+    assert first.returncode == second.returncode == 1
+    assert "nofile.md" in first.stderr
+    assert "nowhere" in first.stderr
+    assert first.stderr == second.stderr
+    book.write("docs/index.md", "# I\n")
+    assert book.build().returncode == 0
+
+
 def test_settings_are_seen(book):
     """Where the site is published."""
     built(book)

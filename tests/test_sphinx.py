@@ -451,6 +451,27 @@ def test_demanded_answers(tmp_path):
     assert done.returncode != 0
 
 
+def test_links_follow_a_claim_that_is_renamed(tmp_path):
+    """A page that still links to the old name is named by the next build, which did not read it."""
+    book = TinyBook(tmp_path)
+    assert book.sphinx().returncode == 0
+    book.replace("docs/a/sums.md", "{claim} sum-adds", "{claim} sums-add")
+    said = warned(book.sphinx())
+    assert len(said) == 2
+    assert all(re.search(r"docs/c\.md:3: WARNING: .*sum-adds", line) for line in said), said
+
+
+def test_a_syntax_error_stops_nothing(tmp_path):
+    """It is named by file and line; the page of the claim has no notebook until it is mended."""
+    pages = {"index": "# I\n\n" + claim_text("half", ">>> 1 +\n2"), "b": f"# B\n\n{SUM}"}
+    book = TinyBook(tmp_path, pages)
+    done = book.sphinx()
+    assert any("half: this is no Python statement" in line for line in warned(done)), done.stderr
+    assert "sum-adds" in html(book, "b")
+    book.replace("docs/index.md", ">>> 1 +", ">>> 1 + 1")
+    assert "half: this is no Python" not in book.sphinx().stderr
+
+
 def test_errors_are_listed(tmp_path):
     """Each error of the book stands under its type, with a link to its claim."""
     text = "Traceback (most recent call last):\nZeroDivisionError: division by zero"

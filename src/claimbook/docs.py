@@ -56,7 +56,11 @@ def main(arguments: list[str]) -> int:
     if not status:
         stamp.write_text(_digest(made_from, source, site), "utf-8")
     else:
-        sys.stderr.writelines(filter(HEADLINE.search, log.read_text("utf-8").splitlines(True)))
+        said = log.read_text("utf-8")
+        sys.stderr.writelines(filter(HEADLINE.search, said.splitlines(True)))
+        # Read once more by the next build, or it would have forgotten what is wrong with them.
+        for page in re.findall(rf"(?m)^(?:.*/)?{source.name}/(.+)\.md(?::\d+)?: WARNING: ", said):
+            (site / ".doctrees" / f"{page}.doctree").unlink(missing_ok=True)
     return status
 
 

@@ -78,9 +78,12 @@ def run_claims(lanes: Lanes, env: BuildEnvironment) -> list[str]:
     }
     new = {kind for kind in kinds if domain.data["whole"].get(kind) != made_of[kind]}
     changed |= {name for name, shown in domain.views.items() if new.intersection(shown)}
+    places = domain.places()
+    moved = {claim for claim, _ in places.items() ^ domain.data["places"].items()}
+    changed |= {name for name, claims in domain.linked.items() if moved.intersection(claims)}
     said = {name: domain.said(_spoken_of(page)) for name, page in domain.pages.items()}
     changed |= {name for name in said if domain.data["said"].get(name) != said[name]}
-    domain.data.update(whole=made_of, said=said)
+    domain.data.update(whole=made_of, said=said, places=places)
     return sorted(changed)
 
 

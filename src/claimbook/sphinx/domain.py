@@ -80,7 +80,7 @@ class ClaimRole(XRefRole):
         return title, target
 
 
-PER_PAGE = ("pages", "sections", "apis", "labs", "views", "minutes", "routes")
+PER_PAGE = ("pages", "sections", "apis", "linked", "views", "minutes", "routes")
 
 
 def _kept(name: str) -> Any:
@@ -99,11 +99,12 @@ class ClaimDomain(Domain):
         "pages": {},  # docname → Page
         "sections": {},  # docname → its sections
         "apis": {},  # docname → claim id → which of torch's names its code may use
-        "labs": {},  # docname of a lab → the claims that it refers to
+        "linked": {},  # docname → the claims to which it links
         "views": {},  # docname → what it shows of the whole book: "ledger", "counts" and so on
         "minutes": {},  # docname → how long it takes to read
         "routes": {},  # docname → the pages to which its routes lead
         "routes_said": {},  # docname → titles and minutes of these, in the last build
+        "places": {},  # claim id → its page, in the last build
         "shown": {},  # claim id → what its badges said in the last build
         "releases": {},  # claim id → on which releases it did what, in the last build
         "falsified": {},  # claim id → what became of its mutants, as they said it
@@ -112,7 +113,7 @@ class ClaimDomain(Domain):
         "whole": {},  # kind of page that shows the whole book → the digest of what it was made of
         "environments": {},  # lane → where its claims ran last
     }
-    data_version = 14
+    data_version = 15
 
     pages: dict[str, Page] = _kept("pages")
     """Docname → what the page scan found there."""
@@ -122,8 +123,8 @@ class ClaimDomain(Domain):
     """The pages that show something of the whole book, and what."""
     apis: dict[str, dict[str, list[str]]] = _kept("apis")
     """Docname → claim id → which of torch's names its code may use."""
-    labs: dict[str, list[str]] = _kept("labs")
-    """Docname of a lab → the claims that it refers to."""
+    linked: dict[str, list[str]] = _kept("linked")
+    """Docname → the claims to which it links."""
     minutes: dict[str, int] = _kept("minutes")
     """Docname → how many minutes it takes to read."""
     routes: dict[str, list[str]] = _kept("routes")
@@ -163,8 +164,8 @@ class ClaimDomain(Domain):
     def drawn(self) -> dict[str, list[tuple[str, str]]]:
         """Claim id → the labs that refer to it: (docname, title)."""
         found: dict[str, list[tuple[str, str]]] = {claim.id: [] for claim in self.claims()}
-        for docname in sorted(self.labs):
-            for claim_id in self.labs[docname]:
+        for docname in sorted(self.linked.keys() - self.pages.keys()):
+            for claim_id in self.linked[docname]:
                 if claim_id in found:
                     found[claim_id].append((docname, self.env.titles[docname].astext()))
         return found
@@ -201,6 +202,11 @@ class ClaimDomain(Domain):
         """Forgets a page."""
         for kind in PER_PAGE:
             self.data[kind].pop(docname, None)
+
+    def process_doc(self, env: BuildEnvironment, docname: str, document: nodes.document) -> None:
+        """Keeps to which claims a page links, so that it follows them and labs are named there."""
+        links = (to for to in document.findall(pending_xref) if to.get("refdomain") == self.name)
+        self.linked[docname] = sorted({link["reftarget"] for link in links})
 
     def merge_domaindata(self, docnames: AbstractSet[str], otherdata: dict[str, Any]) -> None:
         """Takes over the pages that another process has read."""

@@ -105,7 +105,8 @@ def _share(app: Sphinx, page: str) -> str:
 
 def _write_notebook(app: Sphinx, page: str, doctree: nodes.document) -> bool:
     """Writes the notebook of a page with claims, and says whether it is one."""
-    claims = claim_domain(app.env).pages.get(page, Page("")).claims
+    scanned = claim_domain(app.env).pages.get(page, Page(""))
+    claims = () if scanned.problems else scanned.claims
     if claims:
         address = _address(app, page)
         data = notebook(

@@ -13,8 +13,6 @@ from pathlib import Path, PurePosixPath
 from textwrap import dedent
 from typing import Any
 
-from docutils import nodes
-from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util import logging
@@ -25,7 +23,6 @@ import claimbook
 from claimbook import environment
 from claimbook.model import Lane, digest
 from claimbook.runner import CLOCK, SETTINGS, TRIES
-from claimbook.sphinx.domain import ClaimDomain, claim_domain
 
 logger = logging.getLogger(__name__)
 
@@ -79,7 +76,6 @@ class _Gallery:
         self._texts = _Stamp(made / ".drawn-from", digest(_texts(scripts)))
         app.connect("builder-inited", self._hand_over, priority=400)  # before it draws
         app.connect("builder-inited", self._take_back, priority=600)
-        app.connect("doctree-read", self._note_claims)
 
     def _hand_over(self, app: Sphinx) -> None:
         """Gives sphinx-gallery what changed: all, if the pens did; nothing, if no script did.
@@ -109,13 +105,6 @@ class _Gallery:
                 gen_gallery.generate_gallery_rst(app)
         self._conf.update(self._folders)
         self._texts.set()
-
-    def _note_claims(self, app: Sphinx, doctree: nodes.document) -> None:
-        """Keeps which claims a lab's text refers to, so that they can refer back."""
-        if app.env.docname.startswith(f"{self._folders['gallery_dirs']}/"):
-            links = doctree.findall(pending_xref)
-            found = {to["reftarget"] for to in links if to.get("refdomain") == ClaimDomain.name}
-            claim_domain(app.env).labs[app.env.docname] = sorted(found)
 
 
 @dataclass(frozen=True)
