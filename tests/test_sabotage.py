@@ -62,7 +62,7 @@ SABOTAGES = {
     "value": (
         ("tensor([5.])", "tensor([3.])"),
         report(
-            *("value", 13, "backward-adds-into-grad"),
+            *("value", 14, "backward-adds-into-grad"),
             *("value: element [0]: want 3., got 5.", "x.grad"),
             ["- tensor([3.])", "+ tensor([5.])"],
         ),
@@ -70,7 +70,7 @@ SABOTAGES = {
     "cause": (
         ("(3 * x).backward()", "x.grad = None; (3 * x).backward()"),
         report(
-            *("cause", 13, "each-backward-adds-into-grad"),
+            *("cause", 14, "each-backward-adds-into-grad"),
             *("value: element [0]: want 5., got 3.", "x.grad"),
             ["- tensor([5.])", "+ tensor([3.])"],
         ),
