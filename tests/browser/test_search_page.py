@@ -11,8 +11,12 @@ import yaml
 from browser.test_browser import serious
 from helpers import SITE
 
-QUERIES = yaml.safe_load(Path(__file__).with_name("queries.yaml").read_text("utf-8"))
+QUERIES, ASKED = (
+    yaml.safe_load(Path(__file__).with_name(name).read_text("utf-8"))
+    for name in ("queries.yaml", "asked.yaml")
+)
 ENOUGH = 0.95
+ENOUGH_OF_THREE = 0.9
 
 
 def first_hit(page, query):
@@ -39,13 +43,37 @@ def test_first_hits(open_page):
     assert page.problems == []
 
 
+def test_first_three_hits(open_page):
+    """Of questions in the words of those who ask, nine of ten are answered by one of three hits."""
+    page = open_page("search")
+
+    def hits(query):
+        page.fill("#query", query)
+        links = page.locator("ol.search-hits > li > a").all()[:3]
+        return [link.get_attribute("href").replace(".html", "") for link in links]
+
+    found = {query: hits(query) for query in ASKED}
+    wrong = [q for q, wanted in ASKED.items() if not any(fits(hit, wanted) for hit in found[q])]
+    assert len(ASKED) >= 60
+    assert len(wrong) <= (1 - ENOUGH_OF_THREE) * len(ASKED), wrong
+
+
+def test_hits_lead_to_examples(open_page):
+    """The statement that holds the words is followed by a link to its claim."""
+    page = open_page("search")
+    page.fill("#query", "torch.gather")
+    page.locator("ol.search-hits p a").first.click()
+    page.wait_for_url("**/memory/indexing.html#claim-*")
+    assert page.locator(".claim:target").count() == 1
+
+
 def test_hits_name_their_section(open_page):
     """A hit says page and section, its short answer, and a statement with the words."""
     page = open_page("search")
     page.fill("#query", "retain_graph")
     hit = page.locator("ol.search-hits > li").first
-    assert "What the graph keeps" in hit.locator("a").inner_text()
-    assert "retain_graph or create_graph?" in hit.locator("a").inner_text()
+    assert "What the graph keeps" in hit.locator("> a").inner_text()
+    assert "retain_graph or create_graph?" in hit.locator("> a").inner_text()
     assert all("retain_graph" in text for text in hit.locator("p").all_inner_texts())
 
 
