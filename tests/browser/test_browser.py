@@ -140,7 +140,7 @@ def test_lookup_says_that_it_knows_nothing(open_page):
     page.fill("#traceback", "pandas.errors.ParserError: tokenizing failed")
     assert (
         page.text_content(".error-lookup [role=status]")
-        == "No claim prints an error like this one."
+        == "No claim prints an error like this one. Search the book for it."
     )
 
 

@@ -143,7 +143,7 @@ def _block(text: str, language: str) -> nodes.literal_block:
 
 PRELUDE = {
     "": "import torch",
-    r"\bnn\.": "from torch import nn",
+    r"(?<!\.)\bnn\b": "from torch import nn",
     r"\bF\.": "import torch.nn.functional as F",
     r"\bdevice\b(?!\s*=)": 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")',
     r"\bnn\.|rand|dropout|shuffle|multinomial|bernoulli": "_ = torch.manual_seed(0)",
