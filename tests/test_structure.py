@@ -204,7 +204,7 @@ BUILD, SERVER, PERTURB = {"docs"}, {"serve"}, {"perturb"}
 ENGINE = MAY_IMPORT.keys() - SITE - EDITIONS - RELEASES - BUILD - SERVER - PERTURB - {"teach"}
 LIMITS = [
     *((SITE, 2050), (EDITIONS, 800), (RELEASES, 400)),
-    *((BUILD, 65), (SERVER, 120), (PERTURB, 80), (ENGINE, 3350)),
+    *((BUILD, 60), (SERVER, 120), (PERTURB, 80), (ENGINE, 3350)),
 ]
 
 

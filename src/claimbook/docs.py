@@ -19,13 +19,10 @@ from claimbook import environment
 from claimbook.model import Lane, digest
 from claimbook.runner import EARLY, Runner
 
-MADE = {"_build", "__pycache__", "labs"}
-"""Folders in which nothing is written by hand."""
-
 ANEW = ("-D", "--define", "-E", "--fresh-env", "-a", "--write-all")
 """Options with which a build has something to do though no file changed."""
 
-HEADLINE = re.compile(r": (WARNING|ERROR): |^  line \d+: ")
+HEADLINE = re.compile(r"(.*docs/(?P<page>.+?)\.md(:\d+)?|.*): (WARNING|ERROR): |  line \d+: ")
 """Where a warning begins, or says how an output differs from the page."""
 
 NOTHING = "nothing changed: 0 claims run, 0 kernels started, 0 labs drawn, 0 pages written"
@@ -55,12 +52,10 @@ def main(arguments: list[str]) -> int:
     stamp.unlink(missing_ok=True)
     if not status:
         stamp.write_text(_digest(made_from, source, site), "utf-8")
-    else:
-        said = log.read_text("utf-8")
-        sys.stderr.writelines(filter(HEADLINE.search, said.splitlines(True)))
-        # Read once more by the next build, or it would have forgotten what is wrong with them.
-        for page in re.findall(rf"(?m)^(?:.*/)?{source.name}/(.+)\.md(?::\d+)?: WARNING: ", said):
-            (site / ".doctrees" / f"{page}.doctree").unlink(missing_ok=True)
+    for found in filter(None, map(HEADLINE.match, log.read_text("utf-8").splitlines(True))):
+        sys.stderr.write(found.string)
+        # The next build reads the page once more, or it would not know what is wrong with it.
+        (site / ".doctrees" / f"{found['page']}.doctree").unlink(missing_ok=True)
     return status
 
 
@@ -79,9 +74,9 @@ def _made_from(root: Path, arguments: list[str]) -> list[object]:
 
 
 def _files(folder: Path, *, deep: bool = True) -> Iterator[tuple[str, int, int]]:
-    """Path, size and time of each file that is not hidden."""
+    """Path, size and time of each file that is not hidden, and not in a folder of made ones."""
     for entry in sorted(os.scandir(folder) if folder.is_dir() else (), key=lambda e: e.name):
-        if entry.name.startswith(".") or entry.name in MADE:
+        if entry.name.startswith(".") or entry.name in {"_build", "__pycache__", "labs"}:
             continue
         if not entry.is_dir():
             with suppress(FileNotFoundError):  # an editor's own, gone again

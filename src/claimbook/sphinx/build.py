@@ -78,19 +78,19 @@ def run_claims(lanes: Lanes, env: BuildEnvironment) -> list[str]:
     }
     new = {kind for kind in kinds if domain.data["whole"].get(kind) != made_of[kind]}
     changed |= {name for name, shown in domain.views.items() if new.intersection(shown)}
-    places = domain.places()
-    moved = {claim for claim, _ in places.items() ^ domain.data["places"].items()}
-    changed |= {name for name, claims in domain.linked.items() if moved.intersection(claims)}
-    said = {name: domain.said(_spoken_of(page)) for name, page in domain.pages.items()}
-    changed |= {name for name in said if domain.data["said"].get(name) != said[name]}
-    domain.data.update(whole=made_of, said=said, places=places)
+    named, where = domain.data["named"], domain.places()
+    names = {docname: _named(domain, docname, where) for docname in domain.linked}
+    changed |= {docname for docname in names if named.get(docname) != names[docname]}
+    domain.data.update(whole=made_of, named=names)
     return sorted(changed)
 
 
-def _spoken_of(page: Page) -> list[str]:
-    """The entries that a page names."""
+def _named(domain: ClaimDomain, docname: str, where: dict[str, str]) -> list[dict[str, Any]]:
+    """What a page names: entries, with what they say, and claims, with the pages they stand on."""
+    page = domain.pages.get(docname, Page(""))
     related = [relation.entry for claim in page.claims for relation in claim.relations]
-    return [*related, *(entry for remark in page.remarks for entry in remark.entries)]
+    entries = [*related, *(entry for remark in page.remarks for entry in remark.entries)]
+    return [domain.said(entries), {claim: where.get(claim) for claim in domain.linked[docname]}]
 
 
 def _falsified(project: Project, domain: ClaimDomain) -> dict[str, dict[str, Any] | None]:

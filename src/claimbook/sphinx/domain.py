@@ -104,16 +104,15 @@ class ClaimDomain(Domain):
         "minutes": {},  # docname → how long it takes to read
         "routes": {},  # docname → the pages to which its routes lead
         "routes_said": {},  # docname → titles and minutes of these, in the last build
-        "places": {},  # claim id → its page, in the last build
         "shown": {},  # claim id → what its badges said in the last build
         "releases": {},  # claim id → on which releases it did what, in the last build
         "falsified": {},  # claim id → what became of its mutants, as they said it
         "drawn": {},  # claim id → the labs that refer to it, with their titles
-        "said": {},  # docname → what the entries of which it speaks say, by their ids
+        "named": {},  # docname → entries and claims that it names, as they were in the last build
         "whole": {},  # kind of page that shows the whole book → the digest of what it was made of
         "environments": {},  # lane → where its claims ran last
     }
-    data_version = 15
+    data_version = 16
 
     pages: dict[str, Page] = _kept("pages")
     """Docname → what the page scan found there."""

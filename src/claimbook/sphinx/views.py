@@ -27,7 +27,7 @@ class View:
 
 
 def _errors_made_of(domain: ClaimDomain) -> Any:
-    titles = [domain.env.titles[docname].astext() for docname in domain.places().values()]
+    titles = {docname: domain.env.titles[docname].astext() for docname in domain.pages}
     found = errors.messages(domain.claims())
     told = [(m.type, m.text, c.id, c.statement, c.location.path) for m in found for c in m.claims]
     return titles, told
