@@ -163,6 +163,17 @@ def test_remark_against_relation(register):
     ]
 
 
+def test_two_remarks_on_one_entry(register):
+    """The second is named, with the place of the first; the book would show only one of them."""
+    remarks = [Remark(("basics-02.1",), "Why.", Location("docs/p.md", n)) for n in (20, 30)]
+    assert said(register, remarks=remarks) == [
+        (
+            "docs/p.md:30: remark: basics-02.1 has a remark already, at docs/p.md:20 "
+            "[claim.conflicting-relations]"
+        )
+    ]
+
+
 def test_answers(register):
     """Each entry has its relation with the claims, or its remark, or nothing yet."""
     text = claim_text("sums", ">>> 1\n1", ":confirms: basics-01.1\n")

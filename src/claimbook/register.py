@@ -19,15 +19,11 @@ from claimbook.model import (
     Remark,
 )
 
-KINDS = frozenset(
-    {
-        *("gradient", "graph", "stride", "memory", "error", "timing", "numeric", "dtype"),
-        *("device", "random", "api", "optimizer", "module", "data-loading", "serialization"),
-        "concept",
-    }
-)
-NEEDS = frozenset({"cpu", "cuda", "both", "world"})
-ENTRY_FIELDS = frozenset({"id", "statement", "kind", "needs"})
+KINDS = {
+    *("gradient", "graph", "stride", "memory", "error", "timing", "numeric", "dtype", "device"),
+    *("random", "api", "optimizer", "module", "data-loading", "serialization", "concept"),
+}
+NEEDS = {"cpu", "cuda", "both", "world"}
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """libyaml's is ten times faster; it is missing from some builds of PyYAML."""
 
@@ -86,7 +82,7 @@ class _Reader:
             raise self.fail(node, "expected a list")
         return list(node.value)
 
-    def text(self, node: yaml.Node, allowed: frozenset[str] | None = None) -> str:
+    def text(self, node: yaml.Node, allowed: Collection[str] | None = None) -> str:
         value = node.value
         if not isinstance(node, yaml.ScalarNode) or not value.strip():
             raise self.fail(node, "expected a text")
@@ -111,7 +107,7 @@ class _Reader:
         return Question(name, text, entries)
 
     def entry(self, node: yaml.Node, name: str, question: str) -> Entry:
-        fields = self.mapping(node, ENTRY_FIELDS)
+        fields = self.mapping(node, frozenset({"id", "statement", "kind", "needs"}))
         return Entry(
             id=self.identity(fields["id"], f"{name}."),
             statement=self.text(fields["statement"]),
@@ -160,7 +156,7 @@ def answers(
 def check_relations(
     register: Register, claims: Collection[Claim], remarks: Iterable[Remark]
 ) -> Iterator[Problem]:
-    """What is wrong between pages: double ids, unknown entries, contradicting relations."""
+    """What is wrong between pages: double ids, unknown entries, two answers to one."""
     related = _related(claims)
     yield from _double_ids(claims)
     for entry, pairs in related.items():
@@ -201,14 +197,15 @@ def _double_ids(claims: Iterable[Claim]) -> Iterator[Problem]:
 def _check_remarks(
     register: Register, related: Related, remarks: Iterable[Remark]
 ) -> Iterator[Problem]:
+    said = {e: f"is decided by {c.id} ({c.location}), {k}" for e, [(k, c), *_] in related.items()}
     for remark in remarks:
         for entry in remark.entries:
             if entry not in register.entries:
                 yield _unknown(entry, "remark", remark.location)
-            elif entry in related:
-                kind, claim = related[entry][0]
-                message = f"remark: {entry} is decided by {claim.id} ({claim.location}), {kind}"
+            elif entry in said:
+                message = f"remark: {entry} {said[entry]}"
                 yield Problem(remark.location, ProblemKind.CONFLICTING_RELATIONS, message)
+            said.setdefault(entry, f"has a remark already, at {remark.location}")
 
 
 def _unknown(entry: str, who: str, location: Location) -> Problem:
