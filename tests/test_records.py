@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import time
 from dataclasses import replace
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -103,7 +104,7 @@ def test_nothing_there(store):
     "other",
     [
         replace(RECORD, run=replace(RUN, seconds=9.0, measurements=())),
-        replace(RECORD, provenance=Provenance("2026-03-04", "def", clean=False)),
+        replace(RECORD, provenance=Provenance("2026-01-15", "def", clean=False)),
     ],
     ids=["time", "provenance"],
 )
@@ -112,6 +113,16 @@ def test_the_same_is_not_written_again(store, path, other):
     before = path.read_bytes(), path.stat().st_mtime_ns
     assert not store.save(CLAIM, other)
     assert (path.read_bytes(), path.stat().st_mtime_ns) == before
+
+
+def test_a_record_does_not_age_while_its_lane_runs(store, path):
+    """In a lane that runs every night no record gets older than two weeks, changed or not."""
+    nights = [date(2026, 1, 2) + timedelta(days) for days in range(40)]
+    ages = []
+    for night in nights:
+        store.save(CLAIM, replace(RECORD, provenance=Provenance(night.isoformat(), None, None)))
+        ages.append((night - date.fromisoformat(store.load(CLAIM).provenance.date)).days)
+    assert (max(ages), ages.count(0)) == (13, 3)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from datetime import date
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
@@ -32,6 +34,8 @@ from claimbook.model import (
 T = TypeVar("T")
 Data = Mapping[str, Any]
 SCHEMA = 1
+KEPT = 14
+"""Days for which a record that says the same is left alone; `--max-age` has to be more."""
 SIZE_LIMIT = 10_000_000
 """Bytes of a record file that are read; a claim prints far less."""
 
@@ -66,11 +70,17 @@ class Records:
     def save(self, claim: Claim, record: Record) -> bool:
         """Writes the record unless the one that stands there says the same of the same code.
 
+        One that is `KEPT` days older is written all the same: its date is when a run last said so.
+
         Returns:
             Whether the file was written.
         """
-        with suppress(RecordError):
-            if (old := self.load(claim)) and _same(old, record):
+        with suppress(ValueError):  # of a broken record, or of what is no date
+            if (
+                (old := self.load(claim))
+                and TOLD(old) == TOLD(record)
+                and _days(old, record) < KEPT
+            ):
                 return False
         write_atomically(self.path(claim), _to_text(record))
         return True
@@ -226,12 +236,13 @@ TICK = 100_000_000
 """Nanoseconds within which a file can change and keep its times; what is that new is not known."""
 
 
-def _same(old: Record, new: Record) -> bool:
-    def told(record: Record) -> object:
-        run = record.run
-        return record.digest, record.environment, run.outcome, run.outputs, run.message
+TOLD = attrgetter("digest", "environment", "run.outcome", "run.outputs", "run.message")
+"""What a record says; the rest is how long that took, and when it was."""
 
-    return told(old) == told(new)
+
+def _days(old: Record, new: Record) -> int:
+    then, now = (date.fromisoformat(record.provenance.date) for record in (old, new))
+    return (now - then).days
 
 
 def _field(name: str, value: object) -> str:
@@ -258,10 +269,7 @@ def _from_data(data: Any) -> Record:
         raise ValueError("it was changed by hand, says its checksum; record it again")
     if not all(isinstance(text, str) for text in record["outputs"]):
         raise ValueError("outputs are texts")
-    measurements = tuple(
-        Measurement(**check_fields(item, "measurement", MEASUREMENT_FIELDS))
-        for item in record["measurements"]
-    )
+    measured = (check_fields(m, "measurement", MEASUREMENT_FIELDS) for m in record["measurements"])
     run = Run(
         record["claim"],
         Lane(record["lane"]),
@@ -269,7 +277,7 @@ def _from_data(data: Any) -> Record:
         tuple(record["outputs"]),
         float(record["seconds"]),
         record["message"],
-        measurements,
+        tuple(Measurement(**fields) for fields in measured),
         record["device_bytes"],
     )
     made_in = Environment(**check_fields(record["environment"], "environment", ENVIRONMENT_FIELDS))
