@@ -21,7 +21,7 @@ from claimbook.sphinx import STATIC, pace, render
 from claimbook.sphinx.domain import claim_domain
 from claimbook.sphinx.lanes import _told
 from claimbook.sphinx.views import OF_RUNS, VIEWS
-from helpers import CONF, PAGES, PRODUCT, ROOT, SHAPE, SUM, TinyBook, claim, claim_text
+from helpers import CONF, PAGES, PRODUCT, ROOT, SHAPE, SUM, TinyBook, claim, claim_text, python
 
 SCHEMA = json.loads((STATIC / "claims.schema.json").read_text("utf-8"))
 
@@ -144,6 +144,32 @@ def test_what_is_printed_is_text(built):
 def test_code_is_shown_without_prompts(built):
     """A reader sees code in one box and its output in another."""
     assert "&gt;&gt;&gt;" not in html(built, "a/sums")
+
+
+@pytest.mark.parametrize("builder", ["text", "man", "latex", "texinfo", "singlehtml"])
+def test_other_builders_show_claims(built, tmp_path, builder):
+    """No builder fails, with all pages in one file or in none; what claims say is there."""
+    command = ["-m", "sphinx", "-W", "-N", "-q", "-b", builder]
+    done = python(*command, "docs", str(tmp_path), cwd=built.root)
+    assert (done.returncode, done.stderr) == (0, "")
+    files = [path for path in tmp_path.glob("**/[!.]*") if path.suffix in OTHER_FORMS]
+    text = "".join(path.read_text("utf-8") for path in files)
+    assert all(said in text for said in ("sum-adds", "It says so.", "tensor(2.)", "History tells."))
+
+
+OTHER_FORMS = {".txt", ".1", ".tex", ".texi", ".html"}
+
+
+def test_a_claim_as_text(built, tmp_path):
+    """Its statement, its code, what that prints, and where it holds; no code for its button."""
+    python("-m", "sphinx", "-q", "-b", "text", "docs", str(tmp_path), cwd=built.root)
+    shown = (tmp_path / "a/sums.txt").read_text("utf-8").split("prod-multiplies")[0]
+    assert re.sub(r"^CPU: .*", "CPU: …", shown, flags=re.MULTILINE).split("\n\n")[1:-1] == [
+        *("sum-adds", "It says so.", "   torch.ones(2).sum()", "Output:", "   tensor(2.)"),
+        "confirms 1 statement | **CPU** runs as printed | **CUDA** not run yet",
+        *("What the sources say, how it ran:", 'confirms basics-01.1: A sum adds "all" elements.'),
+        *("CPU: …", 'Run it: "claimbook run sum-adds"'),
+    ]
 
 
 def test_ledger_and_counts(built):

@@ -52,16 +52,8 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.connect("config-inited", lambda _, config: config.html_static_path.append(str(STATIC)))
     app.add_css_file("claimbook.css")
     app.add_js_file("claimbook.js", defer="defer")
-    build.connect(app)
-    cells.connect(app)
-    labs.connect(app)
-    guards.connect(app)
-    pace.connect(app)
-    practice.connect(app)
-    routes.connect(app)
-    search.connect(app)
-    theme.connect(app)
-    versions.connect(app)
+    for part in (build, cells, labs, guards, pace, practice, routes, search, theme, versions):
+        part.connect(app)
     return {
         "version": __version__,
         "env_version": int(digest_of_code(sorted(CODE.rglob("[!.]*.py"))), 16),

@@ -15,6 +15,7 @@ from sphinx.util.nodes import make_refnode
 
 from claimbook import apis, environment
 from claimbook.book import Project, read_page, script_problems
+from claimbook.editions.plain import simplify
 from claimbook.editions.sections import sections
 from claimbook.export import SCHEMA, answer_data, claim_data
 from claimbook.falsify import Results, falsified_data, load_all
@@ -149,20 +150,22 @@ def fill_in(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         return make_refnode(app.builder, docname, target, anchor, content)
 
     for place in list(doctree.findall(places.claim_status)):
-        place.replace_self(_status(domain, docname, place, link, repository))
+        place.replace_self(_status(domain, place, link, repository))
     for view in list(doctree.findall(places.whole_book)):
         view.replace_self(VIEWS[view["kind"]].show(domain, link))
+    if app.builder.format != "html":
+        simplify(doctree)
 
 
 def _status(
-    domain: ClaimDomain, docname: str, place: nodes.Element, link: render.Link, repository: str
+    domain: ClaimDomain, place: nodes.Element, link: render.Link, repository: str
 ) -> list[nodes.Node]:
     ledger = domain.page_with("ledger")
     if entries := place.get("remark"):
         pairs = [("remark", entry) for entry in entries]
         said = render.sources(pairs, domain.said(entries), ledger, link)
         return [render.more("What the sources say", *said)]
-    claim = domain.claim_on(docname, place["claim"])
+    claim = domain.claim_on(place["page"], place["claim"])
     assert claim
     shown = domain.shown[claim.id]
     render.tell_unproved(place.parent, shown)

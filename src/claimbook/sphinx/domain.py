@@ -57,7 +57,7 @@ class ClaimDirective(SphinxDirective):
             return []
         body = nodes.container()
         self.state.nested_parse(self.content, self.content_offset, body)
-        card = render.card(claim, body)
+        card = render.card(claim, body, self.env.docname)
         self.set_source_info(card)
         self.state.document.note_explicit_target(card)
         return [card]

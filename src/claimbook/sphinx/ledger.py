@@ -59,3 +59,4 @@ def _row(
 def _marks(lanes: dict[str, dict[str, Any]]) -> Iterator[nodes.Node]:
     for lane, data in lanes.items():
         yield render.badge(render.LANE_NAMES[Lane(lane)], data["status"], data["status"])
+        yield nodes.Text(" ")

@@ -4,7 +4,7 @@ from docutils import nodes
 
 
 class claim_status(nodes.General, nodes.Element):  # noqa: N801 (docutils names nodes so)
-    """Where a claim's badges stand; `claim` is its id."""
+    """Where a claim's badges stand; `claim` is its id, `page` the docname of where it stands."""
 
 
 class whole_book(nodes.General, nodes.Element):  # noqa: N801

@@ -38,11 +38,12 @@ Link = Callable[[str, str, nodes.Node], nodes.Node]
 """(docname, anchor, content) → a link to it from the page being written."""
 
 
-def card(claim: Claim, body: nodes.Element) -> nodes.container:
+def card(claim: Claim, body: nodes.Element, page: str) -> nodes.container:
     """A claim: its prose, its code with the outputs, and a place for its badges.
 
     Args:
         body: the parsed content of the directive; it is taken apart.
+        page: its docname; a builder may put all pages into one.
     """
     whole = nodes.container(ids=[anchor(claim.id)], names=[anchor(claim.id)], classes=["claim"])
     link = nodes.reference("", claim.id, refid=anchor(claim.id), internal=True)
@@ -56,7 +57,7 @@ def card(claim: Claim, body: nodes.Element) -> nodes.container:
         elif fence := next(sessions, None):
             whole += session(fence, claim.code)
             extra = fence.cuda_examples is not None
-    whole += places.claim_status(claim=claim.id)
+    whole += places.claim_status(claim=claim.id, page=page)
     return whole
 
 
