@@ -172,6 +172,14 @@ def test_sitemap_has_every_page(built):
     assert sorted(found) == sorted(f"{ADDRESS}{name}.html" for name in PAGES)
 
 
+def test_an_address_needs_no_slash_at_its_end(tmp_path):
+    """Without it no part of the address is lost in the links of the site."""
+    conf = CONF_EDITIONS.replace(ADDRESS, ADDRESS.rstrip("/"))
+    book = TinyBook(tmp_path, {"index": f"# I\n\n{SUM}"}, conf=conf)
+    assert book.sphinx().returncode == 0
+    assert f"<loc>{ADDRESS}index.html</loc>" in (book.site / "sitemap.xml").read_text("utf-8")
+
+
 def test_llms_txt_lists_the_pages(built):
     """A title, a summary, and lists of links to Markdown, each file there."""
     text = (built.site / "llms.txt").read_text("utf-8")
@@ -215,6 +223,17 @@ def test_a_page_that_is_gone_leaves_nothing_in_the_site(tmp_path):
     book.sphinx()
     left = {*book.site.rglob("*")}
     assert (forms["a/s"] & left, forms["t"] - left) == (set(), set())
+
+
+def test_a_page_that_lost_its_claims_has_no_notebook(tmp_path):
+    """What it said when it had some is not left in the site."""
+    pages = {"index": "# I\n", "s": f"---\norphan: true\n---\n# S\n\n{SUM}"}
+    book = TinyBook(tmp_path, pages, conf=CONF_EDITIONS)
+    book.sphinx()
+    assert (book.site / "s.ipynb").exists()
+    book.replace("docs/s.md", SUM, "Prose.\n")
+    book.sphinx()
+    assert [path.name for path in book.site.glob("s.*")] == ["s.html", "s.md"]
 
 
 def test_without_an_address_nothing_needs_one(tmp_path):

@@ -104,7 +104,8 @@ def _share(app: Sphinx, page: str) -> str:
 
 
 def _write_notebook(app: Sphinx, page: str, doctree: nodes.document) -> bool:
-    """Writes the notebook of a page with claims, and says whether it is one."""
+    """Writes the notebook of a page with claims, and says whether it is one; others have none."""
+    path = Path(app.outdir, f"{page}.ipynb")
     scanned = claim_domain(app.env).pages.get(page, Page(""))
     claims = () if scanned.problems else scanned.claims
     if claims:
@@ -116,7 +117,9 @@ def _write_notebook(app: Sphinx, page: str, doctree: nodes.document) -> bool:
             app.config.claimbook_repository,
         )
         text = json.dumps(data, ensure_ascii=False, indent=1) + "\n"
-        write_atomically(Path(app.outdir, f"{page}.ipynb"), text)
+        write_atomically(path, text)
+    else:
+        path.unlink(missing_ok=True)
     return bool(claims)
 
 
