@@ -2,7 +2,7 @@
 
 import pytest
 
-from claimbook.editions.search import error_data, section_data
+from claimbook.editions.search import RARE, error_data, section_data, thinned
 from claimbook.editions.sections import sections
 from claimbook.parser import scan_page
 from helpers import CONF, TinyBook, claim_text, data_of
@@ -36,11 +36,21 @@ def test_section_data():
 def test_error_data():
     """An error leads to each section whose claims print it, once."""
     claims = scan_page(PAGE, "docs/a/sums.md").claims
-    (error,) = error_data(claims, {"sizes-must-match": "a/sums.html#s"})
+    (error,) = error_data(claims, {"sizes-must-match": 7})
     assert error["type"] == "RuntimeError"
-    assert error["sections"] == ["a/sums.html#s"]
+    assert error["sections"] == [7]
     (unplaced,) = error_data(claims, {})
     assert unplaced["sections"] == []
+
+
+def test_statements_are_kept_in_short():
+    """Of what a hit does not show, only words that few sections hold and this one not yet."""
+    others = {"title": "A sum", "short": "It adds `ones`.", "names": "torch.ones", "words": "alpha"}
+    told = "Sums add. All of them may overflow: `alpha` and torch.int8 do, and overflow ones."
+    one = {**others, "statements": [told]}
+    many = [{**others, "statements": ["All of them may add."]}] * RARE
+    section, *_ = thinned([one, *many])
+    assert section == {**others, "statements": ["Sums add."], "rest": "overflow and torch.int8 do"}
 
 
 PAGES = {"index": "# Tiny\n\n```{toctree}\na/sums\n```\n", "a/sums": PAGE}

@@ -1,15 +1,23 @@
 """What the search of the site looks through: the sections of pages, and the errors they show."""
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 
 from claimbook import errors
-from claimbook.editions.sections import Section
+from claimbook.editions.sections import Section, first_sentence
 from claimbook.model import Claim, Page
 
 WORD = re.compile(r"(?<=\.)[A-Za-z_]\w{2,}|\b[A-Za-z_]\w{2,}(?==[^=])")
 """Attributes and keyword arguments: the names in a claim's code that are not its own."""
+PROSE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+RARE = 16
+"""In how many sections a word may stand to be looked for in all of a statement."""
+TEXTS = ("title", "short", "names", "words")
+"""What of a section is text, beside its statements."""
+
+T = TypeVar("T")
 
 
 def section_data(
@@ -40,15 +48,37 @@ def page_data(docname: str, title: str) -> dict[str, Any]:
     return {"id": f"{docname}.html", "title": title, **empty}
 
 
-def _once(words: Iterable[str]) -> list[str]:
+def thinned(sections: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Leaves of each statement its first sentence, and of the others the words that are `RARE`.
+
+    A hit shows no more of a statement, and words that many sections hold lead to none of them.
+    """
+    texts = [" ".join([*s["statements"], *(s[key] for key in TEXTS)]) for s in sections]
+    held = Counter(word for text in texts for word in {*_plain(text)})
+    return [{**section, **_thin(section, held)} for section in sections]
+
+
+def _thin(section: dict[str, Any], held: Mapping[str, int]) -> dict[str, Any]:
+    first = [*map(first_sentence, section["statements"])]
+    shown = {*_plain(" ".join([*first, *(section[key] for key in TEXTS)]))}
+    words = PROSE.findall(" ".join(section["statements"]))
+    rest = (w for w in words if w.lower() not in shown and held[w.lower()] <= RARE)
+    return {"statements": first, "rest": " ".join(_once(rest))}
+
+
+def _plain(text: str) -> list[str]:
+    return PROSE.findall(text.lower())
+
+
+def _once(words: Iterable[T]) -> list[T]:
     return list(dict.fromkeys(words))
 
 
-def error_data(claims: Iterable[Claim], where: dict[str, str]) -> Iterator[dict[str, Any]]:
+def error_data(claims: Iterable[Claim], where: dict[str, int]) -> Iterator[dict[str, Any]]:
     """Every error and warning, with the sections whose claims print it.
 
     Args:
-        where: claim id → id of its section.
+        where: claim id → the number of its section.
     """
     for message in errors.messages(claims):
         sections = _once(where[claim.id] for claim in message.claims if claim.id in where)

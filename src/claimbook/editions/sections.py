@@ -32,6 +32,15 @@ class Section:
         return [claim for claim in page.claims if claim.location.line in self.lines]
 
 
+def first_sentence(statement: str) -> str:
+    """What a claim states, in short.
+
+    >>> first_sentence("Views share memory. Here, so do `x` and `y`.")
+    'Views share memory.'
+    """
+    return re.split(r"(?<=[.?!]) (?=[A-Z`*(\d])", statement, maxsplit=1)[0]
+
+
 def sections(text: str) -> list[Section]:
     """The sections of a page's Markdown text, in order."""
     tokens = tokenize(text)

@@ -7,6 +7,7 @@ from typing import Any
 
 from docutils import nodes
 
+from claimbook.editions.sections import first_sentence
 from claimbook.export import anchor
 from claimbook.model import Claim, Lane
 from claimbook.releases.history import Change, Span, changed, spans
@@ -90,7 +91,7 @@ def _changed(
 ) -> nodes.Node:
     claim = change.claim
     name = link(where[claim.id], anchor(claim.id), nodes.inline("", claim.id))
-    summary = render.first_sentence(claim.statement).replace("`", "")
+    summary = first_sentence(claim.statement).replace("`", "")
     fold = places.fold(title=summary, classes=["timeline-change"])
     fold += nodes.paragraph("", "", nodes.Text("Claim "), name)
     fold += render.code(change.example.source)

@@ -278,15 +278,6 @@ def entry_link(entry: str, ledger: str, link: Link) -> nodes.Node:
     return link(ledger, f"entry-{entry}", name) if ledger else name
 
 
-def first_sentence(statement: str) -> str:
-    """What a claim states, in short.
-
-    >>> first_sentence("Views share memory. Here, so do `x` and `y`.")
-    'Views share memory.'
-    """
-    return re.split(r"(?<=[.?!]) (?=[A-Z`*(\d])", statement, maxsplit=1)[0]
-
-
 def inline(text: str) -> Iterator[nodes.Node]:
     """Markdown of one line, as far as statements use it: code and emphasis."""
     for piece in re.findall(r"`+[^`]+`+|\*[^*\s][^*]*\*|[^`*]+|.", text):

@@ -9,7 +9,7 @@ from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.config import Config
 
-from claimbook.editions.search import error_data, page_data, section_data
+from claimbook.editions.search import error_data, page_data, section_data, thinned
 from claimbook.records import write_atomically
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
 from claimbook.sphinx.pace import beside
@@ -62,13 +62,8 @@ def _write_data(app: Sphinx, path: Path) -> None:
 def _data(app: Sphinx) -> dict[str, Any]:
     domain = claim_domain(app.env)
     sections = [data for name in sorted(app.env.found_docs) for data in _of_page(domain, name)]
-    where = {
-        claim.id: f"{name}.html#{section.anchor}"
-        for name, found in domain.sections.items()
-        for section in found
-        for claim in section.claims(domain.pages[name])
-    }
-    return {"sections": sections, "errors": list(error_data(domain.claims(), where))}
+    where = {claim: n for n, section in enumerate(sections) for claim in section["claims"]}
+    return {"sections": thinned(sections), "errors": list(error_data(domain.claims(), where))}
 
 
 def _of_page(domain: ClaimDomain, docname: str) -> Iterator[dict[str, Any]]:

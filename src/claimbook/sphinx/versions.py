@@ -11,6 +11,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 from claimbook.checker import diff
+from claimbook.editions.sections import first_sentence
 from claimbook.export import anchor
 from claimbook.model import digest
 from claimbook.report import prompted
@@ -154,7 +155,7 @@ class _Step:
 
     def _changed(self, change: ClaimChange) -> nodes.Node:
         """A fold with the lines that a claim lost, kept and got."""
-        kinds, title = ", ".join(change.kinds), render.first_sentence(change.card.statement)
+        kinds, title = ", ".join(change.kinds), first_sentence(change.card.statement)
         fold = places.fold(title=title.replace("`", ""), classes=["timeline-change"])
         fold += nodes.paragraph("", "", self._name(change.id), nodes.Text(f": {kinds}"))
         was, now = change.before, change.after

@@ -7,6 +7,7 @@ from typing import Any
 from docutils import nodes
 
 from claimbook import errors
+from claimbook.editions.sections import first_sentence
 from claimbook.export import anchor
 from claimbook.model import Claim
 from claimbook.sphinx import counts, ledger, practice, releases, render, versions
@@ -90,7 +91,7 @@ def _index(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
     for name, statement, docname in _index_made_of(domain):
         letter = by_letter.setdefault(name[0], nodes.definition_list(classes=["claim-index"]))
         here = link(docname, anchor(name), nodes.literal("", name))
-        short = render.inline(render.first_sentence(statement))
+        short = render.inline(first_sentence(statement))
         stated = nodes.definition("", nodes.paragraph("", "", *short))
         letter += nodes.definition_list_item("", nodes.term("", "", here), stated)
     jumps = [nodes.reference("", name.upper(), refid=f"claims-{name}") for name in by_letter]

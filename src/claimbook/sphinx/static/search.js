@@ -2,7 +2,7 @@
 // claimbook.js compares them. Its data come by a script, so that it works from a file:// page.
 
 const HITS = 20;
-const WEIGHTS = { title: 4, page: 3, short: 2, statements: 1, names: 2, words: 1, errors: 1.5 };
+const WEIGHTS = { title: 4, page: 3, short: 2, statements: 1, names: 2, words: 1, rest: 1, errors: 1.5 };
 const TOKEN = /[\p{L}_][\p{L}\p{N}_]*(?:\.[\p{L}_][\p{L}\p{N}_]*)*/gu;
 const HUMPS = /_+|(?<=[\p{Ll}\p{N}])(?=\p{Lu})/u;
 const STOP_WORDS = new Set(
@@ -46,9 +46,13 @@ const ALSO_STEMMED = new Map(Object.entries(ALSO).map(([word, others]) => (
 class Search {
   constructor({ sections, errors }) {
     this.sections = new Map(sections.map((section) => [section.id, section]));
-    this.errors = errors.map((error) => ({ ...error, words: wordsOf(error.text, error.type) }));
+    this.errors = errors.map((error) => ({
+      ...error,
+      words: wordsOf(error.text, error.type),
+      sections: error.sections.map((number) => sections[number].id),
+    }));
     const said = new Map();
-    for (const { type, text, sections: ids } of errors) {
+    for (const { type, text, sections: ids } of this.errors) {
       for (const id of ids) said.set(id, `${said.get(id) ?? ""} ${type} ${text}`);
     }
     const stems = new Map();
