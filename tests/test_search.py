@@ -44,13 +44,17 @@ def test_error_data():
 
 
 def test_statements_are_kept_in_short():
-    """Of what a hit does not show, only words that few sections hold and this one not yet."""
+    """Of what a hit does not show, only words that few sections hold and its statement not yet."""
     others = {"title": "A sum", "short": "It adds `ones`.", "names": "torch.ones", "words": "alpha"}
     told = "Sums add. All of them may overflow: `alpha` and torch.int8 do, and overflow ones."
     one = {**others, "statements": [told]}
     many = [{**others, "statements": ["All of them may add."]}] * RARE
     section, *_ = thinned([one, *many])
-    assert section == {**others, "statements": ["Sums add."], "rest": "overflow and torch.int8 do"}
+    assert section == {
+        **others,
+        "statements": ["Sums add."],
+        "rest": ["overflow and torch.int8 do"],
+    }
 
 
 PAGES = {"index": "# Tiny\n\n```{toctree}\na/sums\n```\n", "a/sums": PAGE}

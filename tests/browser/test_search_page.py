@@ -68,13 +68,17 @@ def test_hits_lead_to_examples(open_page):
 
 
 def test_hits_name_their_section(open_page):
-    """A hit says page and section, its short answer, and a statement with the words."""
+    """A hit says page and section, its short answer, and a statement; its claim has the words."""
     page = open_page("search")
     page.fill("#query", "retain_graph")
     hit = page.locator("ol.search-hits > li").first
     assert "What the graph keeps" in hit.locator("> a").inner_text()
     assert "retain_graph or create_graph?" in hit.locator("> a").inner_text()
-    assert all("retain_graph" in text for text in hit.locator("p").all_inner_texts())
+    short, statement = hit.locator("p").all()
+    assert "retain_graph" in short.inner_text()
+    statement.locator("a").click()
+    page.wait_for_url("**/saved-and-freed.html#claim-*")
+    assert "retain_graph" in page.locator(".claim:target > p").nth(1).inner_text()
 
 
 def test_nothing_found(open_page):

@@ -59,11 +59,16 @@ def thinned(sections: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _thin(section: dict[str, Any], held: Mapping[str, int]) -> dict[str, Any]:
-    first = [*map(first_sentence, section["statements"])]
-    shown = {*_plain(" ".join([*first, *(section[key] for key in TEXTS)]))}
-    words = PROSE.findall(" ".join(section["statements"]))
-    rest = (w for w in words if w.lower() not in shown and held[w.lower()] <= RARE)
-    return {"statements": first, "rest": " ".join(_once(rest))}
+    said = section["statements"]
+    first = [*map(first_sentence, said)]
+    pairs = zip(said, first, strict=True)
+    return {"statements": first, "rest": [_rare(whole, short, held) for whole, short in pairs]}
+
+
+def _rare(whole: str, short: str, held: Mapping[str, int]) -> str:
+    shown = {*_plain(short)}
+    words = PROSE.findall(whole)
+    return " ".join(_once(w for w in words if w.lower() not in shown and held[w.lower()] <= RARE))
 
 
 def _plain(text: str) -> list[str]:

@@ -89,10 +89,11 @@ class Search {
   }
 }
 
-// The number of the statement that holds most of the words that were found; -1 if none holds any.
+// The number of the statement that holds most of the words that were found, those that the page
+// does not show here included; -1 if none holds any.
 function nearest({ section, terms }) {
-  const count = (statement) => {
-    const stems = new Set(tokens(statement).map(stem));
+  const count = (statement, number) => {
+    const stems = new Set(tokens(`${statement} ${section.rest[number]}`).map(stem));
     return terms.filter((term) => stems.has(term)).length;
   };
   const counts = section.statements.map(count);
