@@ -126,14 +126,14 @@ def test_both_lanes_are_shown_where_they_differ(page):
     """A box for each lane, with its name; where the device alone differs there is one box."""
     boxes = {
         name: [
-            (box["class"][1], box.p and box.p.text, box.pre.text.strip())
+            (box["class"][1], box.p.text, box.pre.text.strip())
             for box in page.select(f"#claim-{name} .claim-output")
         ]
         for name in ("lanes-differ", "devices-differ")
     }
     assert boxes == {
         "lanes-differ": [("on-cpu", "on CPU", "'cpu'"), ("on-cuda", "on CUDA", "'cuda'")],
-        "devices-differ": [("docutils", None, "tensor([1.])")],
+        "devices-differ": [("docutils", "Output", "tensor([1.])")],
     }
 
 
@@ -143,7 +143,7 @@ def test_what_cuda_printed_instead_is_shown(page):
     folds = {name: page.select(f"#claim-{name} .claim-fold") for name in NAMES}
     shown = {name: [fold.summary.text for fold in found] for name, found in folds.items()}
     assert shown == {name: [title] * (name in NAMES[-2:]) for name in NAMES}
-    assert folds["prints-a-script"][0].select_one(".claim-output").text.strip() == (
+    assert folds["prints-a-script"][0].select_one(".claim-output pre").text.strip() == (
         "<script>cuda</script>"
     )
     assert "the process died of SIGKILL in example 2 of 3" in folds["dies-on-cuda"][0].text

@@ -58,6 +58,8 @@ class Writer(MarkdownTranslator):  # type: ignore[misc]
             self.add("Output:", prefix_eol=2, suffix_eol=1)
 
     def visit_paragraph(self, node: nodes.Element) -> None:
+        if has(node, "claim-unseen"):
+            raise nodes.SkipNode
         super().visit_paragraph(node)
         if has(node, "claim-title") and has(node.parent, "claim"):
             self.add("Claim ")

@@ -11,7 +11,5 @@ def simplify(doctree: nodes.document) -> None:
             node.replace_self([nodes.paragraph("", f"{node['title']}:"), *node.children])
         elif node.tagname == "shares" or "claim-prelude" in classes:
             node.parent.remove(node)
-        elif "claim-output" in classes and not isinstance(node[0], nodes.paragraph):
-            node.insert(0, nodes.paragraph("", "Output:"))
         elif "claim-badges" in classes:
             node[:] = [part for badge in node for part in (nodes.Text(" | "), badge)][1:]

@@ -86,7 +86,7 @@ def _outputs(example: Example, on_cuda: Example | None) -> Iterator[nodes.Node]:
     for lane, want in ((Lane.CPU, example.want), (Lane.CUDA, on_cuda.want)):
         box = output(want)
         box["classes"].append(f"on-{lane}")
-        box.insert(0, nodes.paragraph("", f"on {LANE_NAMES[lane]}", classes=["claim-lane"]))
+        box[0] = nodes.paragraph("", f"on {LANE_NAMES[lane]}", classes=["claim-lane"])
         yield box
 
 
@@ -130,7 +130,8 @@ def output(want: str) -> nodes.container:
     if is_error or "Warning: " in want:
         classes.append("claim-message")
     shown = want.translate(PICTURES) or "(nothing)"
-    return nodes.container("", _block(shown, "text"), classes=classes)
+    label = nodes.paragraph("", "Output", classes=["claim-unseen"])  # for those who hear the page
+    return nodes.container("", label, _block(shown, "text"), classes=classes)
 
 
 PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"}
