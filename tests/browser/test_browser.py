@@ -157,6 +157,8 @@ def test_prediction_hides_and_stays(open_page):
     page.reload()
     assert page.get_by_label(re.compile("Predict")).is_checked()
     assert not page.locator(".claim-output").first.is_visible()
+    kept = page.evaluate("Object.keys(localStorage).filter((key) => key !== 'theme')")
+    assert [key for key in kept if not key.startswith("claimbook.")] == []
 
 
 def test_wide_code_can_be_scrolled_by_keyboard(open_page):
@@ -204,6 +206,54 @@ def test_the_lane_is_seen_where_the_reader_chooses_all_colours(open_page):
     assert box.evaluate(seen) == "0"
     page.emulate_media(forced_colors="active")
     assert box.evaluate(seen) == "1"
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+def test_the_keyboard_is_followed_by_the_eye(open_page, width):
+    """Whatever the Tab key leads to is in sight and marked, on a narrow screen the contents too."""
+    page = open_page("tensors/one-hot", width=width)
+    page.add_style_tag(content="* { transition: none !important; }")
+    passed = []
+    while True:
+        page.keyboard.press("Tab")
+        here = page.evaluate(FOCUSED)
+        if here["tag"] == "BODY":
+            break
+        passed.append(here)
+    assert len(passed) > 50
+    assert [here for here in passed if not (here["marked"] and here["in_sight"])] == []
+
+
+FOCUSED = """() => {
+  const focused = document.activeElement, box = focused.getBoundingClientRect();
+  const outlined = (part) => getComputedStyle(part).outlineStyle !== "none";
+  const beside = box.right <= 0 || box.left >= innerWidth;
+  return {
+    tag: focused.tagName,
+    html: focused.outerHTML.slice(0, 80),
+    marked: outlined(focused) || outlined(focused.parentElement),
+    in_sight: !beside && box.bottom > 0 && box.top < innerHeight,
+  };
+}"""
+"""What has the focus, whether an outline says so, and whether some of it is in the window."""
+
+
+@pytest.mark.parametrize("place", ["claim-uses-in-one-graph-add-up", "see-also"])
+def test_a_link_leads_beneath_the_header(open_page, place):
+    """On a phone no part of what it leads to is covered; a reader who wants no motion sees none."""
+    page = open_page("autograd/gradients-add-up", width=390)
+    page.evaluate("place => { location.hash = place; }", place)
+    header = page.locator(".mobile-header").bounding_box()
+    top = page.locator(f"#{place}").bounding_box()["y"]
+    assert header["y"] + header["height"] <= top < 200
+
+
+def test_paper_is_white(open_page):
+    """What is printed in the dark theme has the colours of the light one."""
+    page = open_page("autograd/gradients-add-up", theme="dark")
+    page.emulate_media(media="print", color_scheme="dark")
+    page.evaluate(ONE_OF_EACH)
+    assert serious(page, runOnly=["color-contrast"]) == []
 
 
 def test_ledger_filter(open_page):

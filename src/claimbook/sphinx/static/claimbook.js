@@ -5,7 +5,7 @@
 
 function remembered(name) {
   try {
-    return localStorage.getItem(name);
+    return localStorage.getItem(`claimbook.${name}`) ?? localStorage.getItem(name);
   } catch {
     return null;
   }
@@ -13,7 +13,7 @@ function remembered(name) {
 
 function remember(name, value) {
   try {
-    localStorage.setItem(name, value);
+    localStorage.setItem(`claimbook.${name}`, value);
   } catch { /* then it holds for this page */ }
 }
 
