@@ -238,6 +238,14 @@ def test_role_resolves(built):
     assert 'id="claim-sum-adds"' in html(built, "a/sums")
 
 
+def test_the_tip_of_a_link_is_plain_text(tmp_path):
+    """It says what the claim states, without Markdown's marks of code."""
+    told = SUM.replace("It says so.", "A `sum` adds.")
+    book = TinyBook(tmp_path, {"index": f"# I\n\n{told}\nSee {{claim}}`sum-adds`.\n"})
+    book.sphinx()
+    assert [link["title"] for link in book.page("index").select("p > a[title]")] == ["A sum adds."]
+
+
 def test_claim_index(built):
     """The index lists each claim with a link to it, and letters that lead to theirs."""
     page = html(built, "f")

@@ -227,7 +227,7 @@ class ClaimDomain(Domain):
         """A link to the claim of that id."""
         for docname, claim in self.located():
             if claim.id == target:
-                title = claim.statement
+                title = claim.statement.replace("`", "")  # a tip knows no Markdown
                 return make_refnode(builder, fromdocname, docname, anchor(target), contnode, title)
         return None
 
