@@ -225,6 +225,16 @@ def test_a_page_that_is_gone_leaves_nothing_in_the_site(tmp_path):
     assert (forms["a/s"] & left, forms["t"] - left) == (set(), set())
 
 
+@pytest.mark.parametrize("builder", ["dirhtml", "singlehtml"])
+def test_other_sites_name_no_forms(built, tmp_path, builder):
+    """Where pages have other files than the site's, nothing leads to a form that is not there."""
+    python("-m", "sphinx", "-q", "-b", builder, "docs", str(tmp_path), cwd=built.root)
+    pages = [path.read_text("utf-8") for path in tmp_path.rglob("*.html")]
+    assert any("claim-sum-adds" in page for page in pages)
+    assert not [page for page in pages if "page-forms" in page or "text/markdown" in page]
+    assert not (tmp_path / "llms.txt").exists()
+
+
 def test_a_page_that_lost_its_claims_has_no_notebook(tmp_path):
     """What it said when it had some is not left in the site."""
     pages = {"index": "# I\n", "s": f"---\norphan: true\n---\n# S\n\n{SUM}"}

@@ -9,7 +9,6 @@ from urllib.parse import urljoin
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
-from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.environment import BuildEnvironment
 from sphinx.util.typing import ExtensionMetadata
 
@@ -83,7 +82,7 @@ def write_forms(
 
 
 def _is_site(app: Sphinx) -> bool:
-    return isinstance(app.builder, StandaloneHTMLBuilder) and app.builder.name != "epub"
+    return bool(app.builder.name == "html")  # where a page's file has the page's own name
 
 
 def _address(app: Sphinx, page: str) -> str:
