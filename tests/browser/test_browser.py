@@ -63,16 +63,19 @@ WITH_COLOURS = """() => document.querySelectorAll("pre").forEach((code) => {
 })"""
 
 
-def serious(page, **options):
-    """The serious faults that axe-core finds, each with an element that has it."""
+def violations(page, **options):
+    """The faults that axe-core finds, as it tells them."""
     if page.evaluate("typeof axe") == "undefined":
         axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
         page.evaluate(axe.axe_script)
     asked = {"resultTypes": ["violations"], **options}
-    found = page.evaluate("async (asked) => (await axe.run(asked)).violations", asked)
-    return [
-        (each["id"], each["nodes"][0]["html"][:200]) for each in found if each["impact"] in SERIOUS
-    ]
+    return page.evaluate("async (asked) => (await axe.run(asked)).violations", asked)
+
+
+def serious(page, **options):
+    """The serious faults that axe-core finds, each with an element that has it."""
+    found = [each for each in violations(page, **options) if each["impact"] in SERIOUS]
+    return [(each["id"], each["nodes"][0]["html"][:200]) for each in found]
 
 
 @pytest.mark.parametrize("name", READ)
@@ -86,6 +89,13 @@ def test_page_is_accessible(open_page, name):
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)
         assert (theme, serious(page, runOnly=OF_COLOURS)) == (theme, [])
+
+
+@pytest.mark.parametrize("name", ["index", "autograd/gradients-add-up", "ledger", "search"])
+def test_parts_of_a_page_are_told_apart(open_page, name):
+    """Landmarks have names of their own, and no level of headings is left out."""
+    found = violations(open_page(name), runOnly=["best-practice"])
+    assert [(each["id"], each["nodes"][0]["html"][:200]) for each in found] == []
 
 
 def test_faint_text_is_found(open_page):
