@@ -399,10 +399,19 @@ def test_command_lists_survivors(project):
     done = command()
     assert done.exit_code == 0, done.output
     assert "docs/page.md:8: weak: swap: x = torch.ones(2) -> x = torch.zeros(2)\n" in done.stdout
-    assert [line.split()[:3] for line in done.stdout.splitlines() if " strong " in line] == [
-        ["strong", "4", "4"]
-    ]
+    assert [
+        line.split()[:3] for line in done.stdout.splitlines() if line.startswith("strong ")
+    ] == [["strong", "4", "4"]]
     assert sorted(p.name for p in project.rglob("*.json")) == ["strong.json", "weak.json"]
+
+
+def test_a_long_name_is_whole_in_the_table(project):
+    """A table is as wide as its names; neither a pipe nor a terminal cuts them."""
+    name = "-".join(["long"] * 40)
+    (project / "docs/page.md").write_text(claim_text(name, ">>> 1 + 1\n2"))
+    assert [line.split()[1:4] for line in command().stdout.splitlines() if name in line] == [
+        ["3", "3", "100"]
+    ]
 
 
 def test_survivors_move_with_their_claim(project):

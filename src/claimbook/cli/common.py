@@ -12,7 +12,7 @@ from typing import ParamSpec
 
 import click
 from rich.box import SIMPLE
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -25,10 +25,8 @@ from claimbook.runner import Runner, RunnerError
 
 P = ParamSpec("P")
 
-# A file or a pipe has no width of its own, and a table should not be cut there.
-out = Console(
-    soft_wrap=True, highlight=False, emoji=False, width=None if sys.stdout.isatty() else 120
-)
+# A table is as wide as what it says: a terminal wraps it, and a file has no width at all.
+out = Console(soft_wrap=True, highlight=False, emoji=False, width=10_000)
 err = Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
 
 names = click.argument("names", nargs=-1, metavar="[CLAIM|PAGE]...")
@@ -120,15 +118,14 @@ def warn(message: str) -> None:
     err.print(f"claimbook: {message}", markup=False)
 
 
-def plain_table(*titles: str) -> Table:
-    """A table without frame; all columns but the first hold numbers."""
-    table = Table(*titles, box=SIMPLE, padding=(0, 1))
-    table.columns[0].no_wrap = True
+def plain_table(*titles: str, justify: JustifyMethod = "right") -> Table:
+    """A table without frame; all columns but the first are justified so, as numbers are."""
+    table = Table(*titles, box=SIMPLE, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for column in table.columns[1:]:
-        column.justify, column.no_wrap = "right", True
+        column.justify = justify
     return table
 
 
 def print_json(data: object) -> None:
     """Data for a machine."""
-    print(json.dumps(data, indent=1, ensure_ascii=False))
+    print(json.dumps(data, indent=1))  # in ASCII, which every locale and pipe can carry

@@ -5,14 +5,10 @@ import sys
 from collections import Counter
 
 import click
-from rich.box import SIMPLE
-from rich.markup import escape
-from rich.table import Column, Table
 
 from claimbook import environment
-from claimbook.checker import mismatches
 from claimbook.cli import common
-from claimbook.model import Claim, Environment, Lane, Outcome, Record, Run
+from claimbook.model import Claim, Lane, Outcome, Record, Run
 from claimbook.perturb import perturbed, watched
 from claimbook.report import first_place
 from claimbook.runner import Runner, RunnerError
@@ -59,7 +55,10 @@ def run(
     if as_json:
         common.print_json([_data(claim, run) for claim, run in ran])
     elif differing := [(claim, run) for claim, run in ran if _differs(run)]:
-        common.out.print(_differences(differing, runner.environments[lane]))
+        where = runner.environments[lane]
+        lines = [f"What does not hold on {where.device} with torch {where.torch}:"]
+        lines += [f"{first_place(c, r)}: {c.id} {r.outcome}: {r.message}" for c, r in differing]
+        common.out.print("\n".join(lines), markup=False)
     failed = bool(book.problems) or any(map(_differs, runs.values()))
     if require_lane and runs and lane not in runner.environments:
         raise RunnerError(f"the {lane} lane cannot run here, and --require-lane asks for it")
@@ -99,15 +98,3 @@ def _data(claim: Claim, run: Run) -> dict[str, object]:
 
 def _differs(run: Run) -> bool:
     return run.outcome not in (Outcome.PASSED, Outcome.SKIPPED)
-
-
-def _differences(runs: list[tuple[Claim, Run]], where: Environment) -> Table:
-    """What does not hold here: each claim with its place and how it differs."""
-    title = f"What does not hold on {where.device} with torch {where.torch}"
-    name = Column("claim", no_wrap=True)  # it can be pasted as it stands
-    table = Table(name, "outcome", "how", box=SIMPLE, title=title, title_justify="left")
-    for claim, run in runs:
-        first = next(iter(mismatches(claim, run.lane, run.outputs)), None)
-        how = str(first.difference) if run.outcome is Outcome.FAILED and first else run.message
-        table.add_row(f"{claim.id}\n{first_place(claim, run)}", run.outcome, escape(how))
-    return table

@@ -52,9 +52,7 @@ def _print(older: Version, now: Contents) -> None:
 
 def _table(titles: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
     if rows:
-        table = common.plain_table(*titles)
-        for column in table.columns:
-            column.justify = "left"
+        table = common.plain_table(*titles, justify="left")
         for row in rows:
             table.add_row(*map(escape, row))
-        common.out.print(table)
+        common.out.print("", table, sep="\n")
