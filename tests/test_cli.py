@@ -92,9 +92,11 @@ def test_unknown_name(book, command):
     """A name that names nothing is answered with what is near to it."""
     status, said, error = run(command, "sum-add")
     assert (status, said) == (2, "")
-    assert error == (
-        "claimbook: sum-add: no claim and no page with claims is called so; did you mean "
-        "sum-adds?\n"
+    unknown = "no claim and no page with claims is called so"
+    assert error == f"claimbook: sum-add: {unknown}; did you mean sum-adds?\n"
+    assert run(command, "sam-adds")[2] == error.replace("sum-add:", "sam-adds:")
+    assert run(command, "docs/c.md")[2] == (
+        f"claimbook: docs/c.md: {unknown}; did you mean docs/a/sums.md or docs/a/shapes.md?\n"
     )
     assert run(command, "zzz")[2] == (
         "claimbook: zzz: no claim and no page with claims is called so; see claimbook list\n"
@@ -105,7 +107,8 @@ def test_unknown_name(book, command):
 def test_outside_a_project(tmp_path, monkeypatch, command):
     """Where there is no book, a command says what it looked for."""
     monkeypatch.chdir(tmp_path)
-    said = f"claimbook: {tmp_path}: no pyproject.toml with [tool.claimbook] here or above\n"
+    wanted = "pyproject.toml with [tool.claimbook] here or above"
+    said = f"claimbook: {tmp_path}: no {wanted}; go to the book's folder first\n"
     assert run(*command) == (2, "", said)
 
 
@@ -269,8 +272,8 @@ def test_coverage_required(book):
 
 def test_coverage_of_nothing(book):
     """A question that the register has not is an error."""
-    said = "claimbook: basics-99: no source and no question is called so\n"
-    assert run("coverage", "basics-99") == (2, "", said)
+    said = "claimbook: basics-01.1: no source and no question is called so; did you mean"
+    assert run("coverage", "basics-01.1") == (2, "", f"{said} basics or basics-01?\n")
 
 
 def test_show_claim(book):
@@ -310,6 +313,21 @@ def test_show_entry(book, entry, said):
     assert run("show", entry) == (0, said, "")
 
 
+def test_show_page(book):
+    """Of a page, every claim is shown."""
+    said = run("show", "docs/a/sums.md")[1]
+    places = [line.split()[1] for line in said.splitlines() if "docs/" in line]
+    assert places == ["docs/a/sums.md:3", "docs/a/sums.md:14", "docs/a/sums.md:24"]
+
+
+def test_show_an_unknown_entry(book):
+    """Entries and questions are near too."""
+    assert run("show", "basics-01.9")[2].endswith("; did you mean basics-01?\n")
+    assert run("show", "basic-02.1")[2].endswith(
+        "; did you mean basics-02.1 or basics-01.1 or basics-02?\n"
+    )
+
+
 def test_show_what_looks_like_markup(book):
     """A statement is text, whatever stands in brackets."""
     book.replace("docs/register/basics.yaml", "A sum is fast.", "'x[m] and x[/] are fast.'")
@@ -335,6 +353,13 @@ def test_a_book_without_claims(tmp_path, monkeypatch):
     status, _, error = run("run")
     assert status == 0
     assert error.startswith("nothing to run on cpu in ")
+
+
+@pytest.mark.parametrize("command", ["run", "record", "accept", "falsify"])
+def test_nothing_of_what_is_named_runs(book, command):
+    """Whoever names claims wants them run: that none is of the lane is an error."""
+    said = "claimbook: nothing to run: no claim that was named runs on cuda\n"
+    assert run(command, "--lane", "cuda", "docs/a/shapes.md") == (2, "", said)
 
 
 def test_explain(book):

@@ -59,7 +59,8 @@ class Project:
                     tuple(options.get("ignored", ())),
                     tuple(options.get("releases", ())),
                 )
-        raise NoBookError(f"{start}: no pyproject.toml with [tool.claimbook] here or above")
+        wanted = "pyproject.toml with [tool.claimbook] here or above"
+        raise NoBookError(f"{start}: no {wanted}; go to the book's folder first")
 
     def name(self, path: Path) -> str:
         """A path as locations name it."""
@@ -126,11 +127,12 @@ class Book:
         between = check_relations(self.register, self.claims, self.remarks)
         return tuple(sorted([*own, *between, *self.script_problems]))
 
-    def select(self, names: Iterable[str]) -> list[Claim]:
+    def select(self, names: Iterable[str], also: Iterable[str] = ()) -> list[Claim]:
         """The claims that names ask for; all of them without a name.
 
         Args:
             names: ids of claims, paths of pages or of folders, or `page.md::id`.
+            also: what else might have been meant, to be named where a name asks for nothing.
 
         Raises:
             BookError: a name asks for nothing; says what is near to it.
@@ -140,7 +142,9 @@ class Book:
             one = self._by_id.get(name)
             found = [one] if one else [c for c in self.claims if self._asks_for(name, c)]
             if not found:
-                raise BookError(self._unknown(name))
+                known = {*self._by_id, *also, *(c.location.path for c in self.claims)}
+                what = "claim and no page with claims"
+                raise BookError(unknown(name, what, known, "see claimbook list"))
             wanted.update((claim.id, claim) for claim in found)
         return list(wanted.values()) if wanted else list(self.claims)
 
@@ -153,11 +157,14 @@ class Book:
         here = (self.project.root / claim.location.path).is_relative_to(Path(place).resolve())
         return here and (not id_ or id_.partition("[")[0] == claim.id)
 
-    def _unknown(self, name: str) -> str:
-        known = [claim.id for claim in self.claims] + [page.path for page in self.pages]
-        near = get_close_matches(name, known, n=3)
-        hint = f"; did you mean {' or '.join(near)}?" if near else "; see claimbook list"
-        return f"{name}: no claim and no page with claims is called so{hint}"
+
+def unknown(name: str, what: str, known: Iterable[str], hint: str) -> str:
+    """Says that nothing is called so, with what is near to it or holds it, else with a hint."""
+    known = sorted(known, key=lambda each: (len(each), each))
+    holding = [each for each in known if name in each or each in name]
+    near = holding[:3] or get_close_matches(name, known)
+    meant = f"did you mean {' or '.join(near)}?" if near else hint
+    return f"{name}: no {what} is called so; {meant}"
 
 
 def script_problems(project: Project) -> Iterator[Problem]:

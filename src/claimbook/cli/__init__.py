@@ -3,6 +3,7 @@
 import click
 
 from claimbook import __version__
+from claimbook.cli import common
 from claimbook.cli.accept import accept_outputs
 from claimbook.cli.ask import coverage, list_claims, show
 from claimbook.cli.explain import explain_error
@@ -12,24 +13,14 @@ from claimbook.cli.run import record, run
 from claimbook.cli.versions import print_changes
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=common.Commands,
+    commands=[
+        *(list_claims, show, explain_error, coverage, run, record, accept_outputs),
+        *(falsify_claims, run_matrix, bisect_claim, print_changes),
+    ],
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="claimbook")
 def main() -> None:
     """Runs, lists and records the claims of the book around the current folder."""
-
-
-COMMANDS = (
-    list_claims,
-    show,
-    explain_error,
-    coverage,
-    run,
-    record,
-    accept_outputs,
-    falsify_claims,
-    run_matrix,
-    bisect_claim,
-    print_changes,
-)
-for command in COMMANDS:
-    main.add_command(command)

@@ -6,7 +6,7 @@ from collections import Counter
 import click
 from rich.table import Table
 
-from claimbook.book import Book, BookError
+from claimbook.book import Book, BookError, unknown
 from claimbook.cli import common
 from claimbook.export import answer_data, claim_data
 from claimbook.model import Claim, RelationKind
@@ -19,7 +19,6 @@ WORDS = [*map(str, RelationKind), "remark"]
 @click.command("list")
 @common.names
 @common.as_json
-@common.told_plainly
 def list_claims(names: tuple[str, ...], as_json: bool) -> None:
     """Lists claims with their page and line."""
     book = common.load()
@@ -36,7 +35,6 @@ def list_claims(names: tuple[str, ...], as_json: bool) -> None:
 @click.argument("names", nargs=-1, metavar="[SOURCE|QUESTION]...")
 @click.option("--require", type=click.FloatRange(0, 100), help="Fail below this percentage.")
 @common.as_json
-@common.told_plainly
 def coverage(names: tuple[str, ...], require: float | None, as_json: bool) -> None:
     """Prints which entries of the register the book has answered, by source and question."""
     book = common.load()
@@ -55,12 +53,12 @@ def coverage(names: tuple[str, ...], require: float | None, as_json: bool) -> No
 @click.command()
 @click.argument("name", metavar="CLAIM|ENTRY|QUESTION")
 @common.as_json
-@common.told_plainly
 def show(name: str, as_json: bool) -> None:
     """Shows a claim, or what the book says of an entry, or of all entries of a question."""
     book = common.load()
     answers = [a for a in book.answers.values() if name in (a.entry.id, a.entry.id.split(".")[0])]
-    claims = [] if answers else book.select([name])[:1]
+    known = [*book.answers, *(question.id for question in book.register.questions)]
+    claims = [] if answers else book.select([name], also=known)
     if as_json:
         data = [*map(answer_data, answers), *map(claim_data, claims)]
         common.print_json(data[0] if len(data) == 1 else data)
@@ -78,8 +76,9 @@ def _by_question(book: Book, names: tuple[str, ...]) -> dict[str, list[Answer]]:
         if not names or {question.id, question.source} & set(names)
     }
     known = {q.id for q in book.register.questions} | {q.source for q in book.register.questions}
-    if unknown := set(names) - known:
-        raise BookError(f"{', '.join(sorted(unknown))}: no source and no question is called so")
+    for name in sorted({*names} - known):
+        hint = "see claimbook coverage"
+        raise BookError(unknown(name, "source and no question", known, hint))
     return groups
 
 

@@ -4,11 +4,9 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
-from functools import wraps
+from collections.abc import Callable, Collection, Iterable
 from itertools import islice
 from pathlib import Path
-from typing import ParamSpec
 
 import click
 from rich.box import SIMPLE
@@ -22,8 +20,6 @@ from claimbook.register import RegisterError
 from claimbook.releases.install import InstallError
 from claimbook.report import explain
 from claimbook.runner import Runner, RunnerError
-
-P = ParamSpec("P")
 
 # A table is as wide as what it says: a terminal wraps it, and a file has no width at all.
 out = Console(soft_wrap=True, highlight=False, emoji=False, width=10_000)
@@ -52,26 +48,24 @@ timeout_option = click.option(
 )
 
 
-def to_run(command: Callable[P, None]) -> Callable[P, None]:
+def to_run(command: Callable[..., None]) -> Callable[..., None]:
     """What a command takes that runs claims: which, where, and how."""
     return names(lane_option(jobs_option(timeout_option(command))))
 
 
-def told_plainly(command: Callable[P, None]) -> Callable[P, None]:
-    """Turns the errors of a user into one line and exit status 2."""
+class Commands(click.Group):
+    """Tells errors of a user in one line, with exit status 2."""
 
-    @wraps(command)
-    def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
+    def invoke(self, context: click.Context) -> object:
+        """Runs the command that was asked for."""
         try:
-            command(*args, **kwargs)
+            return super().invoke(context)
         except (BookError, InstallError, RegisterError, RunnerError) as error:
             warn(str(error))
             sys.exit(2)
         except KeyboardInterrupt:
             err.print("\nclaimbook: stopped")
             sys.exit(130)
-
-    return wrapped
 
 
 def load() -> Book:
@@ -86,11 +80,29 @@ def progress_bar() -> Progress:
     return Progress(*columns, TimeElapsedColumn(), console=err, transient=True, disable=hidden)
 
 
+def chosen(book: Book, names: Iterable[str], lane: Lane) -> list[Claim]:
+    """The claims of a lane that names ask for; all of them without a name.
+
+    Raises:
+        BookError: of what is named, nothing runs there.
+    """
+    claims = [claim for claim in book.select(names) if lane in claim.lanes]
+    if names and not claims:
+        raise BookError(f"nothing to run: no claim that was named runs on {lane}")
+    return claims
+
+
+def check_lane(runner: Runner, claims: Collection[Claim], lane: Lane, otherwise: str) -> None:
+    """Ends a command whose claims were all skipped, because their lane is not here."""
+    if claims and lane not in runner.environments:
+        raise RunnerError(f"the {lane} lane cannot run here{otherwise}")
+
+
 def progress(
     runner: Runner, claims: list[Claim], lane: Lane, explained: bool = True
 ) -> Iterable[Run]:
     """Runs claims under a progress bar; tells what failed as it comes, and counts at the end."""
-    by_id = {claim.id: claim for claim in claims if lane in claim.lanes}
+    by_id = {claim.id: claim for claim in claims}
     left = dict.fromkeys(by_id)
     started, outcomes = time.perf_counter(), Counter[Outcome]()
     with progress_bar() as bar:

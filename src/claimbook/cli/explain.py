@@ -16,7 +16,6 @@ from claimbook.cli import common
 )
 @click.option("--limit", "-n", type=click.IntRange(min=1), default=3, show_default=True)
 @common.as_json
-@common.told_plainly
 def explain_error(file: Path | None, limit: int, as_json: bool) -> None:
     """Names the claims that reproduce an error.
 

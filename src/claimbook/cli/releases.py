@@ -30,7 +30,6 @@ NEWEST = "newest"
     help="Write no record; write to this file which claims flipped since the newest one.",
 )
 @click.option("--changed", is_flag=True, help="Run only what is new or edited; keep the rest.")
-@common.told_plainly
 def run_matrix(versions: tuple[str, ...], report: Path | None, changed: bool) -> None:
     """Runs the book on releases of torch, and records what each claim did there.
 
@@ -99,7 +98,6 @@ def _differences(claim: Claim, release: Release) -> list[str]:
 @click.argument("claim")
 @click.option("--good", metavar="VERSION", help="A release on which it holds.")
 @click.option("--bad", metavar="VERSION", help="A release on which it does not.")
-@common.told_plainly
 def bisect_claim(claim: str, good: str | None, bad: str | None) -> None:
     """Finds the first release of torch on which a claim began, or ceased, to hold.
 

@@ -11,7 +11,7 @@ from claimbook.cli import common
 from claimbook.model import Claim, Lane, Outcome, Record, Run
 from claimbook.perturb import perturbed, watched
 from claimbook.report import first_place
-from claimbook.runner import Runner, RunnerError
+from claimbook.runner import Runner
 
 FIELDS = ("claim", "lane", "outcome", "message", "seconds", "outputs")
 """What `--json` tells of a run, beside its place."""
@@ -23,7 +23,6 @@ FIELDS = ("claim", "lane", "outcome", "message", "seconds", "outputs")
 @click.option("--shuffle", type=int, metavar="SEED", help="Run in an order drawn from this seed.")
 @click.option("--perturb", type=click.IntRange(1), metavar="SEED", help="Round as another machine.")
 @common.as_json
-@common.told_plainly
 def run(
     names: tuple[str, ...],
     lane: Lane,
@@ -39,7 +38,7 @@ def run(
         book = common.load()
         for problem in book.problems:
             common.err.print(str(problem), markup=False)
-        claims = book.select(names)
+        claims = common.chosen(book, names, lane)
         if shuffle is not None:
             random.Random(shuffle).shuffle(claims)
         if perturb is not None:
@@ -60,14 +59,13 @@ def run(
         lines += [f"{first_place(c, r)}: {c.id} {r.outcome}: {r.message}" for c, r in differing]
         common.out.print("\n".join(lines), markup=False)
     failed = bool(book.problems) or any(map(_differs, runs.values()))
-    if require_lane and runs and lane not in runner.environments:
-        raise RunnerError(f"the {lane} lane cannot run here, and --require-lane asks for it")
+    if require_lane:
+        common.check_lane(runner, claims, lane, ", and --require-lane asks for it")
     sys.exit(1 if failed else 0)
 
 
 @click.command()
 @common.to_run
-@common.told_plainly
 def record(names: tuple[str, ...], lane: Lane, jobs: int | None, timeout: float | None) -> None:
     """Runs claims on a lane and writes their records; exit status 3 if any differs from its page.
 
@@ -76,7 +74,7 @@ def record(names: tuple[str, ...], lane: Lane, jobs: int | None, timeout: float 
     written = 0
     with Runner(jobs, timeout) as runner:
         book = common.load()
-        claims = {claim.id: claim for claim in book.select(names)}
+        claims = {claim.id: claim for claim in common.chosen(book, names, lane)}
         records, provenance = book.project.records(lane), environment.provenance(book.project.root)
         outcomes: Counter[Outcome] = Counter()
         for run in common.progress(runner, list(claims.values()), lane):
@@ -85,8 +83,7 @@ def record(names: tuple[str, ...], lane: Lane, jobs: int | None, timeout: float 
                 digest = claims[run.claim].digest(lane)
                 kept = Record(run, digest, runner.environments[lane], provenance)
                 written += records.save(claims[run.claim], kept)
-    if outcomes and lane not in runner.environments:
-        raise RunnerError(f"the {lane} lane cannot run here; nothing was recorded")
+    common.check_lane(runner, claims.values(), lane, "; nothing was recorded")
     common.out.print(f"{written} records written under {book.project.name(records.folder / lane)}")
     # Python's own errors end with 1.
     sys.exit(3 if outcomes.keys() - {Outcome.PASSED, Outcome.SKIPPED} else 0)

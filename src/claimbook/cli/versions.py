@@ -15,7 +15,6 @@ from claimbook.versions.record import Contents, Version, contents_of
 @click.command("changes")
 @click.option("--since", metavar="VERSION", help="Compare with this version instead of the newest.")
 @click.option("--save", is_flag=True, help="Keep the book as it stands, under its version.")
-@common.told_plainly
 def print_changes(since: str | None, save: bool) -> None:
     """Prints what has changed in the book since its last version.
 
