@@ -390,6 +390,7 @@ class MadeUp:
     def __init__(self, runs):
         self.runs = runs
         self.before = lambda: None
+        self.environments = dict.fromkeys(Lane)
 
     def __enter__(self):
         return self
@@ -486,11 +487,12 @@ def test_quitting_keeps_what_was_agreed_to(project, monkeypatch):
     assert "1 accepted on 1 page, 2 left" in result.output
 
 
-def test_breaking_off_writes_nothing(project, monkeypatch):
-    """Ctrl-D or Ctrl-C at a question leaves every page as it was."""
+def test_breaking_off_keeps_what_was_agreed_to(project, monkeypatch):
+    """Ctrl-D or Ctrl-C at a question is `q`: nobody answers the questions before it again."""
     result = accept(answers="y\n", monkeypatch=monkeypatch)
+    assert page_text() == PAGE.replace("0.3333", "0.3334")
+    assert "1 accepted on 1 page, 2 left" in result.output
     assert result.exit_code == 1
-    assert page_text() == PAGE
 
 
 def test_names_choose_claims(project):
@@ -509,13 +511,21 @@ def test_crash_stops_no_other_claim(project):
 
 
 def test_lane_that_is_not_here(project):
-    """Where a lane cannot run, nothing was learnt: that is told once, and no success."""
+    """Where a lane cannot run, nothing was learnt: that is told, and is an error."""
+    project.environments = {}
     for name in PRINTS:
         project.runs[name] = Run(name, Lane.CUDA, Outcome.SKIPPED, message="no GPU")
     result = accept("--lane", "cuda", "--yes")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert result.output.count("no GPU") == 1
-    assert "0 accepted on 0 pages, 2 left" in result.output
+    assert "claimbook: the cuda lane cannot run here; nothing was taken over\n" in result.output
+
+
+def test_a_skipped_claim_is_not_left(project):
+    """A claim that does not run with this build of torch has no output to be taken over."""
+    project.runs["counts"] = Run("counts", Lane.CPU, Outcome.SKIPPED, message="other build")
+    result = accept("--yes", "--values")
+    assert (result.exit_code, "2 accepted on 1 page, 0 left" in result.output) == (0, True)
 
 
 def test_edit_during_the_run_is_kept(project):

@@ -17,7 +17,6 @@ from claimbook.runner import Runner
 @common.to_run
 @click.option("--yes", is_flag=True, help="Accept everything but changed values without asking.")
 @click.option("--values", is_flag=True, help="With --yes, accept changed values too.")
-@common.told_plainly
 def accept_outputs(
     names: tuple[str, ...],
     lane: Lane,
@@ -32,7 +31,9 @@ def accept_outputs(
     with Runner(jobs, timeout) as runner:
         book = common.load()
         drafts = {p.path: Draft.read(book.project.root, p) for p in book.pages if p.claims}
-        offered, refused = _offered(book, runner, book.select(names), lane)
+        claims = common.chosen(book, names, lane)
+        offered, refused = _offered(book, runner, claims, lane)
+    common.check_lane(runner, claims, lane, "; nothing was taken over")
     taken: dict[str, list[Change]] = {}
     for change in _agreed(drafts, offered, yes, values):
         taken.setdefault(change.location.path, []).append(change)
@@ -52,6 +53,8 @@ def _offered(
     by_id = {claim.id: claim for claim in claims}
     offered, refused = [], 0
     for run in [*common.progress(runner, claims, lane, explained=False)]:
+        if run.outcome is Outcome.SKIPPED:
+            continue  # as progress told
         claim = by_id[run.claim]
         try:
             found = changes(claim, run, book.problems)
@@ -60,8 +63,7 @@ def _offered(
             offered += found
         except AcceptError as error:
             refused += 1
-            if run.outcome is not Outcome.SKIPPED:  # of which progress told once
-                common.err.print(f"{claim.location}: {claim.id}: {error}", markup=False)
+            common.err.print(f"{claim.location}: {claim.id}: {error}", markup=False)
     return sorted(offered, key=lambda change: change.location), refused
 
 
@@ -97,7 +99,11 @@ def _answer(change: Change, yes: bool, values: bool) -> str:
     if yes or not _can_ask():
         click.echo()
         return "y" if yes else "n"
-    return str(click.prompt("  Take it over?", type=click.Choice(["y", "n", "q"])))
+    try:
+        return str(click.prompt("  Take it over?", type=click.Choice(["y", "n", "q"])))
+    except click.Abort:  # ^C or ^D: the answers before it stand
+        click.echo()
+        return "q"
 
 
 def _can_ask() -> bool:
