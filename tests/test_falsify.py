@@ -446,6 +446,9 @@ def test_command_runs_on_each_lane(project):
     command()
     done = command("--lane", "cuda")
     assert "strong" not in done.stdout or torch.cuda.is_available()
+    assert (done.exit_code, "cannot run here" in done.stderr) == (
+        (0, False) if torch.cuda.is_available() else (2, True)
+    )
 
 
 def test_command_requires(project):
@@ -456,6 +459,17 @@ def test_command_requires(project):
     data = {c["claim"]: c for c in json.loads(done.stdout)}
     assert data["strong"]["survivors"] == []
     assert data["weak"]["status"] == "current"
+
+
+@pytest.mark.parametrize("required", [[], ["--require", "50"]])
+def test_command_fails_where_a_claim_does(project, required):
+    """A claim that differs from its page cannot be falsified: it is no success, and no mutant."""
+    page = project / "docs/page.md"
+    page.write_text(page.read_text().replace("tensor(2.)", "tensor(3.)"))
+    done = command("strong", *required)
+    assert done.exit_code == 1
+    assert "claimbook: strong: what fails as it stands cannot be falsified\n" in done.stderr
+    assert "% of the mutants" not in done.stderr
 
 
 def test_interrupted_run_keeps_what_is_done(project, monkeypatch):

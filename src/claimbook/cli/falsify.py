@@ -19,7 +19,6 @@ from claimbook.runner import Runner
 @click.option("--require", type=click.FloatRange(0, 100), help="Fail below this percentage.")
 @click.option("--fresh", is_flag=True, help="Also run what already has a current result.")
 @common.as_json
-@common.told_plainly
 def falsify_claims(
     names: tuple[str, ...],
     lane: Lane,
@@ -30,15 +29,20 @@ def falsify_claims(
 ) -> None:
     """Runs claims with their code changed, and prints the changes that no output reveals."""
     book = common.load()
-    claims = [claim for claim in book.select(names) if lane in claim.lanes]
+    claims = common.chosen(book, names, lane)
     store = Results(book.project.docs)
     kept = {} if fresh else load_all(store, claims, lambda _, error: common.warn(error))
     found = {c.id: r for c in claims if (r := kept.get(c.id)) and r.lane == lane and r.is_of(c)}
+    failed = set[str]()
     if due := [claim for claim in claims if claim.id not in found]:
         with Runner(jobs, tries=1) as runner:
             for claim, result in _falsify(runner, due, lane):
-                store.save(claim, result)
-                found[claim.id] = result
+                if isinstance(result, Falsified):
+                    store.save(claim, result)
+                    found[claim.id] = result
+                elif result.outcome is not Outcome.SKIPPED:
+                    failed.add(claim.id)
+        common.check_lane(runner, due, lane, "; nothing was falsified")
     results = {claim: found[claim.id] for claim in claims if claim.id in found}
     if as_json:
         pairs = results.items()
@@ -46,13 +50,17 @@ def falsify_claims(
         common.print_json(data)
     else:
         _print_falsified(results)
+    if failed:
+        common.warn(f"{', '.join(failed)}: what fails as it stands cannot be falsified")
     share = _caught(results.values())
-    if require is not None and share < require:
+    if low := require is not None and share < require:
         common.warn(f"{share:.1f} % of the mutants are caught, {require:g} % are required")
-        sys.exit(1)
+    sys.exit(1 if failed or low else 0)
 
 
-def _falsify(runner: Runner, claims: list[Claim], lane: Lane) -> Iterable[tuple[Claim, Falsified]]:
+def _falsify(
+    runner: Runner, claims: list[Claim], lane: Lane
+) -> Iterable[tuple[Claim, Falsified | Run]]:
     """Runs mutants under a progress bar; tells which claims do not pass to begin with."""
     with common.progress_bar() as bar:
         steps, seen = iter(("running the claims", "running their mutants")), set[str]()
@@ -61,14 +69,13 @@ def _falsify(runner: Runner, claims: list[Claim], lane: Lane) -> Iterable[tuple[
             return bar.track(runs, count, description=next(steps))
 
         for claim, result in falsify(runner, claims, lane, track):
-            if isinstance(result, Falsified):
-                yield claim, result
-                continue
-            skipped = result.outcome is Outcome.SKIPPED
-            told = f"{lane}: {result.message}" if skipped else explain(claim, result) + "\n"
-            if told not in seen:
-                seen.add(told)
-                bar.console.print(told, markup=False)
+            if isinstance(result, Run):
+                skipped = result.outcome is Outcome.SKIPPED
+                told = f"{lane}: {result.message}" if skipped else explain(claim, result) + "\n"
+                if told not in seen:
+                    seen.add(told)
+                    bar.console.print(told, markup=False)
+            yield claim, result
 
 
 def _print_falsified(results: dict[Claim, Falsified]) -> None:
@@ -97,4 +104,5 @@ def _caught_row(results: list[Falsified]) -> list[str]:
 
 def _caught(results: Iterable[Falsified]) -> float:
     results = list(results)
-    return 100 * sum(r.killed for r in results) / max(1, sum(r.mutants for r in results))
+    mutants = sum(result.mutants for result in results)
+    return 100 * sum(result.killed for result in results) / mutants if mutants else 100
