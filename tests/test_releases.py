@@ -1,6 +1,9 @@
 """Other releases of torch: what is kept of a run there, what is shown, and how a flip is found."""
 
 import json
+import os
+import signal
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +24,7 @@ from claimbook.releases.history import changed, spans
 from claimbook.releases.install import InstallError, installed
 from claimbook.releases.matrix import run_book
 from claimbook.releases.record import Release, Releases, flipped, result_of
-from helpers import CONF, PAGES, TinyBook, claim, claim_text
+from helpers import CONF, PAGES, TinyBook, claim, claim_text, is_soon, processes
 
 TORCH = environment.release(environment.torch_version())
 WRONG = claim_text("two-is-three", ">>> torch.ones(2).sum()\ntensor(3.)")
@@ -252,6 +255,72 @@ def test_a_release_that_cannot_be_installed_is_told(book, monkeypatch):
         assert (
             f"torch {version}: No matching distribution found for torch=={version}" in done.output
         )
+
+
+PIP = """\
+import os, subprocess, sys, time
+from pathlib import Path
+
+if "index" in sys.argv:
+    print("Available versions: 0.0.3, 0.0.2, 0.0.1")
+elif "again" not in sys.argv:  # as pip does for --python
+    subprocess.run([sys.executable, __file__, "again", *sys.argv])
+else:
+    folder = Path(sys.argv[sys.argv.index("--python") + 1]).parent
+    for _ in range(10_000):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "torch").touch()
+        Path("started").touch()
+        time.sleep(0.01)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "command", [["matrix", "0.0.1"], ["bisect", "sum-adds", "--good", "0.0.1", "--bad", "0.0.3"]]
+)
+def test_stopping_leaves_nothing(book, command, number):
+    """Whatever signal ends it, and it alone, nothing runs on and no file stays."""
+    book.write("stub/pip/__init__.py", "")
+    book.write("stub/pip/__main__.py", PIP)
+    temporary = book.root / "temporary"
+    temporary.mkdir()
+    paths = os.pathsep.join([str(book.root / "stub"), *sys.path])
+    with subprocess.Popen(
+        [sys.executable, "-m", "claimbook", *command],
+        cwd=book.root,
+        env={**os.environ, "PYTHONPATH": paths, "TMPDIR": str(temporary)},
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as running:
+        assert is_soon((book.root / "started").exists)
+        running.send_signal(number)
+        said = running.communicate()[1]
+    assert (running.returncode, said.endswith("claimbook: stopped\n")) == (130, True)
+    assert not processes("pip", temporary=temporary)
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_report_is_opened_first(book):
+    """Where it cannot be written, that is said before anything is installed."""
+    Releases(book.docs / "records/releases").save(NEW)
+    done = CliRunner().invoke(main, ["matrix", "--report", "no/flips.md", "0.0.1"])
+    assert done.exit_code == 2
+    assert "'no/flips.md': No such file or directory" in done.output
+    assert "installing" not in done.output
+
+
+def test_a_report_says_what_flipped(book, monkeypatch):
+    """Each claim that holds on one of two releases, with its place and what it prints now."""
+    book.write("docs/raises.md", "# R\n\n" + claim_text(ERROR.id, _session(ERROR)))
+    Releases(book.docs / "records/releases").save(NEW)
+    monkeypatch.setattr("claimbook.cli.releases._run", lambda *_: replace(OLD, version="2.12.0"))
+    done = CliRunner().invoke(main, ["matrix", "--report", "flips.md", "2.12.0", "2.12.0"])
+    assert done.exit_code == 0, done.output
+    once = (book.root / "flips.md").read_text("utf-8").split("## torch 2.12.0, compared")[1:]
+    assert len(once) == 2
+    assert "- `it-raises` (docs/raises.md:3): holds → error text\n" in once[0]
+    assert "+ RuntimeError: other sizes" in once[0]
 
 
 def test_a_report_compares_with_what_is_recorded(book):

@@ -1,5 +1,9 @@
 """The command `claimbook`: what authors and operators type."""
 
+import signal
+import sys
+from io import TextIOWrapper
+
 import click
 
 from claimbook import __version__
@@ -24,3 +28,12 @@ from claimbook.cli.versions import print_changes
 @click.version_option(__version__, prog_name="claimbook")
 def main() -> None:
     """Runs, lists and records the claims of the book around the current folder."""
+    signal.signal(signal.SIGTERM, _stop)
+    if isinstance(sys.stdout, TextIOWrapper):  # of whatever encoding
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _stop(*_: object) -> None:
+    """Ends what runs as ^C does; what that cleans up, no second signal cuts short."""
+    if not isinstance(sys.exception(), KeyboardInterrupt):
+        raise KeyboardInterrupt

@@ -4,7 +4,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable
 from itertools import pairwise
-from pathlib import Path
+from typing import TextIO
 
 import click
 
@@ -26,18 +26,18 @@ NEWEST = "newest"
 @click.argument("versions", nargs=-1, metavar="[VERSION]...")
 @click.option(
     "--report",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=click.File("w", encoding="utf-8", lazy=False),
     help="Write no record; write to this file which claims flipped since the newest one.",
 )
 @click.option("--changed", is_flag=True, help="Run only what is new or edited; keep the rest.")
-def run_matrix(versions: tuple[str, ...], report: Path | None, changed: bool) -> None:
+def run_matrix(versions: tuple[str, ...], report: TextIO | None, changed: bool) -> None:
     """Runs the book on releases of torch, and records what each claim did there.
 
     Each VERSION, those of pyproject.toml if none is given, is installed into an environment of its
     own, which takes some 5 GB, and is removed afterwards. A release that cannot be installed is
     reported, and the others go on. VERSION may be `newest` or `nightly` too.
     """
-    book, failed, told = common.load(), False, list[str]()
+    book, failed = common.load(), False
     recorded = _recorded(book)
     if report and not recorded:
         raise BookError("no release is on record to compare with; run this without --report first")
@@ -49,14 +49,12 @@ def run_matrix(versions: tuple[str, ...], report: Path | None, changed: bool) ->
             failed = True
             continue
         if report:
-            told += _flips(book, recorded[-1], release)
+            report.writelines(f"{line}\n" for line in _flips(book, recorded[-1], release))
         else:
             Releases.of(book.project.docs).save(release)
         counts = Counter(result.word for result in release.results.values())
         words = ", ".join(f"{count} {word}" for word, count in counts.most_common())
         common.out.print(f"torch {release.version}: {words}", markup=False)
-    if report:
-        report.write_text("\n".join(told), "utf-8")
     sys.exit(1 if failed else 0)
 
 

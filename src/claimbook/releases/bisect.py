@@ -27,8 +27,7 @@ def flip(versions: Sequence[str], ask: Callable[[str], T | None]) -> tuple[str, 
         )
     while len(left) > 2:
         middle = len(left) // 2
-        answer = ask(left[middle])
-        if answer is None:
+        if (answer := ask(left[middle])) is None:
             del left[middle]
         elif answer == first:
             left = left[middle:]

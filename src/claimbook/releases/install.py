@@ -1,16 +1,19 @@
 """Fresh environments with a release of torch, made by pip and removed after use."""
 
 import importlib.metadata
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
 import venv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import claimbook
 from claimbook.records import order
@@ -18,8 +21,8 @@ from claimbook.records import order
 NEEDED = ("click", "myst-parser", "numpy", "pyyaml", "rich")
 """What running claims takes beside torch; each as it is installed here."""
 
-NIGHTLY = "nightly"
-NIGHTLY_INDEX = "https://download.pytorch.org/whl/nightly/cpu"
+NIGHTLY = ("--pre", "--index-url", "https://download.pytorch.org/whl/nightly/cpu", "torch")
+"""What pip is told to have the last night's build."""
 
 
 class InstallError(RuntimeError):
@@ -53,21 +56,32 @@ def installed(version: str) -> Iterator[Path]:
         python = Path(sysconfig.get_path("scripts", "venv", {"base": folder})) / "python"
         here = ("--python", str(python), "install", "--quiet", "--no-cache-dir")
         pins = [f"{name}=={importlib.metadata.version(name)}" for name in NEEDED]
-        if version == NIGHTLY:
-            _pip(*here, "--pre", "--index-url", NIGHTLY_INDEX, "torch")
-            _pip(*here, *pins)
-        else:
-            _pip(*here, f"torch=={version}", *pins)
+        _pip(*here, *(NIGHTLY if version == "nightly" else [f"torch=={version}"]))
+        _pip(*here, *pins)
         library = sysconfig.get_path("purelib", "venv", {"base": folder})
         shutil.copytree(Path(claimbook.__file__).parent, Path(library, "claimbook"))
         yield python
 
 
+def told(*command: str, **options: Any) -> tuple[str, str, int]:
+    """What a command says to either stream that is a pipe, and its exit status.
+
+    It is alone in its group. If this process is stopped, whoever was told to, the whole group is
+    asked to end, once, and ends before this returns: nothing writes on where we clean up.
+    """
+    with subprocess.Popen(command, text=True, start_new_session=True, **options) as process:
+        try:
+            return *process.communicate(), process.returncode
+        except KeyboardInterrupt:
+            os.killpg(process.pid, signal.SIGTERM)
+            raise
+
+
 def _pip(*arguments: str) -> str:
-    command: Sequence[str] = (sys.executable, "-m", "pip", *arguments)
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR: ")]
-        said = (errors or done.stderr.splitlines() or ["pip said nothing"])[-1]
+    pip = (sys.executable, "-m", "pip")
+    out, err, status = told(*pip, *arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if status:
+        errors = [line for line in err.splitlines() if line.startswith("ERROR: ")]
+        said = (errors or err.splitlines() or ["pip said nothing"])[-1]
         raise InstallError(said.removeprefix("ERROR: "))
-    return done.stdout
+    return out

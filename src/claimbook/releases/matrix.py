@@ -10,7 +10,7 @@ from typing import Any
 from claimbook.book import Book
 from claimbook.environment import provenance, release
 from claimbook.model import Claim, Environment, Lane, Outcome, Run
-from claimbook.releases.install import InstallError
+from claimbook.releases.install import InstallError, told
 from claimbook.releases.record import Release, result_of
 
 DESCRIBE = """\
@@ -59,10 +59,7 @@ def _run_of(data: dict[str, Any]) -> Run:
 def _said(python: Path, root: Path, *arguments: str) -> str:
     """What it prints; progress and errors go where ours go."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-    command = [str(python), *arguments]
-    done = subprocess.run(
-        command, cwd=root, env=kept, stdout=subprocess.PIPE, text=True, check=False
-    )
-    if not done.stdout.startswith(("[", "{")):
-        raise InstallError(f"the claims could not be run there (exit status {done.returncode})")
-    return done.stdout
+    out, _, status = told(str(python), *arguments, cwd=root, env=kept, stdout=subprocess.PIPE)
+    if not out.startswith(("[", "{")):
+        raise InstallError(f"the claims could not be run there (exit status {status})")
+    return out

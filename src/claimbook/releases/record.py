@@ -101,13 +101,9 @@ def _result(data: Any) -> Result:
     whole = check_fields({**NOTHING, **data}, "result", RESULT_FIELDS)
     if not all(isinstance(text, str) for text in whole["outputs"]):
         raise ValueError("outputs are texts")
-    return Result(
-        whole["digest"],
-        Outcome(whole["outcome"]),
-        Gravity(whole["gravity"]) if whole["gravity"] else None,
-        tuple(whole["outputs"]),
-        whole["message"],
-    )
+    outcome, outputs = Outcome(whole["outcome"]), tuple(whole["outputs"])
+    gravity = Gravity(whole["gravity"]) if whole["gravity"] else None
+    return Result(whole["digest"], outcome, gravity, outputs, whole["message"])
 
 
 RESULT_FIELDS: Mapping[str, tuple[type, ...]] = {
