@@ -1,6 +1,9 @@
 """The command `claimbook`, as authors and operators type it."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -167,6 +170,19 @@ def test_problems_fail_a_run(book):
     status, _, error = run("run", "-j", "1", "sum-adds")
     assert status == 1
     assert error.startswith("docs/wrong.md:4: the page is not UTF-8 [claim.bad-fence]\n1 passed")
+
+
+def test_output_that_floods(book):
+    """A difference is told in as many lines as a person reads, and says where the whole is."""
+    flood = claim_text("floods", ">>> for i in range(5000): print(i)\n>>> 'x' * 5000\n1")
+    book.write("docs/wrong.md", f"# Wrong\n\n{flood}")
+    status, _, error = run("run", "-j", "1", "floods")
+    assert status == 1
+    assert (
+        "\n  + 29\n    … 4940 more lines (`claimbook run --json` prints all)\n  + 4970\n" in error
+    )
+    assert f"'{'x' * 497}… 4504 more characters (`claimbook run --json` prints all)\n" in error
+    assert len(error.splitlines()) < 100
 
 
 def test_run_in_another_order(book):
@@ -340,6 +356,23 @@ def test_show_as_json(book):
     assert json.loads(run("show", "--json", "basics-01.3")[1])["relation"] is None
 
 
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {"PYTHONIOENCODING": "ascii"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": ""},
+    ],
+)
+def test_a_terminal_without_unicode(book, environ):
+    """What it cannot show is shown escaped; JSON is the same everywhere."""
+    book.replace("docs/register/basics.yaml", "A sum is fast.", "Σ x³ is fast.")
+    shown = book.claimbook("show", "basics-01.3", **environ)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert shown.stdout.startswith("basics-01.3  \\u03a3 x\\xb3 is fast.\n")
+    told = book.claimbook("show", "--json", "basics-01.3", **environ)
+    assert json.loads(told.stdout)["statement"] == "Σ x³ is fast."
+
+
 def test_as_a_module(tmp_path):
     """`python -m claimbook` is the same command."""
     done = python("-m", "claimbook", "--version", cwd=tmp_path)
@@ -384,6 +417,18 @@ def test_explain(book):
             }
         ],
     )
+
+
+def test_explain_what_is_no_text(book):
+    """Bytes that are no UTF-8 end nothing, from standard input as from a file."""
+    done = subprocess.run(
+        [sys.executable, "-m", "claimbook", "explain"],
+        input=b"RuntimeError: \xff",
+        env={**os.environ, "PYTHONIOENCODING": "utf-8:strict"},
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (1, b"")
 
 
 def test_explain_what_nobody_knows(book):

@@ -1,9 +1,13 @@
 """How a run is told to an author: the same words in Sphinx, pytest and the CLI."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from claimbook.checker import Mismatch, diff, mismatches
 from claimbook.model import Claim, Lane, Outcome, Run
+
+EDGE, WIDTH = 30, 500
+"""Lines at either end of a difference, and characters of a line, that are told at most."""
 
 
 def explain(claim: Claim, run: Run) -> str:
@@ -35,8 +39,18 @@ def differing(mismatch: Mismatch) -> list[str]:
     return [
         f"  line {mismatch.example.line}: {mismatch.difference}",
         *(f"    {line}" for line in prompted(mismatch.example.source)),
-        *(f"  {line}" for line in diff(mismatch.example.want, mismatch.got).splitlines()),
+        *(f"  {line}" for line in _readable(diff(mismatch.example.want, mismatch.got))),
     ]
+
+
+def _readable(text: str) -> Iterator[str]:
+    """Its lines; of very many the first and the last, and of a very long one its beginning."""
+    lines, whole = text.splitlines(), "(`claimbook run --json` prints all)"
+    if (left := len(lines) - 2 * EDGE) > 0:
+        lines[EDGE:-EDGE] = [f"  … {left} more lines {whole}"]
+    for line in lines:
+        left = len(line) - WIDTH
+        yield f"{line[:WIDTH]}… {left} more characters {whole}" if left > 0 else line
 
 
 def first_place(claim: Claim, run: Run) -> str:

@@ -114,8 +114,6 @@ def _written(draft: Draft, agreed: list[Change]) -> bool:
     try:
         draft.write(agreed)
     except AcceptError as error:
-        common.err.print(
-            f"{draft.page.path}: nothing is taken over on this page: {error}", markup=False
-        )
+        common.warn(f"{draft.page.path}: nothing is taken over on this page: {error}")
         return False
     return True

@@ -77,8 +77,7 @@ def _by_question(book: Book, names: tuple[str, ...]) -> dict[str, list[Answer]]:
     }
     known = {q.id for q in book.register.questions} | {q.source for q in book.register.questions}
     for name in sorted({*names} - known):
-        hint = "see claimbook coverage"
-        raise BookError(unknown(name, "source and no question", known, hint))
+        raise BookError(unknown(name, "source and no question", known, "see claimbook coverage"))
     return groups
 
 

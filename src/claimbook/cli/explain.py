@@ -1,7 +1,7 @@
 """The command `explain`: an error is pasted, and the claims that reproduce it come back."""
 
 import sys
-from pathlib import Path
+from typing import TextIO
 
 import click
 
@@ -11,17 +11,17 @@ from claimbook.cli import common
 
 
 @click.command("explain")
-@click.argument(
-    "file", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=False
-)
+@click.argument("file", type=click.File(encoding="utf-8", errors="replace"), default="-")
 @click.option("--limit", "-n", type=click.IntRange(min=1), default=3, show_default=True)
 @common.as_json
-def explain_error(file: Path | None, limit: int, as_json: bool) -> None:
+def explain_error(file: TextIO, limit: int, as_json: bool) -> None:
     """Names the claims that reproduce an error.
 
     Reads a traceback, or any part of one, from FILE or from standard input.
     """
-    text = file.read_text("utf-8", "replace") if file else sys.stdin.read()
+    if file.isatty():
+        common.err.print("Paste an error here, and end it with Ctrl-D on a line of its own.")
+    text = file.read()
     if not text.strip():
         raise BookError("there is nothing to explain: pipe a traceback in, or name a file")
     found = errors.search(errors.messages(common.load().claims), text, limit)

@@ -42,7 +42,6 @@ def falsify_claims(
                     found[claim.id] = result
                 elif result.outcome is not Outcome.SKIPPED:
                     failed.add(claim.id)
-        common.check_lane(runner, due, lane, "; nothing was falsified")
     results = {claim: found[claim.id] for claim in claims if claim.id in found}
     if as_json:
         pairs = results.items()
@@ -63,18 +62,15 @@ def _falsify(
 ) -> Iterable[tuple[Claim, Falsified | Run]]:
     """Runs mutants under a progress bar; tells which claims do not pass to begin with."""
     with common.progress_bar() as bar:
-        steps, seen = iter(("running the claims", "running their mutants")), set[str]()
+        steps = iter(("running the claims", "running their mutants"))
 
         def track(runs: Iterable[Run], count: int) -> Iterable[Run]:
             return bar.track(runs, count, description=next(steps))
 
         for claim, result in falsify(runner, claims, lane, track):
             if isinstance(result, Run):
-                skipped = result.outcome is Outcome.SKIPPED
-                told = f"{lane}: {result.message}" if skipped else explain(claim, result) + "\n"
-                if told not in seen:
-                    seen.add(told)
-                    bar.console.print(told, markup=False)
+                common.check_lane(runner, [claim], lane, f": {result.message}")
+                bar.console.print(explain(claim, result) + "\n", markup=False)
             yield claim, result
 
 
