@@ -4,11 +4,13 @@ import argparse
 import hashlib
 import os
 import shutil
+import signal
 import sys
 from pathlib import Path
 
 import nox
 
+signal.signal(signal.SIGTERM, signal.default_int_handler)  # nox ends what it runs, as after ^C
 nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "none"
 nox.options.sessions = ["docs", "tests", "lint"]
@@ -67,6 +69,8 @@ def docs(session: nox.Session) -> None:
         "--max-age", type=int, metavar="DAYS", help="with --strict-cuda: fail for older records too"
     )
     options, rest = parser.parse_known_args(session.posargs)
+    if options.max_age is not None and not options.strict_cuda:
+        parser.error("--max-age goes with --strict-cuda")
     install(session, "docs")
     if options.fresh:
         for folder in MADE:
@@ -125,7 +129,7 @@ def record(session: nox.Session) -> None:
 def matrix(session: nox.Session) -> None:
     """Runs all claims on other releases of torch, minutes for each: `-- --changed`, `-- 2.8.0`."""
     install(session)
-    session.run("claimbook", "matrix", *session.posargs)
+    session.run("claimbook", "matrix", *session.posargs, terminate_timeout=60)  # 5 GB to remove
 
 
 @nox.session
@@ -155,6 +159,9 @@ def browser(session: nox.Session) -> None:
 @nox.session
 def editions(session: nox.Session) -> None:
     """Makes the EPUB and the offline zip of the built site; `-- --run` runs all notebooks too."""
+    parser = argparse.ArgumentParser(prog="nox -s editions --")
+    parser.add_argument("--run", action="store_true", help="run all notebooks too")
+    options = parser.parse_args(session.posargs)
     install(session, "docs", "test", "editions")
     if not (SITE / "index.html").exists():
         session.error("the site is not built; nox -s docs builds it")
@@ -169,7 +176,7 @@ def editions(session: nox.Session) -> None:
     if shutil.which("npm"):
         vnu = ["npm", "install", "--silent", "--no-save", "--prefix", "docs/_build/vnu", VNU]
         session.run(*vnu, external=True)
-    session.run("pytest", "tests/editions", env={"ALL_NOTEBOOKS": str("--run" in session.posargs)})
+    session.run("pytest", "tests/editions", env={"ALL_NOTEBOOKS": str(options.run)})
 
 
 @nox.session

@@ -2,15 +2,17 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 
 import pytest
 import torch
 from click.testing import CliRunner
 
 from claimbook import __version__, environment
-from claimbook.cli import main
+from claimbook.cli import _stop, main
 from claimbook.model import Environment, Lane
 from helpers import TinyBook, claim_text, python
 
@@ -371,6 +373,23 @@ def test_a_terminal_without_unicode(book, environ):
     assert shown.stdout.startswith("basics-01.3  \\u03a3 x\\xb3 is fast.\n")
     told = book.claimbook("show", "--json", "basics-01.3", **environ)
     assert json.loads(told.stdout)["statement"] == "Σ x³ is fast."
+
+
+def test_a_second_signal_cuts_no_cleanup_short():
+    """What ends a command politely, such as nox, may interrupt it first and terminate it then."""
+    cleaned = []
+
+    @contextmanager
+    def cleaning():
+        try:
+            yield
+        finally:
+            _stop(signal.SIGTERM, None)
+            cleaned.append(True)
+
+    with pytest.raises(KeyboardInterrupt), cleaning():
+        _stop(signal.SIGTERM, None)
+    assert cleaned == [True]
 
 
 def test_as_a_module(tmp_path):
