@@ -92,6 +92,18 @@ def test_names(book, name, claims):
     assert [each["id"] for each in json.loads(run("list", "--json", name)[1])] == claims
 
 
+def test_names_from_another_folder(book, monkeypatch):
+    """A page is named from the current folder, or as messages name it."""
+    monkeypatch.chdir(book.docs / "a")
+    for name in ("shapes.md", "docs/a/shapes.md", "../a/shapes.md"):
+        assert run("list", name)[1].endswith("ones-have-a-shape  cpu\n1 claims\n")
+
+
+def test_help_is_not_cut(book):
+    """In the list of commands each has a sentence that fits on its line."""
+    assert "..." not in run("--help")[1].partition("Commands:")[2]
+
+
 @pytest.mark.parametrize("command", ["list", "run", "show", "record"])
 def test_unknown_name(book, command):
     """A name that names nothing is answered with what is near to it."""

@@ -131,7 +131,8 @@ class Book:
         """The claims that names ask for; all of them without a name.
 
         Args:
-            names: ids of claims, paths of pages or of folders, or `page.md::id`.
+            names: ids of claims, paths of pages or of folders, or `page.md::id`; a path begins
+                at the current folder, or at the root of the project as messages have it.
             also: what else might have been meant, to be named where a name asks for nothing.
 
         Raises:
@@ -154,7 +155,8 @@ class Book:
 
     def _asks_for(self, name: str, claim: Claim) -> bool:
         place, _, id_ = name.partition("::")
-        here = (self.project.root / claim.location.path).is_relative_to(Path(place).resolve())
+        root, page = self.project.root, self.project.root / claim.location.path
+        here = page.is_relative_to(Path(place).resolve()) or page.is_relative_to(root / place)
         return here and (not id_ or id_.partition("[")[0] == claim.id)
 
 

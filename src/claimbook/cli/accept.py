@@ -25,7 +25,10 @@ def accept_outputs(
     yes: bool,
     values: bool,
 ) -> None:
-    """Copies into the pages what claims print, asking for each output that differs."""
+    """Copies what claims print into their pages, where you agree.
+
+    Asks for each output that differs. Ctrl-C, Ctrl-D and q end this and keep the answers so far.
+    """
     if values and not yes:
         raise click.UsageError("--values goes with --yes; without it each output is asked for.")
     with Runner(jobs, timeout) as runner:

@@ -36,7 +36,7 @@ def list_claims(names: tuple[str, ...], as_json: bool) -> None:
 @click.option("--require", type=click.FloatRange(0, 100), help="Fail below this percentage.")
 @common.as_json
 def coverage(names: tuple[str, ...], require: float | None, as_json: bool) -> None:
-    """Prints which entries of the register the book has answered, by source and question."""
+    """Counts the entries that the book has answered, by question."""
     book = common.load()
     groups = _by_question(book, names)
     answers = [answer for group in groups.values() for answer in group]
@@ -51,10 +51,10 @@ def coverage(names: tuple[str, ...], require: float | None, as_json: bool) -> No
 
 
 @click.command()
-@click.argument("name", metavar="CLAIM|ENTRY|QUESTION")
+@click.argument("name", metavar="CLAIM|PAGE|ENTRY|QUESTION")
 @common.as_json
 def show(name: str, as_json: bool) -> None:
-    """Shows a claim, or what the book says of an entry, or of all entries of a question."""
+    """Shows claims, or what the book says of an entry or question."""
     book = common.load()
     answers = [a for a in book.answers.values() if name in (a.entry.id, a.entry.id.split(".")[0])]
     known = [*book.answers, *(question.id for question in book.register.questions)]

@@ -27,7 +27,10 @@ def falsify_claims(
     fresh: bool,
     as_json: bool,
 ) -> None:
-    """Runs claims with their code changed, and prints the changes that no output reveals."""
+    """Runs claims with changed code; prints what no output reveals.
+
+    Exit status 1 if a claim fails as it stands, for then nothing can be said of it.
+    """
     book = common.load()
     claims = common.chosen(book, names, lane)
     store = Results(book.project.docs)
@@ -40,7 +43,10 @@ def falsify_claims(
                 if isinstance(result, Falsified):
                     store.save(claim, result)
                     found[claim.id] = result
-                elif result.outcome is not Outcome.SKIPPED:
+                    continue
+                common.check_lane(runner, [claim], lane, f": {result.message}")
+                common.err.print(explain(claim, result) + "\n", markup=False)
+                if result.outcome is not Outcome.SKIPPED:
                     failed.add(claim.id)
     results = {claim: found[claim.id] for claim in claims if claim.id in found}
     if as_json:
@@ -60,18 +66,14 @@ def falsify_claims(
 def _falsify(
     runner: Runner, claims: list[Claim], lane: Lane
 ) -> Iterable[tuple[Claim, Falsified | Run]]:
-    """Runs mutants under a progress bar; tells which claims do not pass to begin with."""
+    """Runs claims, then their mutants, under a progress bar."""
     with common.progress_bar() as bar:
         steps = iter(("running the claims", "running their mutants"))
 
         def track(runs: Iterable[Run], count: int) -> Iterable[Run]:
             return bar.track(runs, count, description=next(steps))
 
-        for claim, result in falsify(runner, claims, lane, track):
-            if isinstance(result, Run):
-                common.check_lane(runner, [claim], lane, f": {result.message}")
-                bar.console.print(explain(claim, result) + "\n", markup=False)
-            yield claim, result
+        yield from falsify(runner, claims, lane, track)
 
 
 def _print_falsified(results: dict[Claim, Falsified]) -> None:

@@ -31,7 +31,7 @@ NEWEST = "newest"
 )
 @click.option("--changed", is_flag=True, help="Run only what is new or edited; keep the rest.")
 def run_matrix(versions: tuple[str, ...], report: TextIO | None, changed: bool) -> None:
-    """Runs the book on releases of torch, and records what each claim did there.
+    """Runs all claims on other releases of torch, and records that.
 
     Each VERSION, those of pyproject.toml if none is given, is installed into an environment of its
     own, which takes some 5 GB, and is removed afterwards. A release that cannot be installed is
@@ -97,7 +97,7 @@ def _differences(claim: Claim, release: Release) -> list[str]:
 @click.option("--good", metavar="VERSION", help="A release on which it holds.")
 @click.option("--bad", metavar="VERSION", help="A release on which it does not.")
 def bisect_claim(claim: str, good: str | None, bad: str | None) -> None:
-    """Finds the first release of torch on which a claim began, or ceased, to hold.
+    """Finds the release of torch since which a claim holds, or fails.
 
     Where the records show it on one side and not on the other, GOOD and BAD need not be given.
     Releases that are recorded are not installed again.

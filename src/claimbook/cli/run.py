@@ -33,7 +33,10 @@ def run(
     perturb: int | None,
     as_json: bool,
 ) -> None:
-    """Runs claims and compares what they print; exit status 1 if any differs."""
+    """Runs claims and compares what they print with their pages.
+
+    Exit status 1 if any differs, 2 if none of those that are named runs on the lane.
+    """
     with Runner(jobs, timeout) as runner:
         book = common.load()
         for problem in book.problems:
@@ -67,9 +70,10 @@ def run(
 @click.command()
 @common.to_run
 def record(names: tuple[str, ...], lane: Lane, jobs: int | None, timeout: float | None) -> None:
-    """Runs claims on a lane and writes their records; exit status 3 if any differs from its page.
+    """Runs claims on a lane and writes their records.
 
-    Needs the lane's device: without it nothing is written, and the exit status is 2.
+    Exit status 3 if any differs from its page. Needs the lane's device: without it nothing is
+    written, and the exit status is 2.
     """
     written = 0
     with Runner(jobs, timeout) as runner:
