@@ -146,6 +146,15 @@ def test_broken_settings(book):
     assert run("list") == (2, "", said)
 
 
+@pytest.mark.parametrize("docs", ["'book'", "['book']"])
+def test_settings_that_name_no_folder(book, docs):
+    """A book whose pages are looked for in the wrong place is not taken for an empty one."""
+    book.replace("pyproject.toml", 'docs = "docs"', f"docs = {docs}")
+    name = docs.strip("'")
+    said = f"claimbook: pyproject.toml: [tool.claimbook] names {name}, which is missing\n"
+    assert run("run") == (2, "", said)
+
+
 def test_broken_register(book):
     """A wrong line of the register is named, and nothing runs."""
     book.write("docs/register/basics.yaml", "- id: basics-01\n")

@@ -329,6 +329,12 @@ def test_a_report_compares_with_what_is_recorded(book):
     assert (done.exit_code, "no release is on record" in done.output) == (2, True)
 
 
+def test_a_matrix_of_nothing(book):
+    """Where no release is named at all, that is said; it is no success."""
+    done = CliRunner().invoke(main, ["matrix"])
+    assert (done.exit_code, "no release is named" in done.output) == (2, True)
+
+
 def test_a_broken_release_is_a_warning(tmp_path):
     """The build names the file, and goes on with the other releases."""
     book = TinyBook(tmp_path)

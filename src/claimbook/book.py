@@ -53,7 +53,7 @@ class Project:
                     raise BookError(f"{settings}: {error}") from error
                 return cls(
                     folder,
-                    folder / options.get("docs", "docs"),
+                    folder / str(options.get("docs", "docs")),
                     tuple(options.get("texts", ())),
                     options.get("scripts", "gallery"),
                     tuple(options.get("ignored", ())),
@@ -68,14 +68,16 @@ class Project:
 
     def pages(self) -> Iterator[Path]:
         """Every page, in order of path; what is hidden is an editor's."""
+        texts = [self.root / text for text in self.texts]
+        for path in (self.docs, *texts):
+            if not path.exists():
+                name = path.relative_to(self.root)
+                raise BookError(f"pyproject.toml: [tool.claimbook] names {name}, which is missing")
         for path in sorted(self.docs.rglob("[!.]*.md")):
             inside = path.relative_to(self.docs).as_posix()
             if not any(inside.startswith(f"{folder}/") for folder in self.ignored):
                 yield path
-        for text in self.texts:
-            if not (self.root / text).is_file():
-                raise BookError(f"pyproject.toml: [tool.claimbook] names {text}, which is missing")
-            yield self.root / text
+        yield from texts
 
     def records(self, lane: Lane) -> Records:
         """The lane's records: kept beside the build for `cpu`, committed for the others."""

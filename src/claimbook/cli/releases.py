@@ -19,8 +19,6 @@ from claimbook.releases.matrix import run_book
 from claimbook.releases.record import Release, Releases, flipped
 from claimbook.report import differing
 
-NEWEST = "newest"
-
 
 @click.command("matrix")
 @click.argument("versions", nargs=-1, metavar="[VERSION]...")
@@ -41,7 +39,9 @@ def run_matrix(versions: tuple[str, ...], report: TextIO | None, changed: bool) 
     recorded = _recorded(book)
     if report and not recorded:
         raise BookError("no release is on record to compare with; run this without --report first")
-    for version in versions or book.project.matrix:
+    if not (versions := versions or book.project.matrix):
+        raise BookError("no release is named, here or in pyproject.toml; claimbook matrix 2.8.0")
+    for version in versions:
         try:
             release = _run(book, version, book.claims, recorded if changed else ())
         except InstallError as error:
@@ -65,7 +65,7 @@ def _recorded(book: Book) -> list[Release]:
 def _run(
     book: Book, version: str, claims: Iterable[Claim], recorded: Iterable[Release] = ()
 ) -> Release:
-    version = available()[-1] if version == NEWEST else version
+    version = available()[-1] if version == "newest" else version
     known = next((release for release in recorded if release.version == version), None)
     common.err.print(f"torch {version}: installing", markup=False)
     with installed(version) as python:
@@ -75,8 +75,7 @@ def _run(
 
 def _flips(book: Book, old: Release, new: Release) -> list[str]:
     """Markdown that says which claims hold on just one of two releases."""
-    found = flipped(book.claims, old, new)
-    if not found:
+    if not (found := flipped(book.claims, old, new)):
         return []
     lines = [f"## torch {new.version}, compared with {old.version}", ""]
     for claim in found:
@@ -130,14 +129,11 @@ def bisect_claim(claim: str, good: str | None, bad: str | None) -> None:
     began = known[after].results[chosen.id].word == "holds"
     verb, failing = ("began", before) if began else ("ceased", after)
     found = f"{chosen.id} {verb} to hold with torch {after}. On {failing}:"
-    common.out.print(f"\n{found}", markup=False)
-    common.out.print("\n".join(_differences(chosen, known[failing])), markup=False)
+    common.out.print("", found, *_differences(chosen, known[failing]), sep="\n", markup=False)
 
 
 def _neighbours(claim: Claim, releases: list[Release]) -> tuple[str, str]:
     for older, newer in pairwise(releases):
         if flipped([claim], older, newer):
             return older.version, newer.version
-    raise BookError(
-        f"{claim.id}: the records show no change; name two releases with --good and --bad"
-    )
+    raise BookError(f"{claim.id}: the records show no change; name releases: --good and --bad")

@@ -49,7 +49,7 @@ def run(
                 here = watched(claims, lane)
                 runs_here = bar.track(runner.run(here, lane), len(here))
                 held = {run.claim for run in runs_here if not _differs(run)}
-            common.err.print(f"{len(held)} claims read no clock, nor notice that they are watched")
+            common.err.print(f"{len(held)} of {len(claims)} claims read no clock, and hold watched")
             claims = [perturbed(claim, perturb) for claim in claims if claim.id in held]
         done = common.progress(runner, claims, lane, explained=perturb is None)
         runs = {run.claim: run for run in done}
