@@ -118,6 +118,13 @@ def processors(session: nox.Session) -> None:
 
 
 @nox.session
+def rehearse(session: nox.Session) -> None:
+    """Runs the CUDA lane on an emulated device, where there is no GPU; needs a C++ compiler."""
+    install(session, "docs")
+    session.run("python", "tests/rehearsal", *session.posargs)
+
+
+@nox.session
 def record(session: nox.Session) -> None:
     """Runs claims and writes their records: `-- --lane cuda` on a CUDA machine."""
     install(session)

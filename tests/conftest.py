@@ -8,7 +8,10 @@ import signal
 from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["pytester"]
-collect_ignore = ["stand_in"]  # no tests, and some systems have a sitecustomize of their own
+collect_ignore = [
+    "stand_in",
+    "rehearsal",
+]  # no tests, and some systems have a sitecustomize of their own
 
 # A script's commands in the background ignore ^C, and so would what the tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)

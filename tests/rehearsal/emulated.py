@@ -1,0 +1,53 @@
+"""The emulated device: its library, compiled once for each torch, and what makes Python load it."""
+
+import hashlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+SOURCE = HERE / "device.cpp"
+
+
+def settings() -> dict[str, str]:
+    """The variables of the environment with which Python's torch finds the device.
+
+    Compiles it where that has not been done; ends the program if that fails.
+    """
+    path = [str(HERE / "site"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {"PYTHONPATH": os.pathsep.join(path), "EMULATED_CUDA": str(library())}
+
+
+def library() -> Path:
+    """The compiled device, one for each torch and Python, under the built site's folder."""
+    package = Path(importlib.util.find_spec("torch").submodule_search_locations[0])
+    version = (package / "version.py").read_bytes()
+    digest = hashlib.sha256(SOURCE.read_bytes() + version + sys.version.encode()).hexdigest()
+    compiled = ROOT / f"docs/_build/rehearsal/{digest[:16]}.so"
+    if not compiled.exists():
+        compiled.parent.mkdir(parents=True, exist_ok=True)
+        partial = compiled.with_suffix(f".{os.getpid()}")
+        compile_into(partial, package)
+        partial.rename(compiled)
+    return compiled
+
+
+def compile_into(file: Path, package: Path) -> None:
+    """Compiles the device against an installed torch: half a minute."""
+    compiler = shutil.which(os.environ.get("CXX", "c++"))
+    if compiler is None:
+        sys.exit("no C++ compiler: install g++ or clang++, or name one in CXX")
+    sys.stderr.write(f"compiling {SOURCE.relative_to(ROOT)}\n")
+    include = package / "include"
+    folders = [include, include / "torch/csrc/api/include", Path(sysconfig.get_path("include"))]
+    libraries = ["-lc10", "-ltorch_cpu", "-ltorch", "-ltorch_python"]
+    command = [compiler, "-shared", "-fPIC", "-std=c++20", "-O1", "-w", str(SOURCE)]
+    command += [f"-isystem{folder}" for folder in folders]
+    command += [f"-L{package / 'lib'}", *libraries, "-o", str(file)]
+    if subprocess.run(command, check=False).returncode:
+        sys.exit(f"{SOURCE.relative_to(ROOT)} does not compile with this torch")
