@@ -15,7 +15,7 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -46,6 +46,15 @@ SETTINGS = re.compile(
 )
 """Variables with which Python, torch or what it calls prints otherwise; examples have none."""
 
+OURS_TO_SAY = {
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "PYTHONHASHSEED": "0",
+    "PYTHONUTF8": "1",
+    "TORCH_CPP_LOG_LEVEL": "ERROR",  # torch's own log, not its warnings
+}
+"""Variables that are the same for all examples, wherever they run."""
+
 AHEAD = 4
 """Claims that a worker is handed before it has finished the first of them."""
 
@@ -58,7 +67,6 @@ class RunnerError(RuntimeError):
 class _Worker:
     pid: int
     line: Line
-    lane: Lane
     claims: deque[Claim] = field(default_factory=deque)
     """Handed over, in order; the first one is running."""
     outputs: list[str] = field(default_factory=list)
@@ -97,20 +105,12 @@ class Runner:
         self._scratch = tempfile.TemporaryDirectory(prefix="claims-", ignore_cleanup_errors=True)
         ours, theirs = socket.socketpair()
         with theirs:
-            kept = {k: v for k, v in os.environ.items() if not SETTINGS.match(k)}
-            ours_to_say = {
-                "OMP_NUM_THREADS": "1",
-                "MKL_NUM_THREADS": "1",
-                "PYTHONHASHSEED": "0",
-                "PYTHONUTF8": "1",
-                "TORCH_CPP_LOG_LEVEL": "ERROR",  # torch's own log, not its warnings
-            }
             nursery = [sys.executable, "-m", "claimbook.worker"]
             self._nursery = subprocess.Popen(
                 [*nursery, str(theirs.fileno()), self._scratch.name],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
-                env={**kept, **ours_to_say},
+                env={k: v for k, v in os.environ.items() if not SETTINGS.match(k)} | OURS_TO_SAY,
                 start_new_session=True,
             )
         self._control = Line(ours)
@@ -131,75 +131,75 @@ class Runner:
 
     def run(self, claims: Iterable[Claim], lane: Lane) -> Iterator[Run]:
         """Runs each claim; yields in the order in which they finish."""
-        queue = deque(claims)
+        self._lane, self._queue = lane, deque(claims)
         self._again: list[Claim] = []
         self._number = 1  # of the try
-        self._preload(queue)
-        with selectors.DefaultSelector() as selector:
-            try:
-                yield from self._run(queue, lane, selector)
-                while self._again:
-                    claims, self._again, self._number = self._again, [], self._number + 1
-                    for claim in claims:
-                        self._dismiss_all(selector)  # cuDNN, for one, remembers what it measured
-                        yield from self._run(deque([claim]), lane, selector)
-            finally:  # also when the caller wants no more
-                self._dismiss_all(selector)
+        self._preload()
+        try:
+            yield from self._run()
+            while self._again:
+                claims, self._again, self._number = self._again, [], self._number + 1
+                for claim in claims:
+                    self._dismiss_all()  # cuDNN, for one, remembers what it measured
+                    self._queue.append(claim)
+                    yield from self._run()
+        finally:  # also when the caller wants no more
+            self._dismiss_all()
 
-    def _preload(self, claims: Iterable[Claim]) -> None:
-        code = "\n".join(claim.code for claim in claims)
+    def _preload(self) -> None:
+        code = "\n".join(claim.code for claim in self._queue)
         for module, sign in SLOW_IMPORTS.items():
             if re.search(sign, code):
                 self._ask(f"import {module}")
 
-    def _run(self, queue: deque[Claim], lane: Lane, selector: Any) -> Iterator[Run]:
-        while queue or any(worker.claims for worker in self._workers):
-            self._hire(queue, lane, selector)
-            if lane not in self.environments:
-                yield from (_skipped(claim, lane, self._refusal) for claim in queue)
+    def _run(self) -> Iterator[Run]:
+        while self._queue or any(worker.claims for worker in self._workers):
+            self._hire()
+            if self._lane not in self.environments:
+                yield from (_skipped(claim, self._lane, self._refusal) for claim in self._queue)
                 return
-            for worker in [*self._workers]:
-                self._hand_over(worker, queue)
-            ready = [key.data for key, _ in selector.select(self._patience())]
+            for worker in self._workers:
+                self._hand_over(worker)
+            ready = self._ready()
             # Told now: a caller may take its time over a run, and workers go on meanwhile.
             late = [w for w in self._workers if w.deadline < time.monotonic() and w not in ready]
             for worker in ready:
-                yield from self._listen(worker, queue, selector)
+                yield from self._listen(worker)
             for worker in late:
-                limit = f"it was ended after {self.limit(worker.claims[0], lane):g} seconds"
-                yield from self._lose(worker, queue, selector, late=limit)
+                limit = f"it was ended after {self.limit(worker.claims[0], self._lane):g} seconds"
+                yield from self._lose(worker, late=limit)
 
-    def _hire(self, queue: deque[Claim], lane: Lane, selector: Any) -> None:
-        missing = min(self._jobs(lane), len(queue)) - len(self._workers)
-        for _ in range(missing):
-            if worker := self._fork(lane):
+    def _hire(self) -> None:
+        for _ in range(min(self._jobs(), len(self._queue)) - len(self._workers)):
+            if worker := self._fork():
                 self._workers.append(worker)
-                selector.register(worker.line, selectors.EVENT_READ, worker)
 
-    def _jobs(self, lane: Lane) -> int:
-        return self.jobs or (_cores() if lane is Lane.CPU else 1)
+    def _jobs(self) -> int:
+        return self.jobs or (_cores() if self._lane is Lane.CPU else 1)
 
     def limit(self, claim: Claim, lane: Lane) -> float:
         """Seconds after which a claim is ended."""
         return claim.timeout or self.timeout or TIMEOUTS[lane]
 
-    def _fork(self, lane: Lane) -> _Worker | None:
+    def _fork(self) -> _Worker | None:
         ours, theirs = socket.socketpair()
-        with theirs, ExitStack() as unless_it_came_up:
-            unless_it_came_up.callback(ours.close)
-            answer = self._ask(f"fork {lane}", [theirs.fileno()])
-            unless_it_came_up.pop_all()
+        try:
+            with theirs:
+                pid = self._ask(f"fork {self._lane}", [theirs.fileno()])["pid"]
+        except RunnerError:
+            ours.close()
+            raise
         line = Line(ours)
         hello = line.receive()
-        if hello is None or "unavailable" in hello:
-            ours.close()
-            status = self._ask(f"wait {answer['pid']}")["status"]
-            if hello is None:
-                raise RunnerError(f"no worker came up on {lane}: {_cause(status)}")
-            self._refusal = hello["unavailable"]
-            return None
-        self.environments[lane] = Environment(**hello["environment"])
-        return _Worker(answer["pid"], line, lane)
+        if hello and "environment" in hello:
+            self.environments[self._lane] = Environment(**hello["environment"])
+            return _Worker(pid, line)
+        ours.close()
+        status = self._ask(f"wait {pid}")["status"]
+        if hello is None:
+            raise RunnerError(f"no worker came up on {self._lane}: {_cause(status)}")
+        self._refusal = hello["unavailable"]
+        return None
 
     def _ask(self, request: str, descriptors: Sequence[int] = ()) -> Any:
         try:
@@ -207,50 +207,70 @@ class Runner:
             answer = self._control.receive()
         except OSError:
             answer = None
-        if answer is None and self.environments:
+        if answer is not None:
+            return answer
+        if self.environments:
             raise RunnerError("the process that starts workers was ended: run the rest again")
-        if answer is None:
-            raise RunnerError(
-                f"{sys.executable} could not import torch; what it said stands above. "
-                "Install the project with its dependencies, or run this through nox."
-            )
-        return answer
+        raise RunnerError(
+            f"{sys.executable} could not import torch; what it said stands above. "
+            "Install the project with its dependencies, or run this through nox."
+        )
 
-    def _hand_over(self, worker: _Worker, queue: deque[Claim]) -> None:
+    def _hand_over(self, worker: _Worker) -> None:
         # The last few are dealt out one by one, so that no worker idles beside a full one.
-        ahead = AHEAD if len(queue) > AHEAD * self._jobs(worker.lane) else 1
-        while queue and len(worker.claims) < ahead:
-            claim = queue.popleft()
-            if not worker.claims:
-                self._begin(worker, claim)
+        ahead = AHEAD if len(self._queue) > AHEAD * self._jobs() else 1
+        while self._queue and len(worker.claims) < ahead:
+            claim = self._queue.popleft()
             worker.claims.append(claim)
-            sources = [example.source for example in claim.examples(worker.lane)]
+            if len(worker.claims) == 1:
+                self._begin(worker)
+            sources = [example.source for example in claim.examples(self._lane)]
             with suppress(OSError):  # it died; _listen will see that
                 worker.line.send({"sources": sources})
 
-    def _begin(self, worker: _Worker, claim: Claim | None) -> None:
+    def _begin(self, worker: _Worker) -> None:
+        """Starts the clock of the claim that a worker runs now, if it has one."""
         worker.outputs = []
-        limit = self.limit(claim, worker.lane) if claim else float("inf")
+        limit = self.limit(worker.claims[0], self._lane) if worker.claims else float("inf")
         worker.deadline = time.monotonic() + limit
 
-    def _patience(self) -> float | None:
-        deadline = min((w.deadline for w in self._workers), default=float("inf"))
-        return None if deadline == float("inf") else max(0.0, deadline - time.monotonic())
+    def _ready(self) -> list[_Worker]:
+        """Waits until a worker has something to say or is late; those that have."""
+        deadline = min(worker.deadline for worker in self._workers)
+        patience = None if deadline == float("inf") else max(0.0, deadline - time.monotonic())
+        with selectors.DefaultSelector() as selector:
+            for worker in self._workers:
+                selector.register(worker.line, selectors.EVENT_READ, worker)
+            return [key.data for key, _ in selector.select(patience)]
 
-    def _listen(self, worker: _Worker, queue: deque[Claim], selector: Any) -> Iterator[Run]:
+    def _listen(self, worker: _Worker) -> Iterator[Run]:
         for message in worker.line.receive_ready():
             if message is None:
-                yield from self._lose(worker, queue, selector)
+                yield from self._lose(worker)
             elif "output" in message:
                 worker.outputs.append(message["output"])
             else:
                 claim = worker.claims.popleft()
-                yield from self._settled(claim, _finished(claim, worker, message))
-                self._begin(worker, worker.claims[0] if worker.claims else None)
+                yield from self._settled(claim, self._finished(claim, worker, message))
+                self._begin(worker)
                 if message["spent"]:
-                    self._dismiss(worker, selector)
-                    queue.extendleft(reversed(worker.claims))
+                    self._dismiss(worker)
                     return
+
+    def _finished(self, claim: Claim, worker: _Worker, message: dict[str, Any]) -> Run:
+        outputs = tuple(worker.outputs)
+        run = Run(
+            claim.id,
+            self._lane,
+            Outcome.PASSED,
+            outputs,
+            message["seconds"],
+            measurements=tuple(Measurement(*fields) for fields in message["measurements"]),
+            device_bytes=message.get("device_bytes"),
+        )
+        for mismatch in checker.mismatches(claim, self._lane, outputs):
+            return replace(run, outcome=Outcome.FAILED, message=str(mismatch.difference))
+        return run
 
     def _settled(self, claim: Claim, run: Run) -> Iterator[Run]:
         """The run, with the try at which it held if that is not the first; or none yet."""
@@ -265,25 +285,27 @@ class Runner:
         else:
             yield run
 
-    def _lose(
-        self, worker: _Worker, queue: deque[Claim], selector: Any, late: str = ""
-    ) -> Iterator[Run]:
+    def _lose(self, worker: _Worker, late: str = "") -> Iterator[Run]:
         """Takes a worker away that died or is late, and the claim that it was running with it."""
-        status = self._dismiss(worker, selector)
-        if worker.claims:  # else it died idle, of what an earlier claim had left to happen
-            claim = worker.claims.popleft()
-            queue.extendleft(reversed(worker.claims))
+        # Without one it died idle, of what an earlier claim had left to happen.
+        claim = worker.claims.popleft() if worker.claims else None
+        status = self._dismiss(worker)
+        if claim:
+            count = len(claim.examples(self._lane))
+            where = f"in example {min(len(worker.outputs) + 1, count)} of {count}"
             outcome = Outcome.TIMED_OUT if late else Outcome.CRASHED
-            run = _cut_short(claim, worker, outcome, late or _cause(status))
+            message = f"{late or _cause(status)} {where}"
+            run = Run(claim.id, self._lane, outcome, tuple(worker.outputs), message=message)
             yield from self._settled(claim, run)
 
-    def _dismiss_all(self, selector: Any) -> None:
+    def _dismiss_all(self) -> None:
         for worker in [*self._workers]:
-            self._dismiss(worker, selector)
+            self._dismiss(worker)
 
-    def _dismiss(self, worker: _Worker, selector: Any) -> int:
-        selector.unregister(worker.line)
+    def _dismiss(self, worker: _Worker) -> int:
+        """Ends a worker, whose other claims wait again; its status as `os.waitpid` gives it."""
         self._workers.remove(worker)
+        self._queue.extendleft(reversed(worker.claims))
         self._kill(worker)
         return int(self._ask(f"wait {worker.pid}")["status"])
 
@@ -296,28 +318,6 @@ class Runner:
 
 EARLY: list[Runner] = []
 """Whoever makes a build may put a runner here beforehand, and closes it; the build uses it."""
-
-
-def _finished(claim: Claim, worker: _Worker, message: dict[str, Any]) -> Run:
-    outputs = tuple(worker.outputs)
-    run = Run(
-        claim.id,
-        worker.lane,
-        Outcome.PASSED,
-        outputs,
-        message["seconds"],
-        measurements=tuple(Measurement(*fields) for fields in message["measurements"]),
-        device_bytes=message.get("device_bytes"),
-    )
-    for mismatch in checker.mismatches(claim, worker.lane, outputs):
-        return replace(run, outcome=Outcome.FAILED, message=str(mismatch.difference))
-    return run
-
-
-def _cut_short(claim: Claim, worker: _Worker, outcome: Outcome, cause: str) -> Run:
-    count = len(claim.examples(worker.lane))
-    message = f"{cause} in example {min(len(worker.outputs) + 1, count)} of {count}"
-    return Run(claim.id, worker.lane, outcome, tuple(worker.outputs), message=message)
 
 
 def _skipped(claim: Claim, lane: Lane, reason: str) -> Run:
