@@ -22,8 +22,8 @@ from claimbook.falsify import (
     load_all,
 )
 from claimbook.model import Example, Fence, Lane, Outcome
-from claimbook.records import RecordError
 from claimbook.runner import Runner
+from claimbook.store import RecordError
 from helpers import TinyBook, claim, claim_text
 
 CPU = Lane.CPU

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from claimbook import environment
 from claimbook import records as module
+from claimbook import store as files
 from claimbook.model import (
     Environment,
     Lane,
@@ -25,7 +26,8 @@ from claimbook.model import (
     Status,
     digest,
 )
-from claimbook.records import RecordError, Records, status, write_atomically
+from claimbook.records import Records, status
+from claimbook.store import RecordError, write_atomically
 from helpers import claim
 
 CLAIM = claim("sums", ">>> 1\n1")
@@ -216,8 +218,8 @@ def test_what_was_changed_by_hand_is_named(store, path, old):
 @pytest.fixture
 def aged(path, monkeypatch):
     """The file of a record as if it had been there for long."""
-    monkeypatch.setattr(module, "TICK", -1)
-    monkeypatch.setattr(module, "KNOWN", {})
+    monkeypatch.setattr(files, "TICK", -1)
+    monkeypatch.setattr(files, "KNOWN", {})
     return path
 
 
@@ -226,7 +228,7 @@ def test_a_file_is_parsed_once(store, aged, monkeypatch):
     assert store.load(CLAIM) == RECORD
     monkeypatch.setattr(module, "_from_data", lambda data: pytest.fail("parsed again"))
     assert store.load(CLAIM) == RECORD
-    assert list(module.KNOWN) == [str(aged)]
+    assert list(files.KNOWN) == [str(aged)]
 
 
 def test_a_file_that_changed_is_parsed_again(store, aged):
@@ -240,10 +242,10 @@ def test_a_file_that_changed_is_parsed_again(store, aged):
 
 def test_a_new_file_is_not_known(store, path, monkeypatch):
     """It may change within the grain of its times."""
-    monkeypatch.setattr(module, "KNOWN", {})
-    monkeypatch.setattr(module, "TICK", 10**12)
+    monkeypatch.setattr(files, "KNOWN", {})
+    monkeypatch.setattr(files, "TICK", 10**12)
     assert store.load(CLAIM) == RECORD
-    assert module.KNOWN == {}
+    assert files.KNOWN == {}
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"null", b"\xff", b"{" * 100_000, b"[" * 100_000])
@@ -281,7 +283,7 @@ def test_a_byte_changed(tmp_path_factory, data):
 
 def test_too_large(store, path, monkeypatch):
     """A file beyond the limit is not even read."""
-    monkeypatch.setattr(module, "SIZE_LIMIT", 100)
+    monkeypatch.setattr(files, "SIZE_LIMIT", 100)
     assert refused(store) == f"{path}: not a record: over 100 bytes; no record is that long"
 
 

@@ -17,13 +17,13 @@ from claimbook import environment
 from claimbook.book import Book
 from claimbook.cli import main
 from claimbook.model import Lane, Outcome, Provenance, Run
-from claimbook.records import RecordError
 from claimbook.releases import matrix
 from claimbook.releases.bisect import flip
 from claimbook.releases.history import changed, spans
 from claimbook.releases.install import InstallError, installed
 from claimbook.releases.matrix import run_book
 from claimbook.releases.record import Release, Releases, flipped, result_of
+from claimbook.store import RecordError
 from helpers import CONF, PAGES, TinyBook, claim, claim_text, is_soon, processes
 
 TORCH = environment.release(environment.torch_version())

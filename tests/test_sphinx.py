@@ -13,7 +13,7 @@ from sphinx.testing.util import SphinxTestApp
 from sphinx.util.console import strip_escape_sequences
 from sphinx.util.inventory import InventoryFile
 
-from claimbook import environment, records
+from claimbook import environment, store
 from claimbook.book import Book
 from claimbook.model import Lane, Outcome, Provenance, Record, Run
 from claimbook.runner import Runner
@@ -343,7 +343,7 @@ def test_data_that_cannot_be_written_fails_the_build(tmp_path):
 def test_what_files_held_is_known_to_the_code_that_read_them(tmp_path, monkeypatch, same_code):
     """Another code may refuse what this one took: it reads and checks all anew."""
     book = TinyBook(tmp_path)
-    monkeypatch.setattr(records, "TICK", -1)
+    monkeypatch.setattr(store, "TICK", -1)
     known = [known_to_a_build(book, monkeypatch) for _ in range(2)]  # the second reads records
     if not same_code:
         monkeypatch.setattr(pace, "PARSERS", pace.PARSERS[1:])
@@ -353,12 +353,12 @@ def test_what_files_held_is_known_to_the_code_that_read_them(tmp_path, monkeypat
 
 def known_to_a_build(book, monkeypatch):
     """What a build in this process knows of records before it reads any."""
-    monkeypatch.setattr(records, "KNOWN", {})
+    monkeypatch.setattr(store, "KNOWN", {})
     known = []
     with warnings.catch_warnings(action="ignore"):
         app = SphinxTestApp("html", srcdir=book.docs, builddir=book.root / "built")
         try:
-            app.connect("env-before-read-docs", lambda *_: known.extend(records.KNOWN))
+            app.connect("env-before-read-docs", lambda *_: known.extend(store.KNOWN))
             app.build()
         finally:
             app.cleanup()

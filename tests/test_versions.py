@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from claimbook.book import Book
 from claimbook.cli import main
 from claimbook.model import Provenance
-from claimbook.records import RecordError
 from claimbook.sphinx.versions import sites
+from claimbook.store import RecordError
 from claimbook.versions.history import ages, changes
 from claimbook.versions.keep import versions_of
 from claimbook.versions.record import Card, Contents, Verdict, Version, contents_of

@@ -13,7 +13,7 @@ from pathlib import Path
 from claimbook.checker import Kind, Mismatch, bare, compare, mismatches
 from claimbook.model import Claim, Example, Fence, Lane, Location, Outcome, Page, Problem, Run
 from claimbook.parser import scan_page
-from claimbook.records import write_atomically
+from claimbook.store import write_atomically
 
 
 class AcceptError(ValueError):

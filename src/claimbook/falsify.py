@@ -17,8 +17,8 @@ from typing import Any
 
 from claimbook.model import Claim, Lane, Outcome, Run, Status
 from claimbook.mutants import OPERATORS_DIGEST, Mutant, mutants
-from claimbook.records import RecordError, check_fields, folder_of, load_file, write_atomically
 from claimbook.runner import Runner
+from claimbook.store import RecordError, check_fields, folder_of, load_file, write_atomically
 
 SCHEMA = 2
 SLOWER = 5

@@ -12,12 +12,12 @@ from claimbook.book import Book, BookError
 from claimbook.checker import mismatches
 from claimbook.cli import common
 from claimbook.model import Claim, Lane
-from claimbook.records import order
 from claimbook.releases.bisect import flip
 from claimbook.releases.install import InstallError, available, installed
 from claimbook.releases.matrix import run_book
 from claimbook.releases.record import Release, Releases, flipped
 from claimbook.report import differing
+from claimbook.store import order
 
 
 @click.command("matrix")

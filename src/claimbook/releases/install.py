@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import claimbook
-from claimbook.records import order
+from claimbook.store import order
 
 NEEDED = ("click", "myst-parser", "numpy", "pyyaml", "rich")
 """What running claims takes beside torch; each as it is installed here."""

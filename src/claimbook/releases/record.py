@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from claimbook.accept import Gravity, changes
 from claimbook.model import Claim, Environment, Lane, Outcome, Provenance, Run
-from claimbook.records import ENVIRONMENT_FIELDS, ByVersion, check_fields, provenance_of
+from claimbook.store import ByVersion, check_fields, environment_of, provenance_of
 
 
 @dataclass(frozen=True)
@@ -77,9 +77,8 @@ class Releases(ByVersion[Release]):
 
     def parse(self, data: dict[str, Any]) -> Release:
         """One release."""
-        environment = check_fields(data["environment"], "environment", ENVIRONMENT_FIELDS)
         results = {id_: _result(result) for id_, result in data["claims"].items()}
-        return Release(data["release"], Environment(**environment), results, provenance_of(data))
+        return Release(data["release"], environment_of(data), results, provenance_of(data))
 
 
 def flipped(claims: Iterable[Claim], old: Release, new: Release) -> list[Claim]:

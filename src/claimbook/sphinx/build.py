@@ -20,7 +20,6 @@ from claimbook.editions.sections import sections
 from claimbook.export import SCHEMA, answer_data, claim_data
 from claimbook.falsify import Results, falsified_data, load_all
 from claimbook.model import Lane, Page, Problem, Status, digest
-from claimbook.records import write_changed
 from claimbook.register import check_relations
 from claimbook.releases.history import spans
 from claimbook.sphinx import counts, releases, render
@@ -29,6 +28,7 @@ from claimbook.sphinx.domain import ClaimDomain, claim_domain, tell_broken
 from claimbook.sphinx.lanes import Lanes, project_of, warn
 from claimbook.sphinx.pace import beside
 from claimbook.sphinx.views import OF_RUNS, VIEWS
+from claimbook.store import write_changed
 from claimbook.versions.history import ages
 
 logger = logging.getLogger(__name__)

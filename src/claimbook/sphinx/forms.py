@@ -18,8 +18,8 @@ from claimbook.editions.markdown import markdown
 from claimbook.editions.notebook import notebook
 from claimbook.editions.site import Listed, download_links, form_links, llms_txt, sitemap
 from claimbook.model import Page
-from claimbook.records import write_atomically, write_changed
 from claimbook.sphinx.domain import claim_domain
+from claimbook.store import write_atomically, write_changed
 
 CARD = "_images/cards/{page}.png"
 """Where the picture of a page lies that is shown where the page is shared."""

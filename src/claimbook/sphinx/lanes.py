@@ -15,10 +15,11 @@ from claimbook import environment
 from claimbook.book import Project, read_page
 from claimbook.export import lane_data
 from claimbook.model import Claim, Environment, Lane, Outcome, Record, Run
-from claimbook.records import RecordError, Records, status
+from claimbook.records import Records, status
 from claimbook.report import explain, first_place
 from claimbook.runner import EARLY, Runner
 from claimbook.sphinx.domain import claim_domain, tell_broken
+from claimbook.store import RecordError
 
 logger = logging.getLogger(__name__)
 

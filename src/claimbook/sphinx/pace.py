@@ -10,7 +10,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.parallel import ParallelTasks, SerialTasks, parallel_available
 
-from claimbook import falsify, model, records
+from claimbook import falsify, model, records, store
 from claimbook.environment import digest_of_code
 from claimbook.releases import record as releases
 from claimbook.versions import record as versions
@@ -22,7 +22,7 @@ the time of a build in which nothing changed."""
 NICE = 10
 """How far a process beside the build gives way to it."""
 
-PARSERS = [Path(str(m.__file__)) for m in (model, records, falsify, releases, versions)]
+PARSERS = [Path(str(m.__file__)) for m in (model, store, records, falsify, releases, versions)]
 """The code that reads and checks records; when it changes, all are read and checked anew."""
 
 FEW = 4
@@ -67,16 +67,16 @@ def _recall(app: Sphinx) -> None:
     parsed_by = digest_of_code(PARSERS).encode()
     head, _, body = file.read_bytes().partition(b"\n") if file.exists() else (b"", b"", b"")
     if head == parsed_by:
-        records.KNOWN.update(pickle.loads(body))  # noqa: S301 (as Sphinx keeps its pages beside it)
-    recalled = records.KNOWN.copy()
+        store.KNOWN.update(pickle.loads(body))  # noqa: S301 (as Sphinx keeps its pages beside it)
+    recalled = store.KNOWN.copy()
 
     def remember(app: Sphinx, env: BuildEnvironment) -> None:
-        if recalled != records.KNOWN:
+        if recalled != store.KNOWN:
             beside(app, lambda: _write(file, parsed_by))
 
     app.connect("env-updated", remember, priority=900)
 
 
 def _write(file: Path, parsed_by: bytes) -> None:
-    there = {path: known for path, known in records.KNOWN.items() if Path(path).exists()}
-    records.write_atomically(file, parsed_by + b"\n" + pickle.dumps(there))
+    there = {path: known for path, known in store.KNOWN.items() if Path(path).exists()}
+    store.write_atomically(file, parsed_by + b"\n" + pickle.dumps(there))

@@ -15,10 +15,10 @@ from claimbook.editions import deck as anki
 from claimbook.editions.cards import SAID, Deck, cards_in, data_file, page_cards, said_cards
 from claimbook.environment import digest_of_code
 from claimbook.model import digest
-from claimbook.records import write_changed
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
 from claimbook.sphinx.pace import beside
 from claimbook.sphinx.render import Link
+from claimbook.store import write_changed
 
 MAKERS = [Path(str(module.__file__)) for module in (cards, anki, markup)]
 """The code that makes cards."""

@@ -6,7 +6,8 @@ from pathlib import Path
 from claimbook import __version__, environment
 from claimbook.book import Book, BookError
 from claimbook.model import Claim, Lane, Status
-from claimbook.records import RecordError, order, status
+from claimbook.records import status
+from claimbook.store import RecordError, order
 from claimbook.versions.record import Version, Versions, contents_of
 
 

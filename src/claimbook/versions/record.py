@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from claimbook.export import answer_data, claim_data
 from claimbook.model import Claim, Lane, Provenance
-from claimbook.records import TEXT, ByVersion, check_fields, provenance_of
 from claimbook.register import Answer
+from claimbook.store import TEXT, ByVersion, check_fields, provenance_of
 
 
 @dataclass(frozen=True)
