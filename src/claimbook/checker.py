@@ -5,12 +5,13 @@ by structure, so that a line broken elsewhere is no difference. Nothing is evalu
 """
 
 import difflib
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 
 from claimbook.model import Claim, Example, Lane
 
@@ -78,14 +79,7 @@ def compare(want: str, got: str, lane: Lane = Lane.CPU) -> Difference | None:
     if want == got:
         return None
     (want_text, want_error), (got_text, got_error) = _split_error(want), _split_error(got)
-    if want_error is None and got_error is not None:
-        return Difference(Kind.RAISED, (got_error or HEADER).splitlines()[0])
-    if want_error is not None and got_error is None:
-        return Difference(Kind.NOT_RAISED, f"expected {(want_error or HEADER).splitlines()[0]}")
-    if want_error is not None and got_error is not None:
-        if difference := _compare_errors(want_error, got_error):
-            return difference
-    return _compare_printed(want_text, got_text)
+    return _compare_errors(want_error, got_error) or _compare_printed(want_text, got_text)
 
 
 def diff(want: str, got: str) -> str:
@@ -116,18 +110,27 @@ def _split_error(text: str) -> tuple[str, str | None]:
     return before.removeprefix("\n"), "\n".join(lines)
 
 
-def _compare_errors(want: str, got: str) -> Difference | None:
+def _compare_errors(want: str | None, got: str | None) -> Difference | None:
+    if want == got:
+        return None
+    first_line = (want or got or HEADER).partition("\n")[0]
+    if want is None:
+        return Difference(Kind.RAISED, first_line)
+    if got is None:
+        return Difference(Kind.NOT_RAISED, f"expected {first_line}")
     want_type, _, want_message = want.partition(":")
     got_type, _, got_message = got.partition(":")
     if want_type != got_type:
         return Difference(Kind.ERROR_TYPE, f"want {want_type or 'none named'}, got {got_type}")
-    if want_message == got_message:
-        return None
-    if want_message.strip() and not want_message.replace("...", "").strip():
+    return _compare_messages(want_message, got_message)
+
+
+def _compare_messages(want: str, got: str) -> Difference | None:
+    if want.strip() and not want.replace("...", "").strip():
         return Difference(Kind.ERROR_TEXT, "the page leaves the whole message open")
-    if _matches(want_message, got_message):
+    if _fits(want, got):
         return None
-    return Difference(Kind.ERROR_TEXT, _first_difference(want_message, got_message))
+    return Difference(Kind.ERROR_TEXT, _first_difference(want, got))
 
 
 def _matches(want: str, got: str) -> bool:
@@ -144,8 +147,6 @@ def _matches(want: str, got: str) -> bool:
 
 
 def _compare_printed(want: str, got: str) -> Difference | None:
-    if want == got:
-        return None
     (want_texts, want_tensors), (got_texts, got_tensors) = map(_split_tensors, (want, got))
     if len(want_texts) == len(got_texts) and all(map(_fits, want_texts, got_texts)):
         return _compare_all_tensors(want_tensors, got_tensors)
@@ -202,15 +203,6 @@ def _shown(line: str | None) -> str:
 # The printed form of a tensor.
 
 
-@dataclass(frozen=True)
-class _Tensor:
-    """`tensor(...)` taken apart; numbers stay as they were written."""
-
-    data: object
-    """A number's text, or a list of such, nested."""
-    fields: dict[str, str]
-
-
 def _split_tensors(text: str) -> tuple[list[str], list[str]]:
     """The texts between tensors, one more than these, and the tensors."""
     texts, tensors, position = [], [], 0
@@ -225,57 +217,57 @@ def _split_tensors(text: str) -> tuple[list[str], list[str]]:
 
 def _closing(text: str, position: int) -> int | None:
     """Where the bracket opened before the position closes; None if it never does."""
-    depth = 1
-    for match in re.compile(r"'[^'\n]*'|[()\[\]]").finditer(text, position):
-        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(match[0], 0)
-        if depth == 0:
-            return match.end()
-    return None
+    return next((mark.end() for mark, depth in _marks(text, position) if depth < 0), None)
 
 
-def _parse_tensor(text: str) -> _Tensor:
+_MARK = re.compile(r"'[^'\n]*'|[()\[\],]")
+_DEEPER = {"(": 1, "[": 1, ")": -1, "]": -1}
+
+
+def _marks(text: str, position: int = 0) -> Iterator[tuple[re.Match[str], int]]:
+    """Quoted text, brackets and commas, each with how many brackets are open after it."""
+    depth = 0
+    for mark in _MARK.finditer(text, position):
+        depth += _DEEPER.get(mark[0], 0)
+        yield mark, depth
+
+
+def _parse_tensor(text: str) -> tuple[object, dict[str, str]]:
+    """The data of `tensor(...)`, and its other arguments by their names."""
     data, fields = [], {}
     for part in _split_arguments(text[len("tensor(") : -1]):
         if match := re.fullmatch(r"(\w+)=(.*)", part, re.DOTALL):
             fields[match[1]] = match[2]
         else:
             data.append(part)
-    return _Tensor(_parse_data(",".join(data)) if data else None, fields)
+    return _parse_data(",".join(data)) if data else None, fields
 
 
 def _split_arguments(text: str) -> list[str]:
-    parts, depth, start = [], 0, 0
-    for match in re.finditer(r"'[^'\n]*'|[()\[\],]", text):
-        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(match[0], 0)
-        if match[0] == "," and depth == 0:
-            parts.append(text[start : match.start()].strip())
-            start = match.end()
-    return [*parts, text[start:].strip()]
+    commas = [mark.start() for mark, depth in _marks(text) if mark[0] == "," and depth == 0]
+    return [text[a + 1 : b].strip() for a, b in pairwise([-1, *commas, len(text)])]
 
 
 def _parse_data(text: str) -> object:
-    stack: list[list[object]] = [[]]
-    for token in re.findall(r"[\[\]]|[^\[\],\s]+", text):
-        if token == "[":
-            stack.append([])
-        elif token == "]" and len(stack) > 1:
-            inner = stack.pop()
-            stack[-1].append(inner)
-        else:
-            stack[-1].append(token)
-    return stack[0][0] if len(stack[0]) == 1 else stack[0]
+    """A number as it was written, or a list of such, nested."""
+    quoted = re.sub(r"[^\[\],\s]+", lambda word: json.dumps(word[0]), text)
+    try:
+        found: list[object] = json.loads(f"[{quoted}]")
+    except ValueError:  # torch prints no such thing
+        return text
+    return found[0] if len(found) == 1 else found
 
 
 def _compare_tensors(want: str, got: str) -> Difference | None:
-    w, g = _parse_tensor(want), _parse_tensor(got)
-    shapes = [(t.data is None, _shape(t.data), t.fields.get("size")) for t in (w, g)]
-    if shapes[0] != shapes[1]:
+    (want_data, want_fields), (got_data, got_fields) = _parse_tensor(want), _parse_tensor(got)
+    same_shape = _shape(want_data) == _shape(got_data)
+    if not same_shape or want_fields.get("size") != got_fields.get("size"):
         return Difference(Kind.SHAPE, f"want {_collapse(want)}, got {_collapse(got)}")
-    want_numbers, got_numbers = list(_numbers(w.data)), list(_numbers(g.data))
+    want_numbers, got_numbers = list(_numbers(want_data)), list(_numbers(got_data))
     want_kind, got_kind = _kinds(want_numbers), _kinds(got_numbers)
     if want_kind and got_kind and want_kind != got_kind:
         return Difference(Kind.DTYPE, f"want {want_kind} ({want}), got {got_kind} ({got})")
-    return _compare_fields(w.fields, g.fields) or _compare_numbers(want_numbers, got_numbers)
+    return _compare_fields(want_fields, got_fields) or _compare_numbers(want_numbers, got_numbers)
 
 
 FIELD_KINDS = {
@@ -303,7 +295,7 @@ def _collapse(text: str | None) -> str | None:
 
 
 def _shape(data: object) -> object:
-    return [_shape(item) for item in data] if isinstance(data, list) else None
+    return [_shape(item) for item in data] if isinstance(data, list) else data is None
 
 
 def _numbers(data: object, index: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], str]]:
