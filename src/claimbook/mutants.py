@@ -125,10 +125,16 @@ class Text:
         """Writes another name after the point."""
         return Change(self.end(node) - len(node.attr.encode()), self.end(node), new)
 
-    def lines(self, change: Change) -> tuple[int, int]:
-        """From where to where the lines go that a change touches."""
+    def lines(self, change: Change) -> tuple[str, str]:
+        """The lines that a change touches, without and with it; each as one line."""
+        start = self.bytes.rfind(b"\n", 0, change.start) + 1
         end = (self.bytes + b"\n").find(b"\n", change.end)
-        return self.bytes.rfind(b"\n", 0, change.start) + 1, end
+        after = _apply(self.bytes[:end], change).encode()[start:]
+        return _on_one_line(self.bytes[start:end]), _on_one_line(after)
+
+
+def _on_one_line(text: bytes) -> str:
+    return " ".join(text.decode().split())
 
 
 def leave_out(text: Text, node: ast.AST) -> Iterator[Change]:
@@ -256,17 +262,11 @@ def drop_with(text: Text, node: ast.AST) -> Iterator[Change]:
 
 
 OPERATORS: dict[str, Callable[[Text, ast.AST], Iterator[Change]]] = {
-    "leave-out": leave_out,
-    "drop-call": drop_call,
-    "swap": swap,
-    "in-place": in_place,
-    "operator": operator,
-    "flag": flag,
-    "number": number,
-    "dtype": dtype,
-    "drop-keyword": drop_keyword,
-    "drop-decorator": drop_decorator,
-    "drop-with": drop_with,
+    function.__name__.replace("_", "-"): function
+    for function in (
+        *(leave_out, drop_call, swap, in_place, operator, flag, number, dtype),
+        *(drop_keyword, drop_decorator, drop_with),
+    )
 }
 
 OPERATORS_DIGEST = digest(
@@ -285,14 +285,13 @@ def mutants(claim: Claim, lane: Lane) -> Iterator[Mutant]:
             mutated = replace(example, source=_apply(text.bytes, change))
             session = (*examples[:position], mutated, *examples[position + 1 :])
             fence = Fence(claim.location.line, session)
-            start, end = text.lines(change)
-            here = change._replace(start=change.start - start, end=change.end - start)
+            before, after = text.lines(change)
             yield Mutant(
                 claim=replace(claim, id=f"{claim.id}~{next(ids)}", fences=(fence,)),
                 operator=name,
                 line=1 + earlier + text.bytes.count(b"\n", 0, change.start),
-                before=" ".join(text.bytes[start:end].decode().split()),
-                after=" ".join(_apply(text.bytes[start:end], here).split()),
+                before=before,
+                after=after,
                 dropped=change.dropped,
                 equivalent=equivalent,
             )
