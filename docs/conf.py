@@ -9,7 +9,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 from claimbook import __version__, environment
-from claimbook.parser import MYST_EXTENSIONS
+from claimbook.myst import MYST_EXTENSIONS
 from claimbook.sphinx.labs import drawn_with
 
 HERE = Path(__file__).parent

@@ -8,7 +8,7 @@ from docutils import nodes
 from markdown_it.token import Token
 
 from claimbook.model import Claim, Page
-from claimbook.parser import tokenize
+from claimbook.myst import tokenize
 from claimbook.prose import alone
 
 SHORT = "**In short.**"

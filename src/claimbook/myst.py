@@ -1,0 +1,72 @@
+"""Markdown and directives as MyST reads them, without Sphinx."""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Any, ClassVar
+
+from docutils.parsers.rst import Directive
+from docutils.parsers.rst.directives import unchanged
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from myst_parser.config.main import MdParserConfig
+from myst_parser.parsers.directives import parse_directive_text
+from myst_parser.parsers.mdit import create_md_parser
+
+from claimbook.model import RelationKind
+
+MYST_EXTENSIONS = ("attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath")
+"""What `myst_enable_extensions` must be, so that scan and build tokenize alike."""
+
+
+class ClaimSyntax(Directive):
+    """What a `{claim}` accepts; read by MyST's parser of directives, never run."""
+
+    required_arguments = 1
+    has_content = True
+    option_spec: ClassVar[dict[str, Any]] = dict.fromkeys(
+        (*map(str, RelationKind), "lanes", "timeout", "cpu-build", "explains"), unchanged
+    )
+
+
+class RemarkSyntax(Directive):
+    """What a `{remark}` accepts: the entries it speaks of."""
+
+    required_arguments = 1
+    optional_arguments = 99
+    has_content = True
+
+
+@cache
+def _tokenizer() -> MarkdownIt:
+    return create_md_parser(MdParserConfig(enable_extensions=set(MYST_EXTENSIONS)), RendererHTML)
+
+
+def tokenize(text: str) -> list[Token]:
+    """Markdown as MyST reads it; what directives hold is not taken apart."""
+    return _tokenizer().parse(text)
+
+
+def fences(tokens: Iterable[Token], first_line: int) -> Iterator[tuple[Token, int]]:
+    """Each fence, with the line of the page on which it begins."""
+    for token in tokens:
+        if token.type in ("fence", "colon_fence") and token.map:
+            yield token, first_line + token.map[0]
+
+
+def lines(text: str) -> list[str]:
+    """The lines of a text, as markdown-it splits it."""
+    # str.splitlines would also split at form feeds and the like.
+    return re.split(r"\r\n?|\n", text)
+
+
+def parse_directive(kind: type[Directive], argument: str, content: str, line: int) -> Any:
+    """What MyST makes of a directive.
+
+    Raises:
+        MarkupError: it is not as its kind asks.
+    """
+    # MyST would count what str.splitlines takes for a line more than markdown-it does.
+    content = re.sub("[\v\f\x1c-\x1e\x85\u2028\u2029]", " ", content)
+    return parse_directive_text(kind, argument, content, line=line)
