@@ -28,20 +28,7 @@ from claimbook.prose import alone
 _CLAIM_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
-def read_claim(
-    argument: str, content: str, location: Location
-) -> tuple[Claim | None, list[Problem]]:
-    """The claim of a directive, if MyST can read it, and what is wrong with it.
-
-    Args:
-        argument: what stands after `{claim}`.
-        content: what stands within its fence.
-    """
-    reader = _ClaimReader(location)
-    return reader.read(argument, content), reader.problems
-
-
-class _ClaimReader:
+class ClaimReader:
     """Reads one claim; collects what is wrong with it."""
 
     def __init__(self, location: Location) -> None:
@@ -49,126 +36,132 @@ class _ClaimReader:
         self.problems: list[Problem] = []
         self.name = "claim"
 
-    def problem(self, kind: ProblemKind, message: str, line: int | None = None) -> None:
+    def _problem(self, kind: ProblemKind, message: str, line: int | None = None) -> None:
         location = replace(self.location, line=line or self.location.line)
         self.problems.append(Problem(location, kind, f"{self.name}: {message}"))
 
     def read(self, argument: str, content: str) -> Claim | None:
+        """The claim; None if MyST cannot read its directive.
+
+        Args:
+            argument: what stands after `{claim}`.
+            content: what stands within its fence.
+        """
         try:
             parsed = parse_directive(ClaimSyntax, argument, content, self.location.line)
         except MarkupError as error:
-            self.problem(ProblemKind.MALFORMED_CLAIM, str(error))
+            self._problem(ProblemKind.MALFORMED_CLAIM, str(error))
             return None
         self.name = parsed.arguments[0]
         if not _CLAIM_ID.fullmatch(self.name):
             message = "an id is words in small letters and digits, joined by hyphens"
-            self.problem(ProblemKind.MALFORMED_CLAIM, message)
+            self._problem(ProblemKind.MALFORMED_CLAIM, message)
         for warning in parsed.warnings:
-            self.problem(ProblemKind.BAD_OPTION, warning.msg, warning.lineno)
-        self.check_options(content)
+            self._problem(ProblemKind.BAD_OPTION, warning.msg, warning.lineno)
+        self._check_options(content)
         tokens = tokenize("\n".join(lines(content)[parsed.body_offset :]))
         first_line = self.location.line + 1 + parsed.body_offset
         return Claim(
             id=self.name,
-            statement=self.statement(tokens),
+            statement=self._statement(tokens),
             location=self.location,
-            fences=self.fences(tokens, first_line),
+            fences=self._fences(tokens, first_line),
             relations=tuple(
                 Relation(kind, entry)
                 for kind in RelationKind
                 for entry in parsed.options.get(kind, "").split()
             ),
-            lanes=self.lanes(parsed.options.get("lanes")),
-            timeout=self.timeout(parsed.options.get("timeout")),
+            lanes=self._lanes(parsed.options.get("lanes")),
+            timeout=self._timeout(parsed.options.get("timeout")),
             cpu_build="cpu-build" in parsed.options,
             explains="explains" in parsed.options,
         )
 
-    def check_options(self, content: str) -> None:
+    def _check_options(self, content: str) -> None:
         """Reports what MyST passes over in silence: an option lost, a line taken for prose."""
         names: list[str] = []
         for number, line in enumerate(lines(content), start=self.location.line + 1):
             if not line.lstrip().startswith(":"):
                 if names and line.strip():
                     message = "an option stands on one line, and an empty line ends them all"
-                    self.problem(ProblemKind.BAD_OPTION, message, number)
+                    self._problem(ProblemKind.BAD_OPTION, message, number)
                 break
             names.append(line.lstrip()[1:].partition(":")[0])
             if names[-1] in names[:-1]:
-                self.problem(ProblemKind.BAD_OPTION, f"{names[-1]} is given twice", number)
+                self._problem(ProblemKind.BAD_OPTION, f"{names[-1]} is given twice", number)
 
-    def statement(self, tokens: list[Token]) -> str:
+    def _statement(self, tokens: list[Token]) -> str:
         for opening, inline in pairwise(tokens):
             if opening.type == "paragraph_open":
                 return alone(" ".join(inline.content.split()))
-        self.problem(ProblemKind.MALFORMED_CLAIM, "a claim begins with its statement, in prose")
+        self._problem(ProblemKind.MALFORMED_CLAIM, "a claim begins with its statement, in prose")
         return ""
 
-    def lanes(self, option: str | None) -> tuple[Lane, ...]:
+    def _lanes(self, option: str | None) -> tuple[Lane, ...]:
         names = tuple(Lane) if option is None else option.replace(",", " ").split()
         unknown = [name for name in names if name not in tuple(Lane)]
         if unknown or not names:
             message = f"lanes are {' and '.join(Lane)}, not {' '.join(unknown) or 'none'}"
-            self.problem(ProblemKind.BAD_OPTION, message)
+            self._problem(ProblemKind.BAD_OPTION, message)
         return tuple(lane for lane in Lane if lane in names) or tuple(Lane)
 
-    def timeout(self, option: str | None) -> float | None:
+    def _timeout(self, option: str | None) -> float | None:
         if option is None:
             return None
         with suppress(ValueError):
             if 0 < float(option) < float("inf"):
                 return float(option)
-        self.problem(ProblemKind.BAD_OPTION, f"timeout is in seconds, not {option!r}")
+        self._problem(ProblemKind.BAD_OPTION, f"timeout is in seconds, not {option!r}")
         return None
 
-    def fences(self, tokens: list[Token], first_line: int) -> tuple[Fence, ...]:
+    def _fences(self, tokens: list[Token], first_line: int) -> tuple[Fence, ...]:
         found: list[Fence] = []
         for token, line in fences(tokens, first_line):
-            self.fence(token, line, found)
+            self._fence(token, line, found)
         if not found:
             message = "a claim shows its statement in a `pycon` fence; this one has none"
-            self.problem(ProblemKind.BAD_FENCE, message)
+            self._problem(ProblemKind.BAD_FENCE, message)
         return tuple(found)
 
-    def fence(self, token: Token, line: int, found: list[Fence]) -> None:
+    def _fence(self, token: Token, line: int, found: list[Fence]) -> None:
         match token.info.split():
             case ["pycon"]:
-                found.append(Fence(line, self.session(token, line)))
+                found.append(Fence(line, self._session(token, line)))
             case ["pycon", "cuda"]:
-                self.cuda_fence(token, line, found)
+                self._cuda_fence(token, line, found)
             case _:
                 message = f"a claim holds `pycon` and `pycon cuda` fences, not `{token.info}`"
-                self.problem(ProblemKind.BAD_FENCE, message, line)
+                self._problem(ProblemKind.BAD_FENCE, message, line)
 
-    def cuda_fence(self, token: Token, line: int, found: list[Fence]) -> None:
-        examples = self.session(token, line)
+    def _cuda_fence(self, token: Token, line: int, found: list[Fence]) -> None:
+        examples = self._session(token, line)
         sources = [example.source for example in examples]
         if not found or [example.source for example in found[-1].examples] != sources:
             message = "a `pycon cuda` fence repeats the code of the `pycon` fence before it"
-            self.problem(ProblemKind.BAD_FENCE, message, line)
+            self._problem(ProblemKind.BAD_FENCE, message, line)
         else:
             found[-1] = replace(found[-1], cuda_examples=examples)
 
-    def session(self, token: Token, line: int) -> tuple[Example, ...]:
+    def _session(self, token: Token, line: int) -> tuple[Example, ...]:
         examples = []
         for example in parse_session(token.content, line + 1):
             if isinstance(example, Example):
-                self.check_syntax(example)
+                self._check_syntax(example)
                 examples.append(example)
             else:
-                self.problem(ProblemKind.BAD_FENCE, example[1], example[0])
+                self._problem(ProblemKind.BAD_FENCE, example[1], example[0])
         if not examples:
-            self.problem(ProblemKind.BAD_FENCE, "a `pycon` fence without any `>>>`", line)
+            self._problem(ProblemKind.BAD_FENCE, "a `pycon` fence without any `>>>`", line)
         return tuple(examples)
 
-    def check_syntax(self, example: Example) -> None:
+    def _check_syntax(self, example: Example) -> None:
         try:
             with warnings.catch_warnings(action="ignore"):  # its run shows them
                 ast.parse(example.source, mode="single")
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             line = example.line + (getattr(error, "lineno", None) or 1) - 1
             message = getattr(error, "msg", str(error))
-            self.problem(ProblemKind.BAD_FENCE, f"this is no Python statement: {message}", line)
+            self._problem(ProblemKind.BAD_FENCE, f"this is no Python statement: {message}", line)
 
 
 def parse_session(text: str, first_line: int) -> Iterator[Example | tuple[int, str]]:

@@ -27,17 +27,14 @@ def unavailable(lane: Lane) -> str | None:
 
 def describe(lane: Lane) -> Environment:
     """The environment in which this process runs claims of the lane."""
-    common = {
-        "torch": torch_version(),
-        "python": platform.python_version(),
-        "os": f"{platform.system()} {platform.machine()}",
-    }
+    system = f"{platform.system()} {platform.machine()}"
+    common = torch_version(), platform.python_version(), system
     if lane is Lane.CPU:
-        return Environment(**common, device=_processor())
+        return Environment(*common, device=_processor())
     import torch
 
     return Environment(
-        **common,
+        *common,
         device=torch.cuda.get_device_name(),
         cuda=torch.version.cuda,
         driver=_driver(),

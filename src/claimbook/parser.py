@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from docutils.parsers.rst.states import MarkupError
 from markdown_it.token import Token
 
-from claimbook.directive import read_claim
+from claimbook.directive import ClaimReader
 from claimbook.model import Claim, Location, Page, Problem, ProblemKind, Remark
 from claimbook.myst import RemarkSyntax, fences, lines, parse_directive, tokenize
 from claimbook.prose import alone
@@ -89,9 +89,10 @@ class _Scan:
             self.walk(token.content, line + 1)
 
     def claim(self, argument: str, token: Token, line: int) -> None:
-        claim, problems = read_claim(argument, token.content, Location(self.path, line))
+        reader = ClaimReader(Location(self.path, line))
+        claim = reader.read(argument, token.content)
         self.own(token, line)
-        self.problems += problems
+        self.problems += reader.problems
         if claim:
             self.claims.append(claim)
 

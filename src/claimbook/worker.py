@@ -228,12 +228,10 @@ class _Stage:
 
     def _module(self) -> types.ModuleType:
         import torch
-        from torch import nn
 
         module = types.ModuleType("__main__")
-        module.__dict__.update(
-            torch=torch, nn=nn, F=nn.functional, device=torch.device(str(self.lane))
-        )
+        names = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional}
+        module.__dict__.update(names, device=torch.device(str(self.lane)))
         sys.modules["__main__"] = module  # so that what an example defines can be pickled
         return module
 
