@@ -447,6 +447,13 @@ def test_session_in_parts():
     )
 
 
+@pytest.mark.parametrize("end", ["", " ", "\t", " \t"])
+def test_white_space_after_a_lone_continuation_prompt(end):
+    """Nobody sees it: the line ends a compound statement, and is not an output of any text."""
+    (example,) = parse_session(f">>> if True:\n...     1\n...{end}\n1\n", first_line=1)
+    assert (example.source.rstrip(), example.want) == ("if True:\n    1", "1")
+
+
 PIECES = [
     *(CLAIM, claim_with(), claim_with(code=">>> 1\n... \n\n2\n\n>>> 3"), ":::{claim} b\n\nS.\n\n"),
     *(":::{claim} a\n", ":::{claim}\n", ":::\n", "::::{note}\n", "::::\n", ":::{remark} x-1.1\n"),

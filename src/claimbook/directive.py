@@ -187,7 +187,7 @@ def parse_session(text: str, first_line: int) -> Iterator[Example | tuple[int, s
             source, want, start = [line[4:]], [], number
             if line[3:4] not in ("", " "):
                 yield number, "a prompt is followed by a space: `>>> `"
-        elif source and not want and (line == "..." or line.startswith("... ")):
+        elif source and not want and (line.rstrip() == "..." or line.startswith("... ")):
             source.append(line[4:])
         elif source:
             want.append(line)
