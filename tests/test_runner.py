@@ -420,6 +420,26 @@ def test_each_claim_has_one_outcome():
     assert all(each.outcome is wanted[each.claim[:-2]] for each in runs)
 
 
+def test_long_code_behind_long_output(monkeypatch):
+    """Runner and worker do not wait for each other, each with more to say than the other reads."""
+    prints = claim("prints", ">>> print('x' * 99_000)\n" * 9)
+    long = [claim(f"long-{n}", f">>> len('{'x' * 300_000}')\n300000") for n in range(5)]
+
+    def stuck(*_):
+        raise AssertionError("they wait for each other")
+
+    monkeypatch.setattr("claimbook.runner.AHEAD", 2)
+    before = signal.signal(signal.SIGALRM, stuck)
+    signal.alarm(60)
+    try:
+        with Runner(jobs=1) as runner:
+            runs = run(runner, prints, *long)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+    assert [runs[one.id].outcome for one in long] == [Outcome.PASSED] * 5
+
+
 def test_a_worker_that_dies_idle():
     """What an earlier claim left to happen ends a worker, and no run."""
     timer = ">>> import faulthandler\n>>> faulthandler.dump_traceback_later(0.5, exit=True)"

@@ -58,6 +58,10 @@ OURS_TO_SAY = {
 AHEAD = 4
 """Claims that a worker is handed before it has finished the first of them."""
 
+LONG = 2000
+"""Characters of code with which a claim waits for a worker that is idle. A busy one would not read
+it, and could not go on for what it prints itself, which nobody would read either."""
+
 
 class RunnerError(RuntimeError):
     """Claims cannot be run: torch was not imported, no worker came up, or the lane is not here."""
@@ -220,6 +224,8 @@ class Runner:
         # The last few are dealt out one by one, so that no worker idles beside a full one.
         ahead = AHEAD if len(self._queue) > AHEAD * self._jobs() else 1
         while self._queue and len(worker.claims) < ahead:
+            if worker.claims and len(self._queue[0].code) > LONG:
+                return
             claim = self._queue.popleft()
             worker.claims.append(claim)
             if len(worker.claims) == 1:
