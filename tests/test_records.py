@@ -28,7 +28,7 @@ from claimbook.model import (
 )
 from claimbook.records import Records, status
 from claimbook.store import RecordError, write_atomically
-from helpers import claim
+from helpers import TinyBook, claim
 
 CLAIM = claim("sums", ">>> 1\n1")
 RUN = Run(
@@ -337,8 +337,23 @@ def test_writing_that_fails_leaves_the_old(tmp_path, monkeypatch, step):
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, step, half)
-        with pytest.raises(OSError, match="disk full"):
+        with pytest.raises(OSError, match=f"^{path} cannot be written: disk full; free space"):
             write_atomically(path, "new")
     assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("file", "old")]
     write_atomically(path, "new")
     assert path.read_text() == "new"
+
+
+@pytest.mark.parametrize("command", ["record", "falsify"])
+def test_a_record_that_cannot_be_written_is_named(tmp_path, command):
+    """One line says which file it is and what to do, as for other errors of a user."""
+    book = TinyBook(tmp_path)
+    for folder in ("docs/_build", "docs/records"):
+        book.write(folder, "in the place of a folder")
+    done = book.claimbook(command, "sum-adds")
+    folder = {"record": "_build/records/cpu", "falsify": "records/falsified"}[command]
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == (
+        f"claimbook: {book.docs}/{folder}/a/sums/sum-adds.json cannot be written: Not a directory; "
+        "free space there or make it writable, and run this again"
+    )

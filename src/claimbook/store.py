@@ -8,6 +8,7 @@ import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -27,15 +28,28 @@ class RecordError(ValueError):
     """A file that should be a record is not one; names the file and what is wrong."""
 
 
+class WriteError(OSError):
+    """A file cannot be written; names it, and says what to do."""
+
+
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Puts text or bytes in place of a file, so that nobody ever finds half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Puts text or bytes in place of a file, so that nobody ever finds half of it.
+
+    Raises:
+        WriteError: the disk is full, or the folder is not to be written in.
+    """
     half = path.with_name(f".{path.name}.{os.getpid()}")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         half.write_bytes(content.encode() if isinstance(content, str) else content)
         half.replace(path)
+    except OSError as error:
+        cause = error.strerror or error
+        advice = "free space there or make it writable, and run this again"
+        raise WriteError(f"{path} cannot be written: {cause}; {advice}") from error
     finally:
-        half.unlink(missing_ok=True)
+        with suppress(OSError):
+            half.unlink()
 
 
 def write_changed(path: Path, text: str) -> None:

@@ -20,6 +20,7 @@ from claimbook.register import RegisterError
 from claimbook.releases.install import InstallError
 from claimbook.report import explain
 from claimbook.runner import Runner, RunnerError
+from claimbook.store import WriteError
 
 # A table is as wide as what it says: a terminal wraps it, and a file has no width at all.
 out = Console(soft_wrap=True, highlight=False, emoji=False, width=10_000)
@@ -60,7 +61,7 @@ class Commands(click.Group):
         """Runs the command that was asked for."""
         try:
             return super().invoke(context)
-        except (BookError, InstallError, RegisterError, RunnerError) as error:
+        except (BookError, InstallError, RegisterError, RunnerError, WriteError) as error:
             warn(str(error))
             sys.exit(2)
         except KeyboardInterrupt:
