@@ -73,7 +73,7 @@ MAY_IMPORT = {
     "editions": {"model", "myst", "prose", "register", "checker", "export", "errors"},
     "__main__": {"cli"},
     "sphinx": EVERYTHING | {"editions", "teach"},
-    "docs": {"model", "environment", "runner"},
+    "docs": {"model", "environment", "runner", "serve"},
     "serve": {"runner"},
     "teach": set(),
 }

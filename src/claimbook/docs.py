@@ -8,7 +8,6 @@ changed, workers import torch for its claims while Sphinx is imported.
 
 import gc
 import os
-import re
 import sys
 import sysconfig
 from collections.abc import Iterator
@@ -18,12 +17,10 @@ from pathlib import Path
 from claimbook import environment
 from claimbook.model import Lane, digest
 from claimbook.runner import EARLY, Runner
+from claimbook.serve.complaints import complaints, log_of
 
 ANEW = ("-D", "--define", "-E", "--fresh-env", "-a", "--write-all")
 """Options with which a build has something to do though no file changed."""
-
-HEADLINE = re.compile(r"(.*docs/(?P<page>.+?)\.md(:\d+)?|.*): (WARNING|ERROR): |  line \d+: ")
-"""Where a warning begins, or says how an output differs from the page."""
 
 NOTHING = "nothing changed: 0 claims run, 0 kernels started, 0 labs drawn, 0 pages written"
 
@@ -33,7 +30,7 @@ def main(arguments: list[str]) -> int:
     if len(arguments) < 2:
         sys.exit(str(__doc__).partition("\n")[0])
     source, site = (Path(name).resolve() for name in arguments[-2:])
-    stamp, log = site / ".doctrees" / "built-from", site.parent / "warnings.txt"
+    stamp = site / ".doctrees" / "built-from"
     made_from = _made_from(source.parent, arguments)
     built = stamp.stat().st_mtime_ns if stamp.is_file() else 0
     anew = not built or any(word.startswith(ANEW) for word in arguments)
@@ -48,14 +45,11 @@ def main(arguments: list[str]) -> int:
             EARLY.append(early.enter_context(Runner()))
         from sphinx.cmd.build import build_main
 
-        status = build_main(["-W", "--keep-going", "-j", "auto", *arguments, "-w", str(log)])
+        status = build_main(["-W", "--keep-going", "-j", "auto", *arguments, "-w", log_of(site)])
     stamp.unlink(missing_ok=True)
     if not status:
         stamp.write_text(_digest(made_from, source, site), "utf-8")
-    for found in filter(None, map(HEADLINE.match, log.read_text("utf-8").splitlines(True))):
-        sys.stderr.write(found.string)
-        # The next build reads the page once more, or it would not know what is wrong with it.
-        (site / ".doctrees" / f"{found['page']}.doctree").unlink(missing_ok=True)
+    sys.stderr.writelines(complaints(site))
     return status
 
 

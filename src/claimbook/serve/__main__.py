@@ -6,11 +6,13 @@ builds instead (`builder`, `spare`).
 """
 
 import sys
+from pathlib import Path
 
 from sphinx_autobuild import __main__ as autobuild
 
 from claimbook.serve.builder import SpareBuilder
+from claimbook.serve.complaints import log_of
 
 if __name__ == "__main__":
     autobuild.Builder = SpareBuilder
-    autobuild.main(sys.argv[1:])
+    autobuild.main(["-w", log_of(Path(sys.argv[-1])), *sys.argv[1:]])

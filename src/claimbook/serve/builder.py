@@ -16,12 +16,15 @@ from typing import Any
 from sphinx_autobuild.build import Builder
 from sphinx_autobuild.utils import show_message
 
+from claimbook.serve.complaints import complaints
+
 
 class SpareBuilder(Builder):  # type: ignore[misc]
     """Has the spare build; where there is none, or it declines, builds as sphinx-autobuild does."""
 
     def __init__(self, sphinx_args: list[str], **options: Any) -> None:
         super().__init__(sphinx_args, **options)
+        self._site = Path(sphinx_args[-1])
         folder = tempfile.mkdtemp()
         atexit.register(shutil.rmtree, folder)
         self._address = f"{folder}/spare"
@@ -35,17 +38,17 @@ class SpareBuilder(Builder):  # type: ignore[misc]
     def __call__(self, *, changed_paths: Sequence[Path]) -> None:
         """Builds, and says how that went; also in another process, on a copy of this."""
         started = time.monotonic()
-        status = None
-        if not (self.pre_build_commands or self.post_build_commands):
-            if changed_paths:
-                show_message(f"Building {', '.join(path.name for path in changed_paths[:5])}")
-            status = self._ask()
+        simple = not (self.pre_build_commands or self.post_build_commands)
+        if simple and changed_paths:
+            show_message(f"Building {', '.join(path.name for path in changed_paths[:5])}")
+        status = self._ask() if simple else None
         if status is None:
             super().__call__(changed_paths=changed_paths)
-            return
-        took = f"{time.monotonic() - started:.1f} s"
-        failed = f"Failed with status {status} after {took}; pages may be older"
-        show_message(f"{failed if status else f'Built in {took}'}. Serving on {self.uri}")
+        complaints(self._site)
+        if status is not None:
+            took = f"{time.monotonic() - started:.1f} s"
+            failed = f"Failed with status {status} after {took}; pages may be older"
+            show_message(f"{failed if status else f'Built in {took}'}. Serving on {self.uri}")
 
     def _ask(self) -> int | None:
         with socket.socket(socket.AF_UNIX) as line, suppress(OSError):
