@@ -1,6 +1,8 @@
 """The command that builds the site: when it starts Sphinx, and with what."""
 
 import os
+import subprocess
+import sys
 import sysconfig
 import time
 from pathlib import Path
@@ -10,7 +12,7 @@ from sphinx.cmd import build as sphinx_build
 
 from claimbook import docs
 from claimbook.runner import EARLY
-from helpers import SUM, TinyBook
+from helpers import CONF, SUM, TinyBook, is_soon, processes
 
 PAGES = {"index": f"# Tiny\n\n{SUM}"}
 
@@ -102,6 +104,25 @@ def test_a_build_that_failed_fails_again(tmp_path):
     assert first.stderr == second.stderr
     book.write("docs/index.md", "# I\n")
     assert book.build().returncode == 0
+
+
+def test_a_build_that_is_terminated_leaves_nothing(tmp_path):
+    """No cell goes on running, nor the process that reads its page."""
+    cell = "```{code-cell} python\nimport time\ntime.sleep(300)\n```\n"
+    pages = {f"p{n}": f"{NOTEBOOK}# P\n\n{cell}" for n in range(6)}
+    toctree = "```{toctree}\n:glob:\np*\n```\n"
+    conf = CONF.replace('nb_execution_mode = "off"', 'nb_execution_mode = "cache"')
+    book = TinyBook(tmp_path / "book", {"index": f"# I\n\n{toctree}", **pages}, conf=conf)
+    command = [sys.executable, "-m", "claimbook.docs", "-j", "2", "docs", book.site]
+    environ = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(command, cwd=book.root, env=environ) as build:
+        assert is_soon(lambda: processes("kernel", temporary=tmp_path))
+        build.terminate()
+    assert build.returncode == 2
+    assert is_soon(lambda: not processes(temporary=tmp_path))
+
+
+NOTEBOOK = "---\nfile_format: mystnb\nkernelspec: {name: python3}\n---\n"
 
 
 def test_settings_are_seen(book):

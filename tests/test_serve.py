@@ -166,3 +166,15 @@ def test_a_server_that_ends_leaves_no_spare(unbuilt, number):
     unbuilt.server.send_signal(number)
     unbuilt.server.wait()
     assert is_soon(lambda: not spares(unbuilt))
+
+
+def test_a_server_that_is_killed_while_it_builds_leaves_nothing(unbuilt):
+    """No process goes on with the build, or waits for another one."""
+    folder = unbuilt.book.root.parent
+    slow = "torch.ones(2).sum()\n>>> import time\n>>> time.sleep(300)\n>>> torch.ones(2).sum()"
+    time.sleep(0.5)
+    unbuilt.book.replace("docs/a/sums.md", "torch.ones(2).sum()", slow)
+    unbuilt.until("running claims on cpu")
+    unbuilt.server.kill()
+    unbuilt.server.wait()
+    assert is_soon(lambda: not processes(temporary=folder))

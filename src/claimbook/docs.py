@@ -8,6 +8,7 @@ changed, workers import torch for its claims while Sphinx is imported.
 
 import gc
 import os
+import signal
 import sys
 import sysconfig
 from collections.abc import Iterator
@@ -37,6 +38,7 @@ def main(arguments: list[str]) -> int:
     if not anew and stamp.read_text("utf-8") == _digest(made_from, source, site):
         print(NOTHING)
         return 0
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that all ends that was started
     with ExitStack() as early:
         early.callback(gc.enable)
         gc.disable()  # imports leave no garbage; the extension enables it again

@@ -5,14 +5,20 @@ build, which spends more on imports than on the change of a claim. Here a proces
 builds instead (`builder`, `spare`).
 """
 
+import signal
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from sphinx_autobuild import __main__ as autobuild
+from sphinx_autobuild import server
 
 from claimbook.serve.builder import SpareBuilder
 from claimbook.serve.complaints import log_of
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that what is temporary goes
     autobuild.Builder = SpareBuilder
+    # It would fork a process that waits for the spare, and that a killed server leaves behind.
+    server.ProcessPoolExecutor = ThreadPoolExecutor
     autobuild.main(["-w", log_of(Path(sys.argv[-1])), *sys.argv[1:]])

@@ -36,7 +36,7 @@ class SpareBuilder(Builder):  # type: ignore[misc]
             subprocess.Popen([*command, *sphinx_args], pass_fds=[door.fileno()])
 
     def __call__(self, *, changed_paths: Sequence[Path]) -> None:
-        """Builds, and says how that went; also in another process, on a copy of this."""
+        """Builds, and says how that went."""
         started = time.monotonic()
         simple = not (self.pre_build_commands or self.post_build_commands)
         if simple and changed_paths:
