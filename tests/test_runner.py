@@ -1,6 +1,7 @@
 """Claims that misbehave: each costs one outcome, and the next finds everything as new."""
 
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -535,6 +536,15 @@ def test_torch_cannot_be_imported(monkeypatch, tmp_path):
         f"{sys.executable} could not import torch; what it said stands above. "
         "Install the project with its dependencies, or run this through nox."
     )
+
+
+def test_a_worker_that_cannot_be_set_up_says_why(capfd):
+    """Where it finds no room for its files, for one."""
+    with Runner(jobs=1) as runner:
+        shutil.rmtree(runner._scratch.name)
+        with pytest.raises(RunnerError, match=r"no worker came up on cpu.* stands above"):
+            next(runner.run([SUM], Lane.CPU))
+        assert runner._scratch.name in capfd.readouterr().err
 
 
 def test_a_claim_that_ends_the_parent_of_its_worker():

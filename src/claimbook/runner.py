@@ -201,7 +201,8 @@ class Runner:
         ours.close()
         status = self._ask(f"wait {pid}")["status"]
         if hello is None:
-            raise RunnerError(f"no worker came up on {self._lane}: {_cause(status)}")
+            said = f"{_cause(status)}; what it said stands above"
+            raise RunnerError(f"no worker came up on {self._lane}: {said}")
         self._refusal = hello["unavailable"]
         return None
 

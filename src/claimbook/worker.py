@@ -127,7 +127,7 @@ def _fork(control: socket.socket, descriptor: int, lane: Lane, scratch: Path) ->
     try:
         _serve(Line(socket.socket(fileno=descriptor)), lane, scratch)
         status = 0
-    except OSError:
+    except ConnectionError:
         pass  # the runner is gone
     except BaseException:
         traceback.print_exc()
