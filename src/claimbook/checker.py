@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
-from itertools import pairwise, zip_longest
+from itertools import dropwhile, pairwise, zip_longest
 
 from claimbook.model import Claim, Example, Lane
 
@@ -105,9 +105,8 @@ def _split_error(text: str) -> tuple[str, str | None]:
     if not header:
         return text, None
     lines = after.lstrip("\n").split("\n")
-    while lines and (lines[0].startswith(" ") or lines[0] == "..."):
-        lines.pop(0)
-    return before.removeprefix("\n"), "\n".join(lines)
+    error = dropwhile(lambda line: line.startswith(" ") or line == "...", lines)
+    return before.removeprefix("\n"), "\n".join(error)
 
 
 def _compare_errors(want: str | None, got: str | None) -> Difference | None:

@@ -96,8 +96,11 @@ TICK = 100_000_000
 """Nanoseconds within which a file can change and keep its times; what is that new is not known."""
 
 
-def check_fields(data: Any, name: str, fields: Mapping[str, tuple[type, ...]]) -> dict[str, Any]:
+def check_fields(data: Any, name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     """The data, if it is an object with just these fields, each of one of its types.
+
+    Args:
+        fields: the type of each, as `isinstance` takes it.
 
     Raises:
         ValueError: it is not; says what is wrong.
@@ -112,21 +115,14 @@ def check_fields(data: Any, name: str, fields: Mapping[str, tuple[type, ...]]) -
 
 def environment_of(data: Data) -> Environment:
     """In what environment something was recorded."""
-    fields = check_fields(data["environment"], "environment", ENVIRONMENT_FIELDS)
+    fields = check_fields(data["environment"], "environment", Environment.__annotations__)
     return Environment(**fields)
 
 
-def provenance_of(record: Data) -> Provenance:
+def provenance_of(data: Data) -> Provenance:
     """When something was recorded, and from which state of the project."""
-    return Provenance(**check_fields(record["recorded"], "recorded", PROVENANCE_FIELDS))
-
-
-OPTIONAL_TEXT = (str, type(None))
-ENVIRONMENT_FIELDS = {
-    **dict.fromkeys(("torch", "python", "os", "device"), TEXT),
-    **dict.fromkeys(("cuda", "driver", "capability"), OPTIONAL_TEXT),
-}
-PROVENANCE_FIELDS = {"date": TEXT, "commit": OPTIONAL_TEXT, "clean": (bool, type(None))}
+    fields = check_fields(data["recorded"], "recorded", Provenance.__annotations__)
+    return Provenance(**fields)
 
 
 @dataclass(frozen=True)
