@@ -66,33 +66,39 @@ def main(descriptor: int, scratch: Path) -> None:
     importlib.import_module("torch")  # by name: no linter may take it for unused
     gc.enable()
     gc.freeze()
-    children: set[int] = set()
-    reply = Line(control)
-    while True:
-        request, descriptors, _, _ = socket.recv_fds(control, 64, 1)
-        if not request:
-            break
-        command, _, argument = request.decode().partition(" ")
-        if command == "fork":
-            pid = _fork(control, descriptors[0], Lane(argument), scratch)
-            children.add(pid)
-            reply.send({"pid": pid})
-        elif command == "import":
-            with contextlib.suppress(ImportError):  # not every torch has it
-                importlib.import_module(argument)
-            gc.freeze()
-            reply.send({})
-        else:
-            children.discard(int(argument))
-            reply.send({"status": os.waitpid(int(argument), 0)[1]})
-            _end_orphans(children)
-    for pid in children:
+    workers: set[int] = set()
+    _answer(control, scratch, workers)
+    for pid in workers:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
     _end_orphans(set())
     shutil.rmtree(scratch, ignore_errors=True)  # the runner may have been killed
     os._exit(0)  # torch takes a fifth of a second to be taken down, and the runner waits
+
+
+def _answer(control: socket.socket, scratch: Path, workers: set[int]) -> None:
+    """Does what the runner asks, until it is gone; the workers are those that it has not ended."""
+    reply = Line(control)
+    while True:
+        request, descriptors, _, _ = socket.recv_fds(control, 64, 1)
+        command, _, argument = request.decode().partition(" ")
+        match command:
+            case "fork":
+                pid = _fork(control, descriptors[0], Lane(argument), scratch)
+                workers.add(pid)
+                reply.send({"pid": pid})
+            case "import":
+                with contextlib.suppress(ImportError):  # not every torch has it
+                    importlib.import_module(argument)
+                gc.freeze()
+                reply.send({})
+            case "wait":
+                workers.discard(int(argument))
+                reply.send({"status": os.waitpid(int(argument), 0)[1]})
+                _end_orphans(workers)
+            case _:
+                return
 
 
 def _adopt_orphans() -> None:
