@@ -17,7 +17,7 @@ from claimbook.serve.builder import SpareBuilder
 from claimbook.serve.complaints import log_of
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that what is temporary goes
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what is temporary goes
     autobuild.Builder = SpareBuilder
     # It would fork a process that waits for the spare, and that a killed server leaves behind.
     server.ProcessPoolExecutor = ThreadPoolExecutor
