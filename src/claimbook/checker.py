@@ -297,7 +297,11 @@ def _shape(data: object) -> object:
     return [_shape(item) for item in data] if isinstance(data, list) else data is None
 
 
-def _numbers(data: object, index: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], str]]:
+Numbered = tuple[tuple[int, ...], str]
+"""A number of a tensor: its index, and how it is written."""
+
+
+def _numbers(data: object, index: tuple[int, ...] = ()) -> Iterator[Numbered]:
     if isinstance(data, list):
         for position, item in enumerate(data):
             yield from _numbers(item, (*index, position))
@@ -305,9 +309,7 @@ def _numbers(data: object, index: tuple[int, ...] = ()) -> Iterator[tuple[tuple[
         yield index, str(data)
 
 
-def _compare_numbers(
-    wants: list[tuple[tuple[int, ...], str]], gots: list[tuple[tuple[int, ...], str]]
-) -> Difference | None:
+def _compare_numbers(wants: list[Numbered], gots: list[Numbered]) -> Difference | None:
     pairs = zip(wants, gots, strict=True)
     different = [(i, w, g) for (i, w), (_, g) in pairs if not _same_number(w, g)]
     if not different:
@@ -329,7 +331,7 @@ def _kind(number: str) -> str | None:
     return "float" if re.fullmatch(_NUMBER, number) else None
 
 
-def _kinds(numbers: list[tuple[tuple[int, ...], str]]) -> str | None:
+def _kinds(numbers: list[Numbered]) -> str | None:
     found = {_kind(number) for _, number in numbers} - {None}
     return " and ".join(sorted(str(kind) for kind in found)) or None
 
