@@ -118,18 +118,20 @@ def test_a_build_that_fails_says_so(served):
     assert BY_SPARE.search(served.save("zeros(2).prod()", "ones(2).prod()"))
 
 
-def test_what_a_build_warned_of_the_next_one_warns_of_too(served):
+def test_what_a_build_warned_of_the_next_one_warns_of_too(tmp_path):
     """Whichever command makes it: nothing that is wrong with a page is taken for mended."""
-    assert "nofile.md" in served.save("# Sums", "# Sums\n\n[x](nofile.md)")
-    time.sleep(0.5)
-    served.book.replace("docs/c.md", "See {claim}", "Look at {claim}")
-    assert "nofile.md" in served.until("Serving on http")
+    book = TinyBook(tmp_path / "book")
+    with serving(book) as served:
+        assert "nofile.md" in served.save("# Sums", "# Sums\n\n[x](nofile.md)")
+        time.sleep(0.5)
+        book.replace("docs/c.md", "See {claim}", "Look at {claim}")
+        assert "nofile.md" in served.until("Serving on http")
     for _ in range(2):
-        done = served.book.build()
+        done = book.build()
         assert done.returncode == 1
         assert "nofile.md" in done.stderr
-    served.save("# Sums\n\n[x](nofile.md)", "# Sums")
-    assert served.book.build().returncode == 0
+    book.replace("docs/a/sums.md", "# Sums\n\n[x](nofile.md)", "# Sums")
+    assert book.build().returncode == 0
 
 
 def test_without_a_spare_sphinx_is_started(unbuilt):
