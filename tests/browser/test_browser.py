@@ -58,6 +58,9 @@ WITHOUT_COLOURS = """() => document.querySelectorAll("pre").forEach((code) => {
 })"""
 """Leaves of code what is more than its colours, which are half of all elements."""
 
+SHOWN = "() => new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown)))"
+"""Waits until the page was drawn, and with it has seen which code is wider than its box."""
+
 WITH_COLOURS = """() => document.querySelectorAll("pre").forEach((code) => {
   code.innerHTML = code.coloured;
 })"""
@@ -82,6 +85,7 @@ def serious(page, **options):
 def test_page_is_accessible(open_page, name):
     """axe-core finds no serious fault, and none in the colours of either theme."""
     page = open_page(name)
+    page.evaluate(SHOWN)
     page.evaluate(WITHOUT_COLOURS)
     assert serious(page, rules={rule: {"enabled": False} for rule in OF_COLOURS}) == []
     page.evaluate(WITH_COLOURS)
