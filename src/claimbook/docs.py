@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> int:
             EARLY.append(early.enter_context(Runner()))
         from sphinx.cmd.build import build_main
 
-        complaints(site)  # of a build that was ended before it could look at them itself
+        complaints(site)
         status = build_main(["-W", "--keep-going", "-j", "auto", *arguments, "-w", log_of(site)])
     stamp.unlink(missing_ok=True)
     if not status:

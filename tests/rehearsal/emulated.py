@@ -11,7 +11,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-SOURCE = HERE / "device.cpp"
+SOURCE = HERE / "device/device.cpp"
 
 
 def settings() -> dict[str, str]:
@@ -26,8 +26,9 @@ def settings() -> dict[str, str]:
 def library() -> Path:
     """The compiled device, one for each torch and Python, under the built site's folder."""
     package = Path(importlib.util.find_spec("torch").submodule_search_locations[0])
-    version = (package / "version.py").read_bytes()
-    digest = hashlib.sha256(SOURCE.read_bytes() + version + sys.version.encode()).hexdigest()
+    made_of = [*sorted(SOURCE.parent.iterdir()), package / "version.py"]
+    texts = [*(file.read_bytes() for file in made_of), sys.version.encode()]
+    digest = hashlib.sha256(b"".join(texts)).hexdigest()
     compiled = ROOT / f"docs/_build/rehearsal/{digest[:16]}.so"
     if not compiled.exists():
         compiled.parent.mkdir(parents=True, exist_ok=True)

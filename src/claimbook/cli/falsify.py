@@ -36,18 +36,15 @@ def falsify_claims(
     store = Results(book.project.docs)
     kept = {} if fresh else load_all(store, claims, lambda _, error: common.warn(error))
     found = {c.id: r for c in claims if (r := kept.get(c.id)) and r.lane == lane and r.is_of(c)}
-    failed = set[str]()
+    failed = []
     if due := [claim for claim in claims if claim.id not in found]:
         with Runner(jobs, tries=1) as runner:
             for claim, result in _falsify(runner, due, lane):
                 if isinstance(result, Falsified):
                     store.save(claim, result)
                     found[claim.id] = result
-                    continue
-                common.check_lane(runner, [claim], lane, f": {result.message}")
-                common.err.print(explain(claim, result) + "\n", markup=False)
-                if result.outcome is not Outcome.SKIPPED:
-                    failed.add(claim.id)
+                elif _fails(runner, claim, result):
+                    failed.append(claim.id)
     results = {claim: found[claim.id] for claim in claims if claim.id in found}
     if as_json:
         pairs = results.items()
@@ -74,6 +71,13 @@ def _falsify(
             return bar.track(runs, count, description=next(steps))
 
         yield from falsify(runner, claims, lane, track)
+
+
+def _fails(runner: Runner, claim: Claim, run: Run) -> bool:
+    """Tells why a claim could not be falsified, and whether it fails as it stands."""
+    common.check_lane(runner, [claim], run.lane, f": {run.message}")
+    common.err.print(explain(claim, run) + "\n", markup=False)
+    return run.outcome is not Outcome.SKIPPED
 
 
 def _print_falsified(results: dict[Claim, Falsified]) -> None:

@@ -45,14 +45,8 @@ def run(
         if shuffle is not None:
             random.Random(shuffle).shuffle(claims)
         if perturb is not None:
-            with common.progress_bar() as bar:
-                here = watched(claims, lane)
-                runs_here = bar.track(runner.run(here, lane), len(here))
-                held = {run.claim for run in runs_here if not _differs(run)}
-            common.err.print(f"{len(held)} of {len(claims)} claims read no clock, and hold watched")
-            claims = [perturbed(claim, perturb) for claim in claims if claim.id in held]
-        done = common.progress(runner, claims, lane, explained=perturb is None)
-        runs = {run.claim: run for run in done}
+            claims = [perturbed(claim, perturb) for claim in _steady(runner, claims, lane)]
+        runs = {r.claim: r for r in common.progress(runner, claims, lane, explained=not perturb)}
     ran = [(claim, runs[claim.id]) for claim in claims]
     differing = [(claim, run) for claim, run in ran if _differs(run)]
     if as_json:
@@ -65,6 +59,16 @@ def run(
     if require_lane:
         common.check_lane(runner, claims, lane, ", and --require-lane asks for it")
     sys.exit(1 if book.problems or differing else 0)
+
+
+def _steady(runner: Runner, claims: list[Claim], lane: Lane) -> list[Claim]:
+    """The claims that read no clock, and hold while they are watched."""
+    here = watched(claims, lane)
+    with common.progress_bar() as bar:
+        runs = bar.track(runner.run(here, lane), len(here))
+        held = {run.claim for run in runs if not _differs(run)}
+    common.err.print(f"{len(held)} of {len(claims)} claims read no clock, and hold watched")
+    return [claim for claim in claims if claim.id in held]
 
 
 @click.command()

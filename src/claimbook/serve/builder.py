@@ -38,14 +38,14 @@ class SpareBuilder(Builder):  # type: ignore[misc]
     def __call__(self, *, changed_paths: Sequence[Path]) -> None:
         """Builds, and says how that went."""
         started = time.monotonic()
+        complaints(self._site)
         simple = not (self.pre_build_commands or self.post_build_commands)
         if simple and changed_paths:
             show_message(f"Building {', '.join(path.name for path in changed_paths[:5])}")
         status = self._ask() if simple else None
         if status is None:
             super().__call__(changed_paths=changed_paths)
-        complaints(self._site)
-        if status is not None:
+        else:
             took = f"{time.monotonic() - started:.1f} s"
             failed = f"Failed with status {status} after {took}; pages may be older"
             show_message(f"{failed if status else f'Built in {took}'}. Serving on {self.uri}")

@@ -15,7 +15,8 @@ def log_of(site: Path) -> str:
 def complaints(site: Path) -> list[str]:
     """What the last build warned of, in lines; has the next one read those pages once more.
 
-    Sphinx alone would not, and would not know then what is wrong with them.
+    Sphinx alone would not, and would not know then what is wrong with them. So this comes before
+    each build, whatever became of the last one.
     """
     log = Path(log_of(site))
     text = log.read_text("utf-8") if log.is_file() else ""

@@ -1,4 +1,4 @@
-"""Makes a torch without CUDA find a CUDA device, the one that `device.cpp` makes of host memory.
+"""Makes a torch without CUDA find a CUDA device, the one that `device` makes of host memory.
 
 Python imports this file as it starts if its folder is on the path. The device must be there before
 torch looks for one, so that it is loaded when torch is imported; what torch's Python asks of CUDA
