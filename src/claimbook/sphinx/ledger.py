@@ -33,7 +33,7 @@ def show(domain: ClaimDomain, link: render.Link) -> list[nodes.Node]:
         found[source] += nodes.rubric("", "", *asked, ids=[f"question-{question.id}"])
         rows = [_row(domain, answers[entry.id], where, link) for entry in question.entries]
         head = ["Entry", "What the source says", "The book", "Status"]
-        grid = render.table(head, rows, [18, 41, 27, 14])
+        grid = render.table(head, rows, [16, 40, 27, 17])
         grid["classes"].append("ledger")
         found[source] += grid
     # What leads to a verdict: the filter shows its rows; without JavaScript this is the top.
