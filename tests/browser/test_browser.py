@@ -262,6 +262,14 @@ def test_a_link_leads_beneath_the_header(open_page, place):
     assert header["y"] + header["height"] <= top < 200
 
 
+def test_a_chosen_theme_outweighs_the_systems(open_page):
+    """The light theme has its own colours on a system that prefers the dark one."""
+    page = open_page("autograd/gradients-add-up", theme="dark")
+    page.evaluate("document.body.dataset.theme = 'light'")
+    page.evaluate(ONE_OF_EACH)
+    assert serious(page, runOnly=["color-contrast"]) == []
+
+
 def test_paper_is_white(open_page):
     """What is printed in the dark theme has the colours of the light one."""
     page = open_page("autograd/gradients-add-up", theme="dark")
