@@ -146,13 +146,28 @@ def test_broken_settings(book):
     assert run("list") == (2, "", said)
 
 
-@pytest.mark.parametrize("docs", ["'book'", "['book']"])
-def test_settings_that_name_no_folder(book, docs):
+def test_settings_that_name_no_folder(book):
     """A book whose pages are looked for in the wrong place is not taken for an empty one."""
-    book.replace("pyproject.toml", 'docs = "docs"', f"docs = {docs}")
-    name = docs.strip("'")
-    said = f"claimbook: pyproject.toml: [tool.claimbook] names {name}, which is missing\n"
+    book.replace("pyproject.toml", 'docs = "docs"', "docs = 'book'")
+    said = "claimbook: pyproject.toml: [tool.claimbook] names book, which is missing\n"
     assert run("run") == (2, "", said)
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("docs = ['book']", "docs = ['book']; there are docs (str), "),
+        ("docs = 'a/book'", "docs is a folder beside this file\n"),
+        ("releases = '2.8.0'", "releases = '2.8.0'; there are docs (str), "),
+        ("release = ['2.8.0']", "release = ['2.8.0']; there are docs (str), "),
+    ],
+)
+def test_settings_that_are_none(book, setting, said):
+    """A setting of another name or type is named, with those that there are."""
+    book.replace("pyproject.toml", 'docs = "docs"', setting)
+    status, _, error = run("run")
+    assert status == 2
+    assert error.startswith(f"claimbook: {book.root}/pyproject.toml: [tool.claimbook] {said}")
 
 
 def test_broken_register(book):

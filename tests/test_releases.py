@@ -362,6 +362,8 @@ def test_bisect_uses_what_is_recorded(book, monkeypatch):
     assert "+ RuntimeError: other sizes" in done.output
     done = CliRunner().invoke(main, ["bisect", "sum-adds"])
     assert (done.exit_code, "--good and --bad" in done.output) == (2, True)
+    done = CliRunner().invoke(main, ["bisect", "docs"])
+    assert (done.exit_code, "claims stand there; name one of them" in done.output) == (2, True)
 
 
 def test_bisect_without_an_index(book, monkeypatch):

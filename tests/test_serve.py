@@ -98,9 +98,15 @@ def spares(served):
     return processes("claimbook.serve.spare", temporary=served.book.root.parent)
 
 
+def the_spare(served):
+    """Its one spare; a process that this starts is called so too until it runs its own program."""
+    assert is_soon(lambda: len(spares(served)) == 1)
+    return spares(served)[0]
+
+
 def test_each_save_is_built_by_a_spare(served):
     """The claim that was changed is run, and no other; the page shows it."""
-    spare = spares(served)
+    spare = the_spare(served)
     for old, new in [("# Sums", "# Totals"), ("# Totals", "# Sums")]:
         said = served.save(old, new)
         assert BY_SPARE.search(said), said
@@ -108,7 +114,7 @@ def test_each_save_is_built_by_a_spare(served):
         assert new[2:] in served.page()
     said = served.save("ones(2).sum()\ntensor(2.)", "ones(4).sum()\ntensor(4.)")
     assert "claims on cpu: 1 run" in said
-    assert spares(served) == spare
+    assert the_spare(served) == spare
 
 
 def test_a_build_that_fails_says_so(served):
@@ -136,8 +142,7 @@ def test_what_a_build_warned_of_the_next_one_warns_of_too(tmp_path):
 
 def test_without_a_spare_sphinx_is_started(unbuilt):
     """As sphinx-autobuild would."""
-    (spare,) = spares(unbuilt)
-    os.kill(spare, signal.SIGKILL)
+    os.kill(the_spare(unbuilt), signal.SIGKILL)
     assert AFRESH.search(unbuilt.save("# Sums", "# Totals"))
     assert "Totals" in unbuilt.page()
 

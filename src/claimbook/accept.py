@@ -30,18 +30,12 @@ class Gravity(StrEnum):
     VALUE = "value"
 
 
+ERRORS = (Kind.ERROR_TYPE, Kind.ERROR_TEXT, Kind.NOT_RAISED, Kind.RAISED, Kind.WARNING)
 GRAVITIES: Mapping[Kind, Gravity] = {
     Kind.COSMETIC: Gravity.COSMETIC,
     Kind.ROUNDING: Gravity.ROUNDING,
-    Kind.SHAPE: Gravity.SHAPE,
-    Kind.DTYPE: Gravity.SHAPE,
-    Kind.DEVICE: Gravity.SHAPE,
-    Kind.GRAPH: Gravity.SHAPE,
-    Kind.ERROR_TYPE: Gravity.ERROR,
-    Kind.ERROR_TEXT: Gravity.ERROR,
-    Kind.NOT_RAISED: Gravity.ERROR,
-    Kind.RAISED: Gravity.ERROR,
-    Kind.WARNING: Gravity.ERROR,
+    **dict.fromkeys((Kind.SHAPE, Kind.DTYPE, Kind.DEVICE, Kind.GRAPH), Gravity.SHAPE),
+    **dict.fromkeys(ERRORS, Gravity.ERROR),
     Kind.VALUE: Gravity.VALUE,
 }
 

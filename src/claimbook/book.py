@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from claimbook.model import Claim, Lane, Location, Page, Problem, ProblemKind, Remark
 from claimbook.parser import scan_page, scan_script
@@ -21,6 +22,10 @@ class NoBookError(BookError):
     """There is no book around a path."""
 
 
+SETTINGS = {"docs": str, "scripts": str, "texts": list, "ignored": list, "releases": list}
+"""The settings of a book, each with its type."""
+
+
 @dataclass(frozen=True)
 class Project:
     """Where the parts of the book stand, as `[tool.claimbook]` of pyproject.toml says."""
@@ -32,7 +37,7 @@ class Project:
     scripts: str = "gallery"
     ignored: tuple[str, ...] = ()
     """Folders of docs that hold no pages."""
-    matrix: tuple[str, ...] = ()
+    releases: tuple[str, ...] = ()
     """The releases of torch on which all claims are run."""
 
     @classmethod
@@ -41,24 +46,14 @@ class Project:
 
         Raises:
             NoBookError: no pyproject.toml above it has a `[tool.claimbook]`.
-            BookError: the one that has is no TOML.
+            BookError: the one that has is no TOML, or sets what is no setting.
         """
         start = start.resolve()
         for folder in (start, *start.parents):
-            settings = folder / "pyproject.toml"
-            if settings.is_file() and "[tool.claimbook]" in settings.read_text("utf-8"):
-                try:
-                    options = tomllib.loads(settings.read_text("utf-8"))["tool"]["claimbook"]
-                except tomllib.TOMLDecodeError as error:
-                    raise BookError(f"{settings}: {error}") from error
-                return cls(
-                    folder,
-                    folder / str(options.get("docs", "docs")),
-                    tuple(options.get("texts", ())),
-                    options.get("scripts", "gallery"),
-                    tuple(options.get("ignored", ())),
-                    tuple(options.get("releases", ())),
-                )
+            path = folder / "pyproject.toml"
+            if path.is_file() and "[tool.claimbook]" in path.read_text("utf-8"):
+                found = _settings(path)
+                return cls(folder, folder / found.pop("docs", "docs"), **found)
         wanted = "pyproject.toml with [tool.claimbook] here or above"
         raise NoBookError(f"{start}: no {wanted}; go to the book's folder first")
 
@@ -83,6 +78,20 @@ class Project:
         """The lane's records: kept beside the build for `cpu`, committed for the others."""
         folder = self.docs / "_build" / "records" if lane is Lane.CPU else self.docs / "records"
         return Records(folder, lane)
+
+
+def _settings(path: Path) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = tomllib.loads(path.read_text("utf-8"))["tool"]["claimbook"]
+    except tomllib.TOMLDecodeError as error:
+        raise BookError(f"{path}: {error}") from error
+    for name, value in found.items():
+        if not isinstance(value, SETTINGS.get(name, ())):
+            known = ", ".join(f"{key} ({kind.__name__})" for key, kind in SETTINGS.items())
+            raise BookError(f"{path}: [tool.claimbook] {name} = {value!r}; there are {known}")
+    if "/" in found.get("docs", ""):  # records and the site name a page by its path in there
+        raise BookError(f"{path}: [tool.claimbook] docs is a folder beside this file")
+    return {key: tuple(item) if isinstance(item, list) else item for key, item in found.items()}
 
 
 @dataclass(frozen=True)

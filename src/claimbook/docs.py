@@ -16,9 +16,9 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from claimbook import environment
+from claimbook.complaints import complaints, log_of
 from claimbook.model import Lane, digest
 from claimbook.runner import EARLY, Runner
-from claimbook.serve.complaints import complaints, log_of
 
 ANEW = ("-D", "--define", "-E", "--fresh-env", "-a", "--write-all")
 """Options with which a build has something to do though no file changed."""

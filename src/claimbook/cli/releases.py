@@ -39,7 +39,7 @@ def run_matrix(versions: tuple[str, ...], report: TextIO | None, changed: bool) 
     recorded = _recorded(book)
     if report and not recorded:
         raise BookError("no release is on record to compare with; run this without --report first")
-    if not (versions := versions or book.project.matrix):
+    if not (versions := versions or book.project.releases):
         raise BookError("no release is named, here or in pyproject.toml; claimbook matrix 2.8.0")
     for version in versions:
         try:
@@ -104,7 +104,9 @@ def bisect_claim(claim: str, good: str | None, bad: str | None) -> None:
     if (good is None) != (bad is None):
         raise click.UsageError("--good and --bad go together; without them the records tell.")
     book = common.load()
-    [chosen, *_] = book.select([claim])
+    [chosen, *others] = book.select([claim])
+    if others:
+        raise BookError(f"{claim}: {1 + len(others)} claims stand there; name one of them")
     known = {r.version: r for r in _recorded(book) if r.of(chosen)}
     ends = (good, bad) if good and bad else _neighbours(chosen, list(known.values()))
     low, high = sorted(ends, key=order)

@@ -13,8 +13,8 @@ from pathlib import Path
 from sphinx_autobuild import __main__ as autobuild
 from sphinx_autobuild import server
 
+from claimbook.complaints import log_of
 from claimbook.serve.builder import SpareBuilder
-from claimbook.serve.complaints import log_of
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what is temporary goes

@@ -16,7 +16,7 @@ from typing import Any
 from sphinx_autobuild.build import Builder
 from sphinx_autobuild.utils import show_message
 
-from claimbook.serve.complaints import complaints
+from claimbook.complaints import complaints
 
 
 class SpareBuilder(Builder):  # type: ignore[misc]
