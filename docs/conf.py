@@ -55,6 +55,7 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "image_scrapers": ("claimbook.sphinx.labs.scrape",),
     "reset_modules": ("claimbook.sphinx.labs.reset",),
+    "reset_modules_order": "both",
 }
 
 bibtex_bibfiles = ["references.bib"]

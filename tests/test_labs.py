@@ -1,8 +1,11 @@
 """A small gallery, built as the real one is: which labs are drawn, and when."""
 
+import signal
+
 import pytest
 
 from claimbook.runner import TRIES
+from claimbook.sphinx import labs
 from claimbook.sphinx.labs import INKS
 from helpers import CONF, SUM, TinyBook
 
@@ -16,6 +19,7 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "image_scrapers": ("claimbook.sphinx.labs.scrape",),
     "reset_modules": ("claimbook.sphinx.labs.reset",),
+    "reset_modules_order": "both",
 }
 """
 LAB = '''"""
@@ -105,6 +109,17 @@ def test_a_lab_that_fails_is_told_on_each_build(book):
         assert "labs: 1 to draw, 2 as they were" in done.stdout
     (book.root / "gallery/plot_wrong.py").unlink()
     assert drawn(book) == "labs: 0 to draw, 2 as they were"
+
+
+def test_a_lab_that_does_not_end_is_ended(monkeypatch):
+    """As an example would be; what is drawn after it has its own time, and the build has none."""
+    monkeypatch.setattr(labs, "SECONDS", 1)
+    labs.reset({}, "plot_slow.py", "before")
+    with pytest.raises(TimeoutError, match="ended after 1 seconds"):
+        signal.pause()
+    labs.reset({}, "plot_slow.py", "before")
+    labs.reset({}, "plot_slow.py", "after")
+    assert signal.alarm(0) == 0
 
 
 def test_labs_know_nothing_of_the_callers_settings(book, monkeypatch):

@@ -94,9 +94,7 @@ def _share(app: Sphinx, page: str) -> str:
     """The tags for those who share the page; writes the picture that they name."""
     title = app.env.titles[page].astext()
     path = CARD.format(page=page)
-    picture = Path(app.outdir, path)
-    picture.parent.mkdir(parents=True, exist_ok=True)
-    picture.write_bytes(social.card(app.config.html_title, title))
+    write_atomically(Path(app.outdir, path), social.card(app.config.html_title, title))
     summary, address = app.env.metadata[page]["summary"], _address(app, page)
     shown = urljoin(app.config.html_baseurl, path)
     return social.tags(app.config.html_title, title, summary, address, shown)

@@ -7,6 +7,7 @@ fifth of the time of a build in which nothing changed.
 import io
 import os
 import shutil
+import signal
 import sys
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -28,6 +29,9 @@ logger = logging.getLogger(__name__)
 
 PROCESSES = 2
 """Labs that are drawn at once."""
+
+SECONDS = 300
+"""After which a lab is ended."""
 
 INKS = {"light": "#1b1f24", "dark": "#e3e7ec"}
 """The colour of text and axes on a light page and on a dark one."""
@@ -58,8 +62,8 @@ def _connect_gallery(app: Sphinx, config: Config) -> None:
 def drawn_with() -> str:
     """Names the environment and the helpers with which pictures are drawn."""
     helpers = sorted(Path(claimbook.__file__).with_name("teach").glob("[!.]*.py"))
-    made_in, made_by = environment.describe(Lane.CPU).digest(), environment.digest_of_code(helpers)
-    return digest([made_in, made_by])[:12]
+    made_in = environment.describe(Lane.CPU).digest()
+    return digest([made_in, environment.digest_of_code(helpers)])[:12]
 
 
 class _Gallery:
@@ -70,7 +74,8 @@ class _Gallery:
         self._folders = {key: self._conf[key] for key in ("examples_dirs", "gallery_dirs")}
         scripts, made = (Path(app.srcdir, folder) for folder in self._folders.values())
         self._labs = {
-            lab: made / f"{lab.relative_to(scripts)}.md5" for lab in scripts.rglob("plot_*.py")
+            lab: _Stamp(made / f"{lab.relative_to(scripts)}.md5", get_md5sum(str(lab), mode="t"))
+            for lab in scripts.rglob("plot_*.py")
         }
         self._pens = _Stamp(made / ".drawn-with", drawn_with())
         self._texts = _Stamp(made / ".drawn-from", digest(_texts(scripts)))
@@ -86,9 +91,9 @@ class _Gallery:
             shutil.rmtree(self._pens.path.parent, ignore_errors=True)
             self._pens.set()
         for page in self._pens.path.parent.rglob("plot_*.rst"):
-            if page.with_suffix(".py.md5") not in self._labs.values():
+            if page.with_suffix(".py.md5") not in [lab.path for lab in self._labs.values()]:
                 page.unlink()
-        due = [lab for lab, kept in self._labs.items() if not _is_drawn(lab, kept)]
+        due = [lab for lab, drawn in self._labs.items() if not drawn.is_current()]
         logger.info("labs: %d to draw, %d as they were", len(due), len(self._labs) - len(due))
         self._conf["parallel"] = PROCESSES if len(due) > 1 else False
         if not due and self._texts.is_current():
@@ -127,10 +132,6 @@ def _texts(scripts: Path) -> list[str]:
     return [part for path in files for part in (path.name, path.read_text("utf-8"))]
 
 
-def _is_drawn(lab: Path, kept: Path) -> bool:
-    return kept.exists() and kept.read_text("utf-8") == get_md5sum(str(lab), mode="t")
-
-
 def _end_processes(app: Sphinx, exception: Exception | None) -> None:
     """Ends the processes in which labs ran; left to themselves they complain as Python ends."""
     if "joblib.externals.loky" in sys.modules:
@@ -139,8 +140,11 @@ def _end_processes(app: Sphinx, exception: Exception | None) -> None:
         get_reusable_executor().shutdown(wait=True)
 
 
-def reset(gallery_conf: dict[str, Any], filename: str) -> None:
-    """Gives the next lab the book's colours, and torch as it starts: seed 0, but one thread."""
+def reset(gallery_conf: dict[str, Any], filename: str, when: str) -> None:
+    """Gives a lab its time, the book's colours, and torch as it starts: seed 0, but one thread."""
+    signal.alarm(0)
+    if when == "after":
+        return
     import matplotlib as mpl
     import matplotlib.pyplot as plt
     import torch
@@ -154,6 +158,12 @@ def reset(gallery_conf: dict[str, Any], filename: str) -> None:
     torch.set_default_dtype(torch.float32)
     torch.manual_seed(0)
     torch.set_num_threads(1)
+    signal.signal(signal.SIGALRM, _end)
+    signal.alarm(SECONDS)
+
+
+def _end(*_: object) -> None:
+    raise TimeoutError(f"a lab was ended after {SECONDS} seconds")
 
 
 def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:

@@ -97,10 +97,15 @@ def _start_decks(app: Sphinx, env: BuildEnvironment) -> None:
 
 
 def write_decks(app: Sphinx, folder: Path) -> None:
-    """Writes a data file for each deck and the Anki deck, those whose cards changed."""
+    """Writes a data file for each deck and the Anki deck, those whose cards changed.
+
+    The file of a deck that is no more goes.
+    """
     found, made_with = decks(claim_domain(app.env)), digest_of_code(MAKERS)
     folder.mkdir(parents=True, exist_ok=True)
     texts = {deck.title: _write_data(folder / f"{deck.name}.js", deck, made_with) for deck in found}
+    for gone in {*folder.glob("*.js")} - {folder / f"{deck.name}.js" for deck in found}:
+        gone.unlink()
     title, site = app.config.project, app.config.html_baseurl
     marks = {title: text.partition("\n")[0] for title, text in texts.items()}
     file, mark = folder / apkg(title), digest([marks, title, site])

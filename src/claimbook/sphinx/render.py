@@ -197,9 +197,8 @@ def failing(claim: Claim, lanes: Lanes) -> Iterator[nodes.Node]:
     for lane, data in lanes.items():
         if data["status"] == Status.FAILING:
             title = f"On {LANE_NAMES[Lane(lane)]} ({data['device']})"
-            cut_short = data["outcome"] != Outcome.FAILED
-            message = data["message"] if cut_short else ""
-            yield differing(title, claim, Lane(lane), data["outputs"], message)
+            cut_short = data["message"] if data["outcome"] != Outcome.FAILED else ""
+            yield differing(title, claim, Lane(lane), data["outputs"], cut_short)
 
 
 def _figure(measurement: dict[str, Any]) -> str:

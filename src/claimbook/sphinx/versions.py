@@ -55,10 +55,8 @@ def sites(versions: list[str], address: str, this: str) -> list[tuple[str, str]]
     [('newest', 'https://example.org/'), ('0.1.0', 'https://example.org/0.1.0/')]
     """
     older = versions if this else versions[:-1]
-    if not (address and older):
-        return []
     there = [(version, urljoin(address, f"{version}/")) for version in reversed(older)]
-    return [(NEWEST, address), *there]
+    return [(NEWEST, address), *there] if address and there else []
 
 
 def made_of(domain: ClaimDomain) -> str:
@@ -143,8 +141,7 @@ class _Step:
         return ([entry], list(render.inline(said)), *both)
 
     def _words(self, verdict: Verdict) -> Iterator[nodes.Node]:
-        word = verdict.relation
-        yield render.verdict(word, word)
+        yield render.verdict(verdict.relation, verdict.relation)
         for claim in verdict.claims:
             yield nodes.Text(" ")
             yield self._name(claim)
