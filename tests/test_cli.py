@@ -96,7 +96,7 @@ def test_names_from_another_folder(book, monkeypatch):
     """A page is named from the current folder, or as messages name it."""
     monkeypatch.chdir(book.docs / "a")
     for name in ("shapes.md", "docs/a/shapes.md", "../a/shapes.md"):
-        assert run("list", name)[1].endswith("ones-have-a-shape  cpu\n1 claims\n")
+        assert run("list", name)[1].endswith("ones-have-a-shape  cpu\n1 claim\n")
 
 
 def test_help_is_not_cut(book):

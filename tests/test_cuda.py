@@ -213,7 +213,7 @@ def test_an_interrupted_record_keeps_what_was_done(tmp_path):
     assert [store.load(claim) is not None for claim in claims] == [True, False]
     book.replace("docs/index.md", "time.sleep(60)", "time.sleep(0)")
     done = book.claimbook("record", "--lane", "cuda", **STAND_IN)
-    assert done.stdout == "1 records written under docs/records/cuda\n"
+    assert done.stdout == "1 record written under docs/records/cuda\n"
 
 
 def cut(path, whole):

@@ -28,7 +28,7 @@ def list_claims(names: tuple[str, ...], as_json: bool) -> None:
         return
     for claim in claims:
         common.out.print(f"{claim.location}  [bold]{claim.id}[/]  [dim]{' '.join(claim.lanes)}[/]")
-    common.out.print(f"{len(claims)} claims")
+    common.out.print(f"{len(claims)} claim{'s' * (len(claims) != 1)}")
 
 
 @click.command()

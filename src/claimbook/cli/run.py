@@ -79,12 +79,11 @@ def record(names: tuple[str, ...], lane: Lane, jobs: int | None, timeout: float 
     Exit status 3 if any differs from its page. Needs the lane's device: without it nothing is
     written, and the exit status is 2.
     """
-    written = 0
+    written, outcomes = 0, Counter[Outcome]()
     with Runner(jobs, timeout) as runner:
         book = common.load()
         claims = {claim.id: claim for claim in common.chosen(book, names, lane)}
         records, provenance = book.project.records(lane), environment.provenance(book.project.root)
-        outcomes: Counter[Outcome] = Counter()
         for run in common.progress(runner, list(claims.values()), lane):
             outcomes[run.outcome] += 1
             if run.outcome is not Outcome.SKIPPED:
@@ -92,7 +91,8 @@ def record(names: tuple[str, ...], lane: Lane, jobs: int | None, timeout: float 
                 kept = Record(run, digest, runner.environments[lane], provenance)
                 written += records.save(claims[run.claim], kept)
     common.check_lane(runner, claims.values(), lane, "; nothing was recorded")
-    common.out.print(f"{written} records written under {book.project.name(records.folder / lane)}")
+    folder, plural = book.project.name(records.folder / lane), "s" * (written != 1)
+    common.out.print(f"{written} record{plural} written under {folder}")
     # Python's own errors end with 1.
     sys.exit(3 if outcomes.keys() - {Outcome.PASSED, Outcome.SKIPPED} else 0)
 
