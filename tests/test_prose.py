@@ -60,3 +60,18 @@ def test_statements_begin_with_what_is_true():
     pointing = re.compile(r"(Here|Printed|This|These|They|As (above|below))\b")
     claims = Book.load(ROOT).claims
     assert [str(c.location) for c in claims if pointing.match(c.statement)] == []
+
+
+WIDEST = 90
+"""Columns of code that a card shows on a desk without scrolling."""
+
+
+def test_code_fits_its_card():
+    """Nobody has to scroll to read an example."""
+    lines = [
+        f"{claim.location}: {claim.id}: {line}"
+        for claim in Book.load(ROOT).claims
+        for line in claim.code.splitlines()
+        if len(line) > WIDEST
+    ]
+    assert lines == []
