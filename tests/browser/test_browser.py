@@ -14,12 +14,19 @@ READ = [name for name in NAMES if not name.startswith(("genindex", "search", "_s
 TRACEBACK = 'Traceback (most recent call last):\n  File "train.py", line 9, in <module>\n'
 
 
+TOO_WIDE = """() => [...document.querySelectorAll(".claim-code pre")]
+  .filter((code) => code.scrollWidth > code.clientWidth)
+  .map((code) => code.closest(".claim").id)"""
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_page_is_quiet_and_fits_a_phone(open_page, name):
-    """No error, no request to another host, and nothing to scroll sideways."""
+def test_page_is_quiet_and_fits(open_page, name):
+    """No error, no request to another host; no page to scroll sideways, nor code on a desk."""
     page = open_page(name, width=390)
     assert page.problems == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.set_viewport_size({"width": 1280, "height": 900})
+    assert page.evaluate(TOO_WIDE) == []
 
 
 SERIOUS = {"serious", "critical"}
