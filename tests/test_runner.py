@@ -284,6 +284,17 @@ def test_a_daemon_that_prints(runner):
     assert runs["later"].outcome is Outcome.PASSED
 
 
+def test_a_loader_left_behind(runner):
+    """A loader whose worker raised costs no seconds: torch waits five for it to be deleted."""
+    session = """
+        >>> from torch.utils.data import DataLoader
+        >>> list(DataLoader(["no number"], collate_fn=sum, num_workers=1))
+    """
+    started = time.perf_counter()
+    assert "TypeError: Caught TypeError in DataLoader worker" in printed(runner, session)
+    assert time.perf_counter() - started < 4
+
+
 def test_descriptors_closed_by_two_claims(runner):
     """A worker's own file does not take the number of one that a claim closed."""
     session = ">>> import os\n>>> os.closerange(1, 3)"

@@ -149,9 +149,8 @@ class _Trial:
         elif _is_default(self.claim, mutant):
             self.equivalent += 1
         else:
-            self.survivors.append(
-                Survivor(mutant.line, mutant.operator, mutant.before, mutant.after)
-            )
+            change = mutant.operator, mutant.before, mutant.after
+            self.survivors.append(Survivor(mutant.line, *change))
 
     def result(self) -> Falsified:
         return Falsified(

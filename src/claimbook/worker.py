@@ -183,11 +183,12 @@ class _Stage:
 
     def reset(self) -> bool:
         """Prepares for another claim; False if this one left something, and the worker is spent."""
-        gc.collect()  # now, so that nothing is deleted, and prints, while a later claim runs
-        if threading.active_count() > 1 or _has_children() or not self.state.still_holds():
+        if _has_company():  # a loader that raised would wait for its workers, and they for it
             return False
-        self._prepare()
-        return True
+        gc.collect()  # now, so that nothing is deleted, and prints, while a later claim runs
+        if clean := self.state.still_holds():
+            self._prepare()
+        return clean
 
     def _prepare(self) -> None:
         import torch
@@ -275,11 +276,12 @@ class _Stage:
         return found
 
 
-def _has_children() -> bool:
+def _has_company() -> bool:
+    """Whether a thread or a process is left that an example started."""
     with contextlib.suppress(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
         return True
-    return False
+    return threading.active_count() > 1
 
 
 def _display(value: object) -> None:
