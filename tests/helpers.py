@@ -123,7 +123,7 @@ PAGES = {
     ),
     "ledger": "# Ledger\n\n```{ledger}\n```\n",
     "a/sums": f"# Sums\n\n{SUM}\n{PRODUCT}\n{SCRIPT}",
-    "a/shapes": f"# Shapes\n\n{SHAPE}\n:::{{remark}} basics-02.1\nHistory tells.\n:::\n",
+    "a/shapes": f"# Shapes\n\n{SHAPE}\n:::{{remark}} basics-02.1\nHistory: `sum-adds`.\n:::\n",
     "c": "# C\n\nSee {claim}`sum-adds` and {claim}`the sum <sum-adds>`.\n",
     **{name: f"# {name.upper()}\n\nProse.\n" for name in "de"},
     "f": "# F\n\n```{claim-index}\n```\n",

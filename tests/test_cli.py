@@ -354,7 +354,7 @@ def test_show_claim(book):
         ),
         (
             "basics-02.1",
-            "basics-02.1  People made it.\nremark\n  docs/a/shapes.md:15: History tells.\n",
+            "basics-02.1  People made it.\nremark\n  docs/a/shapes.md:15: History: `sum-adds`.\n",
         ),
         (
             "basics-01.3",

@@ -62,7 +62,7 @@ def test_claims_json_has_every_entry(built):
         ("basics-01.1", "confirms", ["sum-adds"], None),
         ("basics-01.2", "corrects", ["ones-have-a-shape"], None),
         ("basics-01.3", None, [], None),
-        ("basics-02.1", "remark", [], "History tells."),
+        ("basics-02.1", "remark", [], "History: `sum-adds`."),
     ]
 
 
@@ -154,7 +154,7 @@ def test_other_builders_show_claims(built, tmp_path, builder):
     assert (done.returncode, done.stderr) == (0, "")
     files = [path for path in tmp_path.glob("**/[!.]*") if path.suffix in OTHER_FORMS]
     text = "".join(path.read_text("utf-8") for path in files)
-    assert all(said in text for said in ("sum-adds", "It says so.", "tensor(2.)", "History tells."))
+    assert all(said in text for said in ("sum-adds", "It says so.", "tensor(2.)", "History"))
 
 
 OTHER_FORMS = {".txt", ".1", ".tex", ".texi", ".html"}
@@ -178,6 +178,8 @@ def test_ledger_and_counts(built):
     assert re.findall(r'id="entry-([\w.-]+)"', ledger) == [
         e["id"] for e in claims_json(built)["entries"]
     ]
+    remark = re.search(r"History: (<a .*?</a>)", ledger)[1]
+    assert 'href="a/sums.html#claim-sum-adds"' in remark
     legend = {item.a["href"]: item.text.strip() for item in page.select("ul.verdicts li")}
     assert legend == {
         "ledger.html#verdict-confirms": "1 right as said",

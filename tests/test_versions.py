@@ -84,7 +84,7 @@ def test_what_is_kept_comes_back(book):
     assert new.contents.claims["ones-have-a-shape"] == Card(
         "It says so.", "a/shapes", (("torch.ones(2, 3).shape\n", "torch.Size([2, 3])"),)
     )
-    assert new.contents.entries["basics-02.1"] == Verdict("remark", (), "History tells.")
+    assert new.contents.entries["basics-02.1"] == Verdict("remark", (), "History: `sum-adds`.")
     lines = kept.path("0.10.0").read_text("utf-8").splitlines()
     names = [line.split('"')[1] for line in lines if line.startswith('"')]
     claims = ["ones-have-a-shape", "prod-multiplies", "script-is-text", "sum-adds"]

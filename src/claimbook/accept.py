@@ -26,7 +26,7 @@ class Gravity(StrEnum):
     COSMETIC = "cosmetic"
     ROUNDING = "rounding"
     SHAPE = "shape/dtype/stride"
-    ERROR = "error text"
+    ERROR = "error"
     VALUE = "value"
 
 

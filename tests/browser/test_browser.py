@@ -14,9 +14,9 @@ READ = [name for name in NAMES if not name.startswith(("genindex", "search", "_s
 TRACEBACK = 'Traceback (most recent call last):\n  File "train.py", line 9, in <module>\n'
 
 
-TOO_WIDE = """() => [...document.querySelectorAll(".claim-code pre")]
+TOO_WIDE = """() => [...document.querySelectorAll(".claim-code pre, .highlight-Python pre")]
   .filter((code) => code.scrollWidth > code.clientWidth)
-  .map((code) => code.closest(".claim").id)"""
+  .map((code) => code.innerText)"""
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -5,7 +5,7 @@ from typing import Any
 
 from docutils import nodes
 
-from claimbook.export import anchor, answer_data
+from claimbook.export import answer_data
 from claimbook.model import Lane
 from claimbook.register import Answer
 from claimbook.sphinx import render
@@ -27,13 +27,13 @@ def show(domain: ClaimDomain, link: render.Link) -> list[nodes.Node]:
     for question in domain.register.questions:
         source = question.source
         if source not in found:
-            found[source] = nodes.section(ids=[f"source-{source}"], names=[source])
-            found[source] += nodes.title("", f"Source: {source}")
+            title = nodes.title("", f"Source: {source}")
+            found[source] = nodes.section("", title, ids=[f"source-{source}"])
         asked = render.inline(f"{question.id} · {question.text}")
         found[source] += nodes.rubric("", "", *asked, ids=[f"question-{question.id}"])
         rows = [_row(domain, answers[entry.id], where, link) for entry in question.entries]
         head = ["Entry", "What the source says", "The book", "Status"]
-        grid = render.table(head, rows, [16, 40, 27, 17])
+        grid = render.table(head, rows, [15, 36, 34, 15])
         grid["classes"].append("ledger")
         found[source] += grid
     # What leads to a verdict: the filter shows its rows; without JavaScript this is the top.
@@ -47,10 +47,10 @@ def _row(
     word = answer.word or "open"
     verdict: list[nodes.Node] = [render.verdict(word, word)]
     for claim in answer.claims:
-        name = nodes.inline("", claim.id)
-        verdict += [nodes.Text(" "), link(where[claim.id], anchor(claim.id), name)]
+        verdict += [nodes.Text(" "), render.claim_link(claim.id, where, link)]
     if answer.remark and not answer.claims:
-        verdict += [nodes.Text(" "), *render.inline(answer.remark.text)]
+        said = render.inline(f" {answer.remark.text}")
+        verdict += [render.claim_link(part.astext(), where, link, part) for part in said]
     marks = [mark for claim in answer.claims for mark in _marks(domain.shown[claim.id])]
     entry = nodes.inline("", answer.entry.id, ids=[f"entry-{answer.entry.id}"])
     return [entry], list(render.inline(answer.entry.statement)), verdict, marks

@@ -8,7 +8,6 @@ from typing import Any
 from docutils import nodes
 
 from claimbook.editions.sections import first_sentence
-from claimbook.export import anchor
 from claimbook.model import Claim, Lane
 from claimbook.releases.history import Change, Span, changed, spans
 from claimbook.releases.record import Release
@@ -74,8 +73,8 @@ def _counted(domain: ClaimDomain) -> list[list[str]]:
 def _step(
     older: str, newer: str, changes: list[Change], where: dict[str, str], link: Link
 ) -> nodes.section:
-    section = nodes.section(ids=[f"torch-{newer}"], names=[f"torch-{newer}"])
-    section += nodes.title("", f"From {older} to {newer}")
+    title = nodes.title("", f"From {older} to {newer}")
+    section = nodes.section("", title, ids=[f"torch-{newer}"])
     if not changes:
         section += nodes.paragraph("", "No claim prints anything else.")
     for kind, count in Counter(change.kind for change in changes).most_common():
@@ -90,10 +89,9 @@ def _changed(
     change: Change, older: str, newer: str, where: dict[str, str], link: Link
 ) -> nodes.Node:
     claim = change.claim
-    name = link(where[claim.id], anchor(claim.id), nodes.inline("", claim.id))
     summary = first_sentence(claim.statement).replace("`", "")
     fold = places.fold(title=summary, classes=["timeline-change"])
-    fold += nodes.paragraph("", "", nodes.Text("Claim "), name)
+    fold += nodes.paragraph("", "", nodes.Text("Claim "), render.claim_link(claim.id, where, link))
     fold += render.code(change.example.source)
     for version, text in ((older, change.before), (newer, change.after)):
         box = render.output(text)

@@ -278,6 +278,18 @@ def entry_link(entry: str, ledger: str, link: Link) -> nodes.Node:
     return link(ledger, f"entry-{entry}", name) if ledger else name
 
 
+def claim_link(
+    claim: str, where: dict[str, str], link: Link, text: nodes.Node | None = None
+) -> nodes.Node:
+    """A claim's id, or the text in its place, which leads to the claim if the book has it.
+
+    Args:
+        where: claim id → docname of its page.
+    """
+    text = text or nodes.inline("", claim)
+    return link(where[claim], anchor(claim), text) if claim in where else text
+
+
 def inline(text: str) -> Iterator[nodes.Node]:
     """Markdown of one line, as far as statements use it: code and emphasis."""
     for piece in re.findall(r"`+[^`]+`+|\*[^*\s][^*]*\*|[^`*]+|.", text):

@@ -12,7 +12,6 @@ from sphinx.config import Config
 
 from claimbook.checker import diff
 from claimbook.editions.sections import first_sentence
-from claimbook.export import anchor
 from claimbook.model import digest
 from claimbook.report import prompted
 from claimbook.sphinx import nodes as places
@@ -124,7 +123,7 @@ class _Step:
         return [self._names(found)] if len(found) > MANY else [*map(self._changed, found)]
 
     def _names(self, found: list[ClaimChange]) -> nodes.paragraph:
-        names = [part for each in found for part in (nodes.Text(", "), self._name(each.id))]
+        names = [part for each in found for part in (nodes.Text(", "), self._linked(each.id))]
         return nodes.paragraph("", "", *names[1:])
 
     def _verdicts(self, found: Iterable[VerdictChange]) -> nodes.table:
@@ -144,7 +143,7 @@ class _Step:
         yield render.verdict(verdict.relation, verdict.relation)
         for claim in verdict.claims:
             yield nodes.Text(" ")
-            yield self._name(claim)
+            yield self._linked(claim)
 
     def _statement(self, change: ClaimChange) -> nodes.list_item:
         text = nodes.inline("", "", *render.inline(change.card.statement))
@@ -154,7 +153,7 @@ class _Step:
         """A fold with the lines that a claim lost, kept and got."""
         kinds, title = ", ".join(change.kinds), first_sentence(change.card.statement)
         fold = places.fold(title=title.replace("`", ""), classes=["timeline-change"])
-        fold += nodes.paragraph("", "", self._name(change.id), nodes.Text(f": {kinds}"))
+        fold += nodes.paragraph("", "", self._linked(change.id), nodes.Text(f": {kinds}"))
         was, now = change.before, change.after
         if was and now and Kind.PAGE in change.kinds:
             fold += nodes.paragraph("", f"From {was.page} to {now.page}.")
@@ -167,11 +166,8 @@ class _Step:
     def _now(self) -> str:
         return "Now" if self.newer == NOW else f"In {self.newer}"
 
-    def _name(self, claim: str) -> nodes.Node:
-        return self._linked(claim, nodes.inline("", claim))
-
-    def _linked(self, claim: str, text: nodes.Node) -> nodes.Node:
-        return self.link(self.where[claim], anchor(claim), text) if claim in self.where else text
+    def _linked(self, claim: str, text: nodes.Node | None = None) -> nodes.Node:
+        return render.claim_link(claim, self.where, self.link, text)
 
 
 def _lines(card: Card | None, kinds: tuple[Kind, ...]) -> Iterator[str]:
