@@ -28,12 +28,13 @@ from claimbook.book import Book
 from claimbook.model import Claim, Lane
 
 ROOT = Path(__file__).parents[2]
+FIGURES = ROOT / "docs" / "records" / "bench.json"
 OUT = Console(highlight=False)
 PARTS = ["book", "many", "growth", "builds"]
 
 
 def main() -> None:
-    """Measures, prints tables, and writes JSON if asked to."""
+    """Measures, prints tables, and keeps the figures of each part that was measured."""
     options = _options()
     claims = comparable(Book.load(ROOT).claims)
     quick = [claim for claim in claims if claim.timeout is None and not _measures(claim)]
@@ -44,7 +45,7 @@ def main() -> None:
         "builds": lambda: _builds(options.rounds),
     }
     file = options.json
-    results = json.loads(file.read_text("utf-8")) if file and file.exists() else {}
+    results = json.loads(file.read_text("utf-8")) if file.exists() else {}
     recorded = asdict(environment.provenance(ROOT))  # before the file changes what it asks
     for part in [part for part in PARTS if part in options.parts]:
         results[part] = {
@@ -53,8 +54,8 @@ def main() -> None:
             "recorded": recorded,
             "figures": measures[part](),
         }
-        if file:  # after each part: together they take more than an hour
-            file.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+        # After each part: together they take more than an hour.
+        file.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
 
 
 def _options() -> argparse.Namespace:
@@ -62,7 +63,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=5, help="how often each is run (5)")
     parser.add_argument("--growth", type=int, nargs="*", default=[100, 1000, 10_000])
     parser.add_argument("--parts", nargs="*", choices=PARTS, default=PARTS, help="all of them")
-    parser.add_argument("--json", type=Path, help="write the figures here, beside other parts'")
+    kept = "where to keep the figures, beside other parts' (docs/records/bench.json)"
+    parser.add_argument("--json", type=Path, default=FIGURES, help=kept)
     return parser.parse_args()
 
 
