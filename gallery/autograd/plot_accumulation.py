@@ -3,10 +3,10 @@ Accumulation: when pieces equal the batch
 =========================================
 
 Cut a batch into pieces, call ``backward()`` on the loss of each, and ``.grad`` ends up as the
-gradient of the whole batch, but for rounding in the last digits. Two things break this without any
-error. If a mean loss is not scaled, the gradient is too long, by a factor that is the number of
-equal pieces. With BatchNorm the gradient is another one altogether, because each piece is
-normalised by itself; the smaller the pieces, the larger the error.
+gradient of the whole batch, but for rounding in the last digits. Two things, among others, break
+this without any error. If a mean loss is not scaled, the gradient is too long, by a factor that is
+the number of equal pieces. With BatchNorm the gradient is another one altogether, because each
+piece is normalised by itself; the smaller the pieces, the larger the error.
 """
 
 # %%

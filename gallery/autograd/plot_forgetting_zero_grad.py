@@ -3,8 +3,9 @@ What forgetting zero_grad() does
 ================================
 
 ``backward()`` adds to ``.grad``. Without ``zero_grad()`` every step therefore follows the sum of
-all gradients so far. No error is raised, and training never settles: the weight swings around the
-solution like a pendulum without friction, and above some learning rate the swings explode.
+all gradients so far. No error is raised, and plain SGD does not settle here: the weight swings
+around the solution like a pendulum without friction, and above some learning rate the swings
+explode.
 """
 
 # %%
