@@ -14,7 +14,7 @@ more than making them.
 # The first sleeps for each sample, as if it waited for a disk or a network. The second computes,
 # and the third only hands out a number. The worker processes are forked, so that they have these
 # functions without importing them. (Windows cannot fork. There, and with ``spawn`` or
-# ``forkserver``, a dataset must be defined in a module of its own.)
+# ``forkserver``, workers import them from a file, and lambdas such as those below do not work.)
 
 import os
 import time
