@@ -79,9 +79,8 @@ def _step(
         section += nodes.paragraph("", "No claim prints anything else.")
     for kind, count in Counter(change.kind for change in changes).most_common():
         section += nodes.rubric("", f"{kind} ({count})")
-        for change in changes:
-            if change.kind == kind:
-                section += _changed(change, older, newer, where, link)
+        alike = (change for change in changes if change.kind == kind)
+        section += [_changed(change, older, newer, where, link) for change in alike]
     return section
 
 
