@@ -45,7 +45,7 @@ def connect(app: Sphinx) -> None:
     def share(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
         many = jobs > 1 and len(docnames) >= MANY
         app.parallel = jobs * (1 + many) if len(docnames) > FEW else 1
-        # Neighbours are dealt to different processes: the pages of one part take alike.
+        # Dealt out, so that no process is left alone with neighbours that all take long.
         docnames[:] = [name for first in range(MANY) for name in docnames[first::MANY]]
 
     app.connect("env-before-read-docs", share)
