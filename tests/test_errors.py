@@ -67,12 +67,14 @@ def test_messages_that_a_statement_names():
 
 
 def test_each_traceback_of_an_output():
-    """A worker's own error stands before that of the process which lost it."""
+    """A worker's error stands before that of the process which lost it, a warning before both."""
     output = "Traceback (most recent call last):\n...\nValueError: in the worker\n"
-    both = f">>> f()\n{output}{output.replace('ValueError: in', 'RuntimeError: lost')}"
+    second = output.replace("ValueError: in", "RuntimeError: lost")
+    both = f">>> f()\nUserWarning: it may be lost\n{output}{second}"
     found = errors.messages([claim("both", both)])
     assert [(m.type, m.text) for m in found] == [
         ("RuntimeError", "lost the worker"),
+        ("UserWarning", "it may be lost"),
         ("ValueError", "in the worker"),
     ]
 

@@ -17,6 +17,8 @@ TYPE = r"[A-Za-z_][\w.]*(?:Error|Exception|Warning)"
 MESSAGE = re.compile(rf"(?:^|(?<=[\s\]]))({TYPE})(?:: (.*)|$)", re.ASCII)
 WORD = re.compile(r"\b[a-z_][a-z_0-9]*(?:\.[a-z_][a-z_0-9]*)*", re.ASCII)
 NO_WORDS = {"cpu", "cuda", "meta", "mps", "xpu"}
+STOP = re.compile(r"\.(?=[A-Z])")
+"""The end of a sentence where torch leaves out the blank."""
 KEYS = re.compile(r"(?<=key\(s\) in state_dict:)[^\n]*|(?<=size mismatch for )\S+", re.ASCII)
 """The names of a model's own weights in an error of `load_state_dict`."""
 NAMED = re.compile(rf"`({TYPE}: [^`]+)`", re.ASCII)
@@ -32,6 +34,10 @@ LIKE = 0.6
 """Messages that are less like a text than this do not explain it."""
 
 
+PART, SOME = 2, 3
+"""How a part of a message is told: see `search`."""
+
+
 @dataclass(frozen=True)
 class Message:
     """An error or a warning, and the claims that reproduce it."""
@@ -43,7 +49,8 @@ class Message:
     @property
     def words(self) -> frozenset[str]:
         """What it is compared by; the type where an error says no more."""
-        found = frozenset(WORD.findall(KEYS.sub("", self.text.lower()))) - NO_WORDS
+        text = KEYS.sub("", STOP.sub(". ", self.text).lower())
+        found = frozenset(WORD.findall(text)) - NO_WORDS
         return found or frozenset(filter(None, [self.type.lower()]))
 
 
@@ -64,8 +71,7 @@ def read(text: str) -> Message:
     lines = TRIGGERED.sub("", text.replace("\r", "")).strip().split("\n")
     for number in reversed(range(len(lines))):
         if found := MESSAGE.search(lines[number]):
-            rest = lines[number + 1 :]
-            text = "\n".join([found[2] or "", *rest]).rstrip()
+            text = "\n".join([found[2] or "", *lines[number + 1 :]]).rstrip()
             return Message(found[1].rpartition(".")[2], text)
     return Message("", "\n".join(lines))
 
@@ -95,21 +101,21 @@ def search(among: list[Message], text: str, limit: int = 5) -> list[Match]:
     """The messages most like the one in a text, the likest first.
 
     The likeness is the weight of the common words over the geometric mean of the weights of both;
-    a word that few messages have weighs more, by the logarithm of its rarity.
+    a word that few messages have weighs more, by the logarithm of its rarity. A text may be a part
+    of a message: no message weighs more than `PART` times the text, if that has `SOME` words.
     """
     wanted = read(text)
     frequency = Counter(word for message in among for word in message.words)
-    weights = {word: log(1 + len(among) / count) for word, count in frequency.items()}
-    unknown = log(1 + len(among))
 
     def weight(words: frozenset[str]) -> float:
-        return sum(weights.get(word, unknown) for word in words)
+        return sum(log(1 + len(among) / (frequency[word] or 1)) for word in words)
 
-    matches = []
+    matches, asked = [], weight(wanted.words)
     for message in among:
-        common = weight(message.words & wanted.words)
-        if common:
-            likeness = common / sqrt(weight(message.words) * weight(wanted.words))
+        if common := weight(message.words & wanted.words):
+            whole = weight(message.words)
+            size = min(whole, PART * asked) if len(wanted.words) >= SOME else whole
+            likeness = common / sqrt(size * asked)
             likeness += SAME_TYPE * (message.type == wanted.type)
             matches.append(Match(message, likeness))
     return sorted(matches, key=lambda match: -match.likeness)[:limit]
@@ -119,7 +125,6 @@ def _told(claim: Claim) -> Iterator[Message]:
     yield from map(read, NAMED.findall(claim.statement))
     for lane in Lane:
         for want in (example.want for example in claim.examples(lane)):
-            if HEADER in want:
-                yield from map(read, want.split(HEADER)[1:])
-            else:
-                yield from (read(line) for line in want.split("\n") if MESSAGE.match(line))
+            before, *errors = want.split(HEADER)
+            yield from (read(line) for line in before.split("\n") if MESSAGE.match(line))
+            yield from map(read, errors)

@@ -140,18 +140,19 @@ MESSAGES = errors.messages(Book.load(ROOT).claims)
 
 
 def test_lookup_is_the_same_as_in_python(open_page):
-    """For every error of the book, with other numbers, the page answers as `claimbook explain`."""
+    """For every error of the book, with other numbers, and for the beginning of some."""
     page = open_page("errors")
+    asked = [(m.type, re.sub(r"(?<![\w.])\d+", "7", m.text)) for m in MESSAGES]
+    asked += [(kind, " ".join(text.split()[:6])) for kind, text in asked[::5]]
     different = []
-    for message in MESSAGES:
-        text = re.sub(r"(?<![\w.])\d+", "7", message.text)
-        said = f"{message.type}: {text}" if text else message.type
+    for kind, text in asked:
+        said = f"{kind}: {text}" if text else kind
         page.fill("#traceback", TRACEBACK + said)
         shown = page.locator(".error-lookup .error-list .error-text").all_text_contents()
         best = errors.search(MESSAGES, said, 1)[0]
         wanted = [(best.message.text or best.message.type).strip()] * (best.likeness >= LIKE)
         if [text.strip() for text in shown[:1]] != wanted:
-            different.append((wanted, shown[:1]))
+            different.append((said, wanted, shown[:1]))
     assert different == []
 
 

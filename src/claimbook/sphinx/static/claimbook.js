@@ -67,6 +67,7 @@ function ledgerFilter() {
 const MESSAGE = /(?:^|[\s\]])([A-Za-z_][\w.]*(?:Error|Exception|Warning))(?:: (.*)|$)/;
 const WORD = /\b[a-z_][a-z_0-9]*(?:\.[a-z_][a-z_0-9]*)*/g;
 const NO_WORDS = ["cpu", "cuda", "meta", "mps", "xpu"];
+const STOP = /\.(?=[A-Z])/g;
 const KEYS = /(?<=key\(s\) in state_dict:)[^\n]*|(?<=size mismatch for )\S+/g;
 const ADVICE = "Search for `cuda|CUDA kernel errors|For debugging consider|Compile with `TORCH_USE";
 const TRIGGERED = new RegExp(
@@ -86,11 +87,14 @@ function readError(text) {
 }
 
 function wordsOf(text, type) {
-  const words = new Set(text.toLowerCase().replace(KEYS, "").match(WORD) ?? []);
+  const told = text.replace(STOP, ". ").toLowerCase().replace(KEYS, "");
+  const words = new Set(told.match(WORD) ?? []);
   NO_WORDS.forEach((word) => words.delete(word));
   if (!words.size && type) words.add(type.toLowerCase());
   return words;
 }
+
+const PART = 2, SOME = 3;
 
 function likeErrors(wanted, among, limit) {
   const frequency = new Map();
@@ -99,11 +103,13 @@ function likeErrors(wanted, among, limit) {
   }
   const rarity = (word) => Math.log(1 + among.length / (frequency.get(word) ?? 1));
   const weight = (words) => [...words].reduce((sum, word) => sum + rarity(word), 0);
-  const matches = [];
+  const matches = [], asked = weight(wanted.words);
   for (const message of among) {
     const common = weight([...message.words].filter((word) => wanted.words.has(word)));
     if (!common) continue;
-    let likeness = common / Math.sqrt(weight(message.words) * weight(wanted.words));
+    const whole = weight(message.words);
+    const size = wanted.words.size < SOME ? whole : Math.min(whole, PART * asked);
+    let likeness = common / Math.sqrt(size * asked);
     likeness += message.type === wanted.type ? 0.1 : 0;
     matches.push({ message, likeness });
   }
