@@ -20,9 +20,9 @@ too.
 # take more than 1.5 times as long as rows.
 #
 # In the right panel, a quarter of a million numbers are read, from places that lie farther and
-# farther apart. On most processors a line has 64 bytes, which are 16 of these numbers. At a larger
-# step each number needs a line of its own. At a step of 64 the numbers take more than twice as long
-# to read as at a step of 1.
+# farther apart. On most processors a line has 64 bytes, which are 16 of these numbers. From a step
+# of 16 on, each number needs a line of its own. At a step of 64 the numbers take more than twice as
+# long to read as at a step of 1.
 
 import matplotlib.pyplot as plt
 import torch
