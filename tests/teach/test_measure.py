@@ -24,11 +24,11 @@ def block(megabytes: int) -> torch.Tensor:
 
 
 def one_turn():
-    sum(range(2_000))
+    sum(range(20_000))
 
 
 def ten_turns():
-    sum(range(20_000))
+    sum(range(200_000))
 
 
 def test_ten_times_the_work_takes_longer():
