@@ -33,9 +33,9 @@ SAME_TYPE = 0.1
 LIKE = 0.6
 """Messages that are less like a text than this do not explain it."""
 
-
 PART, SOME = 2, 3
-"""How a part of a message is told: see `search`."""
+"""A text of `SOME` words or more may be a part of a message, which then counts as at most `PART`
+times as long."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def search(among: list[Message], text: str, limit: int = 5) -> list[Match]:
 
     The likeness is the weight of the common words over the geometric mean of the weights of both;
     a word that few messages have weighs more, by the logarithm of its rarity. A text may be a part
-    of a message: no message weighs more than `PART` times the text, if that has `SOME` words.
+    of a message, whose weight is bounded then: see `PART`.
     """
     wanted = read(text)
     frequency = Counter(word for message in among for word in message.words)

@@ -45,8 +45,8 @@ def connect(app: Sphinx) -> None:
     def share(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
         many = jobs > 1 and len(docnames) >= MANY
         app.parallel = jobs * (1 + many) if len(docnames) > FEW else 1
-        # Dealt out, so that no process is left alone with neighbours that all take long.
-        docnames[:] = [name for first in range(MANY) for name in docnames[first::MANY]]
+        # Dealt like cards, as neighbours are of one part and take long together.
+        docnames[:] = [n for hand in range(app.parallel) for n in docnames[hand :: app.parallel]]
 
     app.connect("env-before-read-docs", share)
     app.connect("env-updated", lambda *_: setattr(app, "parallel", max(jobs, app.parallel)))

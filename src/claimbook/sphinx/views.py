@@ -111,7 +111,7 @@ def _claim_names(claims: list[Claim], where: dict[str, str], link: Link) -> Iter
     for number, claim in enumerate(claims[:NAMED]):
         if number:
             yield nodes.Text(", ")
-        yield link(where[claim.id], anchor(claim.id), nodes.Text(claim.id))
+        yield render.claim_link(claim.id, where, link)
     if len(claims) > NAMED:
         yield nodes.Text(f" and {len(claims) - NAMED} more")
 
