@@ -40,7 +40,7 @@ def connect(app: Sphinx) -> None:
     gc.enable()
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS, 100, 100)
     app.connect("build-finished", lambda *_: gc.freeze(), priority=1000)  # Python ends at once
-    jobs = app.parallel
+    jobs = max(1, app.parallel)  # 0 where an application is made by hand
 
     def share(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
         many = jobs > 1 and len(docnames) >= MANY
