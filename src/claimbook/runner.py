@@ -28,6 +28,7 @@ TIMEOUTS = {Lane.CPU: 30.0, Lane.CUDA: 60.0}
 
 SLOW_IMPORTS = {
     "torch._dynamo": r"\b(optim|compile|checkpoint|func|vmap|FlopCounterMode|perturb)\b",
+    "torch._dynamo.testing": r"\bCompileCounter\b",
     "numpy": r"\bnumpy\b",
 }
 """Modules that take long to import, as one that torch imports at the first use of something → code
@@ -152,9 +153,8 @@ class Runner:
 
     def _preload(self) -> None:
         code = "\n".join(claim.code for claim in self._queue)
-        for module, sign in SLOW_IMPORTS.items():
-            if re.search(sign, code):
-                self._ask(f"import {module}")
+        for module in (name for name, sign in SLOW_IMPORTS.items() if re.search(sign, code)):
+            self._ask(f"import {module}")
 
     def _run(self) -> Iterator[Run]:
         while self._queue or any(worker.claims for worker in self._workers):
