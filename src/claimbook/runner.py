@@ -48,11 +48,11 @@ SETTINGS = re.compile(
 """Variables with which Python, torch or what it calls prints otherwise; examples have none."""
 
 OURS_TO_SAY = {
-    "OMP_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
+    **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
     "PYTHONHASHSEED": "0",
     "PYTHONUTF8": "1",
     "TORCH_CPP_LOG_LEVEL": "ERROR",  # torch's own log, not its warnings
+    "KINETO_LOG_LEVEL": "99",  # what the profiler says of its own starts and stops
 }
 """Variables that are the same for all examples, wherever they run."""
 
