@@ -80,7 +80,7 @@ def install(torch, device):
     }
     for name, answer in answers.items():
         setattr(torch._C, f"_cuda_{name}", answer)
-    cuda._exchange_device = cuda._maybe_exchange_device = lambda index: 0
+    cuda._exchange_device, cuda._maybe_exchange_device = lambda index: 0, lambda index: 0
     properties = types.SimpleNamespace(
         name="Emulated GPU",
         major=9,
