@@ -295,6 +295,16 @@ def test_a_loader_left_behind(runner):
     assert time.perf_counter() - started < 4
 
 
+def test_a_spent_worker_begins_no_other_claim(runner, tmp_path):
+    """It has been handed the next one, which would be ended half way, and leave what it made."""
+    begun = tmp_path / "begun"
+    spoils = ">>> import sys\n>>> sys.excepthook = print" + 99 * "\n>>> torch.ones(1)\ntensor([1.])"
+    notes = f">>> with open({str(begun)!r}, 'a') as file:\n...     _ = file.write('.')"
+    claims = [claim(f"c-{n}", notes if n % 2 else spoils) for n in range(18)]
+    assert {each.outcome for each in runner.run(claims, Lane.CPU)} == {Outcome.PASSED}
+    assert begun.read_text() == "." * 9
+
+
 def test_descriptors_closed_by_two_claims(runner):
     """A worker's own file does not take the number of one that a claim closed."""
     session = ">>> import os\n>>> os.closerange(1, 3)"
@@ -499,7 +509,8 @@ def test_settings_of_the_caller_do_not_matter(monkeypatch):
     settings = (
         "PYTHONWARNINGS=error PYTHONHASHSEED=7 PYTHONOPTIMIZE=1 PYTHONUTF8=0 LC_ALL=C "
         "PYTHONCOERCECLOCALE=0 TORCH_SHOW_CPP_STACKTRACES=1 TORCHDYNAMO_DISABLE=1 MKL_VERBOSE=1 "
-        "CUBLAS_WORKSPACE_CONFIG=:4096:8 CUDA_LAUNCH_BLOCKING=1"
+        "CUBLAS_WORKSPACE_CONFIG=:4096:8 CUDA_LAUNCH_BLOCKING=1 "
+        "RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 MASTER_ADDR=::1 MASTER_PORT=1 NCCL_DEBUG=INFO"
     )
     for setting in settings.split():
         monkeypatch.setenv(*setting.split("="))
@@ -508,9 +519,10 @@ def test_settings_of_the_caller_do_not_matter(monkeypatch):
 >>> hash('a'), __debug__, sys.getfilesystemencoding()
 >>> torch.ones(2).view(3)
 >>> _ = torch.ones(64, 64) @ torch.ones(64, 64)
->>> [name for name in os.environ if name.startswith(('CUBLAS', 'CUDA_L', 'TORCHDY'))]"""
+>>> [name for name in os.environ if name.startswith(%r)]"""
+    told = ("CUBLAS", "CUDA_L", "TORCHDY", "RANK", "LOCAL", "WORLD", "MASTER", "NCCL")
     with Runner(jobs=1) as runner:
-        (done,) = runner.run([claim("c", session)], Lane.CPU)
+        (done,) = runner.run([claim("c", session.replace("%r", repr(told)))], Lane.CPU)
     hashed = python("-c", "print(hash('a'))", PYTHONHASHSEED="0").stdout.strip()
     error = "RuntimeError: shape '[3]' is invalid for input of size 2"
     assert done.outputs == (

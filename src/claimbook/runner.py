@@ -44,6 +44,7 @@ CLOCK = re.compile(r"\bcompare\(|\btime\.\w|\bperf_counter\b")
 
 SETTINGS = re.compile(
     r"PYTHON(WARN|OPTIMIZE|DEVMODE|MALLOC)|_?(PY)?TORCH|CU(BLAS|DNN)|CUDA_LAUNCH|NVIDIA_TF|\w+VERBOSE"
+    r"|(LOCAL_)?RANK|WORLD_SIZE|MASTER_|GLOO_|NCCL_"
 )
 """Variables with which Python, torch or what it calls prints otherwise; examples have none."""
 

@@ -152,12 +152,13 @@ def _serve(line: Line, lane: Lane, scratch: Path) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_LIMIT, FILE_LIMIT))
     stage = _Stage(lane, scratch)
     line.send({"environment": asdict(environment.describe(lane))})
-    while (job := line.receive()) is not None:
+    clean = True
+    while clean and (job := line.receive()) is not None:
         started = time.perf_counter()
         for output in stage.perform(job["sources"]):
             line.send({"output": output})
         seconds = time.perf_counter() - started
-        line.send({"seconds": seconds, **stage.findings(), "spent": not stage.reset()})
+        line.send({"seconds": seconds, **stage.findings(), "spent": not (clean := stage.reset())})
 
 
 class _Stage:
@@ -254,8 +255,6 @@ class _Stage:
 
     def _take_printed(self) -> str:
         length = os.fstat(self.printed.fileno()).st_size
-        if not length:
-            return ""
         # A character has four bytes at most, so that this is over the limit if there is more.
         text = os.pread(self.printed.fileno(), 4 * OUTPUT_LIMIT + 1, 0).decode("utf-8", "replace")
         self.printed.seek(0)
