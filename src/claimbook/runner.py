@@ -29,6 +29,7 @@ TIMEOUTS = {Lane.CPU: 30.0, Lane.CUDA: 60.0}
 SLOW_IMPORTS = {
     "torch._dynamo": r"\b(optim|compile|checkpoint|func|vmap|FlopCounterMode|parallel|perturb)\b",
     "torch._dynamo.testing": r"\bCompileCounter\b",
+    "torch.utils.benchmark": r"\butils\.benchmark\b",
     "numpy": r"\bnumpy\b",
 }
 """Modules that take long to import, as one that torch imports at the first use of something → code
@@ -49,9 +50,8 @@ SETTINGS = re.compile(
 """Variables with which Python, torch or what it calls prints otherwise; examples have none."""
 
 OURS_TO_SAY = {
-    **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+    **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "PYTHONUTF8"), "1"),
     "PYTHONHASHSEED": "0",
-    "PYTHONUTF8": "1",
     "TORCH_CPP_LOG_LEVEL": "ERROR",  # torch's own log, not its warnings
     "KINETO_LOG_LEVEL": "99",  # what the profiler says of its own starts and stops
 }

@@ -18,7 +18,7 @@ from typing import Any
 import claimbook
 from claimbook.store import order
 
-NEEDED = ("click", "myst-parser", "numpy", "pyyaml", "rich")
+NEEDED = ("click", "myst-parser", "numpy", "pyyaml", "rich", "setuptools")
 """What running claims takes beside torch; each as it is installed here."""
 
 NIGHTLY = ("--pre", "--index-url", "https://download.pytorch.org/whl/nightly/cpu", "torch")
