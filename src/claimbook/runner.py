@@ -54,6 +54,7 @@ OURS_TO_SAY = {
     "PYTHONHASHSEED": "0",
     "TORCH_CPP_LOG_LEVEL": "ERROR",  # torch's own log, not its warnings
     "KINETO_LOG_LEVEL": "99",  # what the profiler says of its own starts and stops
+    "PYTORCH_NVML_BASED_CUDA_CHECK": "1",  # CUDA that an import starts is lost to what is forked
 }
 """Variables that are the same for all examples, wherever they run."""
 

@@ -129,14 +129,14 @@ def _fork(control: socket.socket, descriptor: int, lane: Lane, scratch: Path) ->
     with contextlib.suppress(OSError):
         os.setpgid(0, 0)
     control.close()
-    status = 1
+    status, terminal = 1, os.dup(2)
     try:
         _serve(Line(socket.socket(fileno=descriptor)), lane, scratch)
         status = 0
     except ConnectionError:
         pass  # the runner is gone
     except BaseException:
-        traceback.print_exc()
+        os.write(terminal, traceback.format_exc().encode())  # examples have the rest
     finally:
         os._exit(status)
 
