@@ -193,6 +193,16 @@ def test_another_torch_is_said_and_is_stale(tmp_path):
     assert "CUDA: torch 2.99.0+cu130, " in built
 
 
+def test_a_device_that_does_not_start_says_why(tmp_path):
+    """Its error does not go where examples print."""
+    book = TinyBook(tmp_path, PAGES)
+    done = book.claimbook("record", "--lane", "cuda", **STAND_IN, STAND_IN_ERROR="no room on it")
+    assert done.returncode == 2
+    assert "RuntimeError: no room on it\n" in done.stderr
+    assert "no worker came up on cuda" in done.stderr
+    assert not (book.docs / "records/cuda").exists()
+
+
 def test_an_interrupted_record_keeps_what_was_done(tmp_path):
     """What had run is kept whole, and the next run adds the rest."""
     slow = claim_text("slow", ">>> import time\n>>> time.sleep(60)", ":timeout: 90\n")

@@ -21,11 +21,17 @@ def unavailable(lane):
 
         on_cpu = torch.set_default_device
         torch.set_default_device = lambda device: on_cpu("cpu" if device == "cuda" else device)
-        torch.cuda.manual_seed_all = lambda seed: None
+        torch.cuda.manual_seed_all = _seed
         torch.cuda.reset_peak_memory_stats = lambda: None
         torch.cuda.memory_allocated = lambda: 1024
         torch.cuda.max_memory_allocated = lambda: 1536
         torch.autograd.backward = _warning_once(torch.autograd.backward)
+
+
+def _seed(seed):
+    """What first asks the device for something."""
+    if error := os.environ.get("STAND_IN_ERROR"):
+        raise RuntimeError(error)
 
 
 def _warning_once(backward):
