@@ -51,7 +51,7 @@ def _totals(domain: ClaimDomain) -> Iterator[str]:
         ran = [lanes[lane] for lanes in shown if lane in lanes]
         current = [data for data in ran if data["status"] == "current"]
         last = max(current, key=itemgetter("recorded"), default=None)
-        when = f", last on {last['recorded']} with torch {last['torch']}" if last else ""
+        when = ", last on {recorded} with torch {torch} on {device}".format(**last) if last else ""
         yield f"{len(current):,} of {len(ran):,} run as printed on {name}{when}"
     mutants = [data for data in domain.falsified.values() if data and data["status"] == "current"]
     if total := sum(data["mutants"] for data in mutants):
