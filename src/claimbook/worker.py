@@ -120,14 +120,13 @@ def _end_orphans(workers: set[int]) -> None:
 
 
 def _fork(control: socket.socket, descriptor: int, lane: Lane, scratch: Path) -> int:
-    pid = os.fork()
+    with warnings.catch_warnings(action="ignore"):  # CUDA may have a thread of its own here
+        pid = os.fork()
+    with contextlib.suppress(OSError):
+        os.setpgid(pid, pid)  # in both, so that it is done before anyone kills the group
     if pid:
         os.close(descriptor)
-        with contextlib.suppress(OSError):
-            os.setpgid(pid, pid)  # here too, so that it is done before anyone kills the group
         return pid
-    with contextlib.suppress(OSError):
-        os.setpgid(0, 0)
     control.close()
     status, terminal = 1, os.dup(2)
     try:
