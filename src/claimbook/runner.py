@@ -87,8 +87,8 @@ class Runner:
     Entering returns at once; torch is imported meanwhile.
 
     Args:
-        jobs: how many workers; if it is not said as many as cores, and one on a GPU, where they
-            would wait for each other.
+        jobs: how many workers; if it is not said one more than cores, since many claims wait for
+            a process of theirs, and one on a GPU, where they would wait for each other.
         timeout: seconds for a claim that names none; more on a GPU if it is not said, where small
             operations take longer and a first call loads libraries.
         tries: how often a claim that reads a clock is run before it has failed; with one, a claim
@@ -181,7 +181,7 @@ class Runner:
                 self._workers.append(worker)
 
     def _jobs(self) -> int:
-        return self.jobs or (_cores() if self._lane is Lane.CPU else 1)
+        return self.jobs or (_cores() + 1 if self._lane is Lane.CPU else 1)
 
     def limit(self, claim: Claim, lane: Lane) -> float:
         """Seconds after which a claim is ended."""

@@ -40,7 +40,7 @@ jobs_option = click.option(
     "--jobs",
     "-j",
     type=click.IntRange(min=1),
-    help="Worker processes. Default: one per core, or one on a GPU.",
+    help="Worker processes. Default: one more than cores, or one on a GPU.",
 )
 timeout_option = click.option(
     "--timeout",
