@@ -1,3 +1,3 @@
 """Claims that run: read from pages, run on lanes, compared, recorded and shown."""
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
