@@ -23,6 +23,7 @@ EPUB = Path("docs/_build/epub")
 DOWNLOADS = Path("docs/_build/downloads")
 VNU = "vnu-jar@26.9.27"
 BOOK = "pytorch-under-test"
+PYTHONS = nox.project.python_versions(PYPROJECT)
 SHARED = ["--durations", "10", "--numprocesses", "auto", "--maxprocesses", "4", "--dist"]
 """What makes pytest share tests among processes, and say which took longest."""
 OTHERS = ["--ignore", "tests/browser", "--ignore", "tests/editions"]
@@ -57,11 +58,23 @@ def install(session: nox.Session, *groups: str) -> None:
     stamp.write_text(" ".join([versions, *held]))
 
 
+def passes(session: nox.Session, *command: str) -> bool:
+    """Runs a command; says whether it ended well, so that others may run all the same."""
+    try:
+        session.run(*command)
+    except nox.command.CommandFailed:
+        return False
+    return True
+
+
 @nox.session
 def docs(session: nox.Session) -> None:
     """Builds docs/_build/html; warnings are errors. `-- --help` lists what else it takes."""
     parser = argparse.ArgumentParser(prog="nox -s docs --", epilog="The rest goes to sphinx-build.")
     parser.add_argument("--fresh", action="store_true", help="run and draw everything anew")
+    parser.add_argument(
+        "--strict", action="store_true", help="fail for what comes out otherwise on this machine"
+    )
     parser.add_argument(
         "--strict-cuda", action="store_true", help="fail for each claim without a current record"
     )
@@ -75,6 +88,8 @@ def docs(session: nox.Session) -> None:
     if options.fresh:
         for folder in MADE:
             shutil.rmtree(folder, ignore_errors=True)
+    if options.strict:
+        rest += ["-D", "claimbook_strict=1"]
     if options.strict_cuda:
         rest += ["-D", "claimbook_strict_cuda=1"]
     if options.max_age is not None:
@@ -85,13 +100,25 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Tests the package, runs every claim on the CPU, and the examples in docstrings."""
+    """Runs every claim on the CPU, then tests the package and the examples in its docstrings.
+
+    Both run, whatever comes of the first. `-- --strict` fails for what comes out otherwise on this
+    machine; what else is given goes to one pytest.
+    """
     install(session, "docs", "serve", "test")
-    if session.posargs:
-        session.run("pytest", *session.posargs)
-    else:
-        session.run("pytest", "docs")  # alone: claims compare times, and share the cores themselves
-        session.run("pytest", *SHARED, "loadfile", *OTHERS, "tests", "src")
+    strict = ["--strict-machine"] if "--strict" in session.posargs else []
+    rest = [argument for argument in session.posargs if argument != "--strict"]
+    if rest:
+        session.run("pytest", *strict, *rest)
+        return
+    halves = {
+        # Alone: claims compare times, and share the cores themselves.
+        "the book's claims": ["docs", *strict],
+        "the package's tests": [*SHARED, "loadfile", *OTHERS, "tests", "src"],
+    }
+    failed = [name for name, half in halves.items() if not passes(session, "pytest", *half)]
+    if failed:
+        session.error(f"failed: {' and '.join(failed)}; what failed stands above")
 
 
 @nox.session
@@ -115,6 +142,16 @@ def processors(session: nox.Session) -> None:
             session.run("python", str(lab), env=drawn)
     for machine in "123":
         session.run("claimbook", "run", *session.posargs, "--perturb", machine)
+
+
+@nox.session(python=PYTHONS, venv_backend="venv")
+def pythons(session: nox.Session) -> None:
+    """Runs all claims on each Python that is found, with torch as PyPI gives it: 5 GB each."""
+    session.install("-c", "constraints.txt", "-e", ".", "setuptools")
+    try:
+        session.run("claimbook", "run", *session.posargs)
+    finally:
+        shutil.rmtree(session.virtualenv.location)
 
 
 @nox.session

@@ -9,6 +9,8 @@ from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["pytester"]
 collect_ignore = [
+    "clock",
+    "modules",
     "stand_in",
     "rehearsal",
 ]  # no tests, and some systems have a sitecustomize of their own

@@ -73,6 +73,7 @@ def test_list_as_json(book):
             "anchor": "claim-sum-adds",
             "relations": {"confirms": ["basics-01.1"]},
             "code": "torch.ones(2).sum()\n",
+            "machine": [],
         }
     ]
 

@@ -178,7 +178,8 @@ def test_remark():
 UNOWNED = "write it as a claim, or as a code cell that draws [claim.unowned-code]"
 NOT_RUN = "code that nothing runs and compares: write it as a claim [claim.unowned-code]"
 ALLOWED = (
-    "['confirms', 'corrects', 'cpu-build', 'explains', 'lanes', 'qualifies', 'timeout', 'updates']"
+    "['confirms', 'corrects', 'cpu-build', 'explains', 'lanes', 'machine', 'qualifies', "
+    "'timeout', 'updates']"
 )
 
 

@@ -120,7 +120,7 @@ def test_what_no_run_has_shown_is_told_apart(tmp_path):
     assert shown == {
         "sum-adds": [("Output", False)],
         "two-lanes": [("on CPU", False), ("on CUDA, not run yet", True)],
-        "cuda-alone": [("Output, not run yet", True)],
+        "cuda-alone": [("not run yet", True)],
     }
 
 
@@ -581,7 +581,8 @@ BAD_MESSAGES = [
     ),
     (
         "docs/options.md:4: bad-option: Unknown option key: 'lane' (allowed: ['confirms', "
-        "'corrects', 'cpu-build', 'explains', 'lanes', 'qualifies', 'timeout', 'updates']) "
+        "'corrects', 'cpu-build', 'explains', 'lanes', 'machine', 'qualifies', 'timeout', "
+        "'updates']) "
         "[claim.bad-option]"
     ),
     (

@@ -19,7 +19,7 @@ import matplotlib.pyplot as plt
 import torch
 from matplotlib.colors import PowerNorm
 
-from claimbook.teach import compare, peak_memory
+from claimbook.teach import compare, observe, peak_memory
 from claimbook.teach.plots import curves, legend, log_ticks
 
 
@@ -67,7 +67,7 @@ for n in heights:
         rounds=15,
     )
     slower.append(times.best)
-assert min(slower) > 1.3, "copies cost time"
+observe(min(slower) > 1.3, "copies cost time")
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(8, 3.8), layout="constrained")
 fig.suptitle("Copies double the memory, and take their time")

@@ -26,7 +26,7 @@ about arithmetic: in a matrix product, integers of fewer bytes may well take lon
 import matplotlib.pyplot as plt
 import torch
 
-from claimbook.teach import compare
+from claimbook.teach import compare, observe
 from claimbook.teach.plots import legend, log_ticks
 
 torch.manual_seed(0)
@@ -92,10 +92,10 @@ for kind in kinds:
     times = compare(lambda to=to, a=a: to.copy_(a), lambda: target.copy_(long))
     copying[kind] = times.best
     product[kind] = compare(lambda m=m: m @ m, lambda: square @ square, rounds=5).best
-assert min(copying["float64"], copying["int64"]) > 1.3, "twice the bytes take longer"
-assert copying["int8"] < 0.6, "a quarter of the bytes takes less time"
-assert product["int32"] > 1.5, "the same bytes, other arithmetic"
-assert product["int8"] > 0.5, "a quarter of the bytes, more than a quarter of the time"
+observe(min(copying["float64"], copying["int64"]) > 1.3, "twice the bytes take longer")
+observe(copying["int8"] < 0.6, "a quarter of the bytes takes less time")
+observe(product["int32"] > 1.5, "the same bytes, other arithmetic")
+observe(product["int8"] > 0.5, "a quarter of the bytes, more than a quarter of the time")
 
 labels = [f"{kind}: {getattr(torch, kind).itemsize}" for kind in kinds]
 fig, (left, right) = plt.subplots(1, 2, figsize=(8, 3.8), sharey=True, layout="constrained")

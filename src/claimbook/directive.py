@@ -14,6 +14,7 @@ from markdown_it.token import Token
 from claimbook.model import (
     Claim,
     Example,
+    Factor,
     Fence,
     Lane,
     Location,
@@ -73,6 +74,7 @@ class ClaimReader:
             ),
             lanes=self._lanes(parsed.options.get("lanes")),
             timeout=self._timeout(parsed.options.get("timeout")),
+            machine=self._factors(parsed.options.get("machine")),
             cpu_build="cpu-build" in parsed.options,
             explains="explains" in parsed.options,
         )
@@ -104,6 +106,14 @@ class ClaimReader:
             message = f"lanes are {' and '.join(Lane)}, not {' '.join(unknown) or 'none'}"
             self._problem(ProblemKind.BAD_OPTION, message)
         return tuple(lane for lane in Lane if lane in names) or tuple(Lane)
+
+    def _factors(self, option: str | None) -> tuple[Factor, ...]:
+        names = [] if option is None else option.replace(",", " ").split()
+        unknown = [name for name in names if name not in tuple(Factor)]
+        if unknown or (option is not None and not names):
+            message = f"machine is one or more of {', '.join(Factor)}, not {' '.join(unknown)}"
+            self._problem(ProblemKind.BAD_OPTION, message.removesuffix(", not "))
+        return tuple(factor for factor in Factor if factor in names)
 
     def _timeout(self, option: str | None) -> float | None:
         if option is None:

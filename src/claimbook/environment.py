@@ -5,14 +5,15 @@ package's metadata, so that a build that runs nothing need not load it.
 """
 
 import importlib.metadata
+import os
 import platform
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
-from claimbook.model import Environment, Lane, Provenance, digest
+from claimbook.model import Environment, Hardware, Lane, Provenance, digest
 
 
 def unavailable(lane: Lane) -> str | None:
@@ -68,14 +69,48 @@ def provenance(root: Path) -> Provenance:
     return Provenance(datetime.now(UTC).date().isoformat(), commit, clean)
 
 
-@cache
+def hardware() -> Hardware:
+    """Return what the machine is made of, as far as Linux tells it to this process."""
+    import torch
+
+    about = _cpuinfo()
+    names = ("vendor_id", "cpu family", "model")
+    return Hardware(
+        model=" ".join(about.get(name, "?") for name in names),
+        cores=cores(),
+        cache=dict(_caches()),
+        memory=os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
+        instructions=torch.backends.cpu.get_cpu_capability(),
+    )
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    known = hasattr(os, "sched_getaffinity")  # not on macOS
+    return len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
+
+
+def _caches() -> Iterator[tuple[str, int]]:
+    for folder in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
+        level, kind, size = ((folder / name).read_text().strip() for name in CACHE_FILES)
+        if kind != "Instruction":
+            yield f"L{level}", int(size.removesuffix("K")) * 1024
+
+
+CACHE_FILES = ("level", "type", "size")
+
+
 def _processor() -> str:
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        for line in cpuinfo.read_text(errors="replace").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
+    return _cpuinfo().get("model name") or platform.processor() or platform.machine()
+
+
+@cache
+def _cpuinfo() -> dict[str, str]:
+    """What Linux says of the first processor."""
+    file = Path("/proc/cpuinfo")
+    text = file.read_text(errors="replace") if file.exists() else ""
+    pairs = (line.partition(":") for line in text.partition("\n\n")[0].splitlines())
+    return {name.strip(): value.strip() for name, _, value in pairs}
 
 
 def _driver() -> str | None:

@@ -35,6 +35,7 @@ def claim_data(claim: Claim) -> dict[str, Any]:
         "anchor": anchor(claim.id),
         "relations": {kind: entries for kind, entries in relations.items() if entries},
         "code": claim.code,
+        "machine": list(claim.machine),
     }
 
 

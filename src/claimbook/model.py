@@ -28,20 +28,42 @@ class RelationKind(StrEnum):
     UPDATES = "updates"
 
 
+class Factor(StrEnum):
+    """What of a machine may decide what a claim prints there."""
+
+    CLOCK = "clock"
+    """It times something, or acts by the clock."""
+    CACHE = "cache"
+    CORES = "cores"
+    INSTRUCTIONS = "instructions"
+    """Those of the processor, and how it rounds."""
+    MEMORY = "memory"
+    SYSTEM = "system"
+    """The operating system."""
+
+
 class Outcome(StrEnum):
     """What a run did to one claim."""
 
     PASSED = "passed"
+    VARIED = "varied"
+    """It is a claim about a machine, and came out otherwise on this one."""
     FAILED = "failed"
     CRASHED = "crashed"
     TIMED_OUT = "timed-out"
     SKIPPED = "skipped"
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether the page, or torch, has to be mended for it."""
+        return self in (Outcome.FAILED, Outcome.CRASHED, Outcome.TIMED_OUT)
 
 
 class Status(StrEnum):
     """What a reader is told of a claim on a lane."""
 
     CURRENT = "current"
+    VARIED = "varied"
     STALE = "stale"
     MISSING = "missing"
     FAILING = "failing"
@@ -137,6 +159,8 @@ class Claim:
     """Seconds that it may take, where the runner's own limit is too short."""
     cpu_build: bool = False
     """Whether it speaks of a torch that was built without CUDA, and holds with no other."""
+    machine: tuple[Factor, ...] = ()
+    """What of a machine decides whether it holds there; empty for one that is about PyTorch."""
     explains: bool = False
     """Whether it is the first that somebody should read who met the errors it prints."""
 
@@ -235,6 +259,22 @@ class Environment:
     def digest(self) -> str:
         """A short name for this environment, for folders of things made under it."""
         return digest(astuple(self))[:12]
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """What of a machine decides how fast it is and how it rounds, beside its processor's name."""
+
+    model: str
+    """Maker, family and model of the processor, which one name may stand for several of."""
+    cores: int
+    """Cores that a run may use."""
+    cache: Mapping[str, int]
+    """Level of a cache, `L2`, → bytes of one."""
+    memory: int
+    """Bytes."""
+    instructions: str
+    """The widest that torch uses, as torch names them: `AVX512`."""
 
 
 @dataclass(frozen=True)

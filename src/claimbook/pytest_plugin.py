@@ -11,11 +11,12 @@ import pytest
 from claimbook.book import Book, BookError, NoBookError
 from claimbook.model import Claim, Lane, Outcome, Page, Problem, Run
 from claimbook.register import RegisterError
-from claimbook.report import explain
+from claimbook.report import VARIED, explain
 from claimbook.runner import Runner
 
 BOOK = pytest.StashKey["Book | None"]()
 RUNS = pytest.StashKey["_Runs"]()
+OTHERWISE = "came out otherwise on this machine: "
 
 
 class ClaimFailed(Exception):
@@ -35,6 +36,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--require-lane",
         action="store_true",
         help="a lane that cannot run here is an error, not a skip",
+    )
+    group.addoption(
+        "--strict-machine",
+        action="store_true",
+        help="a claim about a machine that comes out otherwise on this one is an error, not told",
     )
 
 
@@ -127,6 +133,8 @@ class ClaimItem(_PageItem):
         run = self.config.stash[RUNS].of(self)
         if run.outcome is Outcome.SKIPPED and not self.config.getoption("require_lane"):
             pytest.skip(run.message)
+        if run.outcome is Outcome.VARIED and not self.config.getoption("strict_machine"):
+            pytest.xfail(f"{OTHERWISE}{run.message}")
         if run.outcome is not Outcome.PASSED:
             raise ClaimFailed(explain(self.claim, run))
 
@@ -173,6 +181,17 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     # Under pytest-xdist each process is handed a part of the items, nobody knows which.
     together = not hasattr(session.config, "workerinput")
     session.config.stash[RUNS] = _Runs(items, together=together)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Names the claims about a machine that came out otherwise on this one."""
+    expected = terminalreporter.stats.get("xfailed", [])
+    varied = [report for report in expected if OTHERWISE in report.wasxfail]
+    if varied:
+        terminalreporter.section(f"{VARIED}: told, and no failure")
+        for report in varied:
+            message = report.wasxfail.partition(OTHERWISE)[2]
+            terminalreporter.write_line(f"{report.nodeid}: {message}")
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

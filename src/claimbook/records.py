@@ -70,7 +70,8 @@ def status(claim: Claim, lane: Lane, record: Record | None, torch: str) -> Statu
         return Status.MISSING
     if record.digest != claim.digest(lane) or release(record.environment.torch) != release(torch):
         return Status.STALE
-    return Status.CURRENT if record.run.outcome is Outcome.PASSED else Status.FAILING
+    said = {Outcome.PASSED: Status.CURRENT, Outcome.VARIED: Status.VARIED}
+    return said.get(record.run.outcome, Status.FAILING)
 
 
 TOLD = attrgetter("digest", "environment", "run.outcome", "run.outputs", "run.message")

@@ -1,10 +1,12 @@
 """How a run is told to an author: the same words in Sphinx, pytest and the CLI."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from claimbook.checker import Mismatch, diff, mismatches
-from claimbook.model import Claim, Lane, Outcome, Run
+from claimbook.model import Claim, Environment, Lane, Outcome, Run
+
+Told = tuple[Claim, Run]
 
 EDGE, WIDTH = 30, 500
 """Lines at either end of a difference, and characters of a line, that are told at most."""
@@ -18,7 +20,9 @@ def explain(claim: Claim, run: Run) -> str:
     if run.outcome is Outcome.SKIPPED:
         return f"{claim.location}: {claim.id} [{run.lane}] skipped: {run.message}"
     lines = [f"{first_place(claim, run)}: {claim.id} [{run.lane}] {run.outcome}"]
-    if run.outcome is not Outcome.FAILED:
+    if run.outcome is Outcome.VARIED:
+        lines += [f"  {run.message}", f"  It depends on the machine: {', '.join(claim.machine)}."]
+    elif run.outcome is not Outcome.FAILED:
         lines += [f"  {run.message}", "  The other claims are not touched by this."]
     for mismatch in mismatches(claim, run.lane, run.outputs):
         lines += ["", *differing(mismatch)]
@@ -32,6 +36,25 @@ def explain(claim: Claim, run: Run) -> str:
             f"  To take over what was printed: claimbook accept {claim.id}{option}",
         ]
     return "\n".join(lines)
+
+
+def summary(failed: Sequence[Told], varied: Sequence[Told], where: Environment) -> str:
+    """Names what does not hold, and apart from it what came out otherwise on this machine."""
+    lines = []
+    if failed:
+        lines += [f"What does not hold on {where.device} with torch {where.torch}:"]
+        lines += [_line(claim, run) for claim, run in failed]
+    if varied:
+        lines += [f"{VARIED} ({where.device}, torch {where.torch}):"]
+        lines += [_line(claim, run) for claim, run in varied]
+    return "".join(f"{line}\n" for line in lines)
+
+
+VARIED = "Claims about a machine that came out otherwise on this one"
+
+
+def _line(claim: Claim, run: Run) -> str:
+    return f"{first_place(claim, run)}: {claim.id} {run.outcome}: {run.message}"
 
 
 def differing(mismatch: Mismatch) -> list[str]:

@@ -20,8 +20,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from claimbook import checker
+from claimbook.environment import cores
 from claimbook.line import Line
-from claimbook.model import Claim, Environment, Lane, Measurement, Outcome, Run
+from claimbook.model import Claim, Environment, Factor, Lane, Measurement, Outcome, Run
 
 TIMEOUTS = {Lane.CPU: 30.0, Lane.CUDA: 60.0}
 """Seconds that a claim may take if neither it nor who runs it says otherwise."""
@@ -36,12 +37,9 @@ SLOW_IMPORTS = {
 that is likely to need them. They are imported once for all workers, and on no claim's time."""
 
 TRIES = 5
-"""How often code that reads a clock is run before it has failed, the later times alone: what else
-the machine does disturbs it. One that ran out of time is tried once more: the machine itself may
-have halted. A claim that holds at a later try says so."""
-
-CLOCK = re.compile(r"\bcompare\(|\btime\.\w|\bperf_counter\b")
-"""What code calls that reads a clock, or waits by one."""
+"""How often a claim that depends on the clock is run before it has failed, the later times alone:
+what else the machine does disturbs it. One that ran out of time is tried once more: the machine
+itself may have halted. A claim that holds at a later try says so."""
 
 SETTINGS = re.compile(
     r"PYTHON(WARN|OPTIMIZE|DEVMODE|MALLOC)|_?(PY)?TORCH|CU(BLAS|DNN)|CUDA_LAUNCH|NVIDIA_TF|\w+VERBOSE"
@@ -91,8 +89,8 @@ class Runner:
             a process of theirs, and one on a GPU, where they would wait for each other.
         timeout: seconds for a claim that names none; more on a GPU if it is not said, where small
             operations take longer and a first call loads libraries.
-        tries: how often a claim that reads a clock is run before it has failed; with one, a claim
-            that ran out of time is not tried again either.
+        tries: how often a claim that depends on the clock is run before it has failed; with one,
+            a claim that ran out of time is not tried again either.
 
     Raises:
         RunnerError: torch cannot be imported.
@@ -181,7 +179,7 @@ class Runner:
                 self._workers.append(worker)
 
     def _jobs(self) -> int:
-        return self.jobs or (_cores() + 1 if self._lane is Lane.CPU else 1)
+        return self.jobs or (cores() + 1 if self._lane is Lane.CPU else 1)
 
     def limit(self, claim: Claim, lane: Lane) -> float:
         """Seconds after which a claim is ended."""
@@ -287,12 +285,13 @@ class Runner:
             run = replace(run, message=f"held at try {self._number} of {self.tries}")
         if claim.cpu_build and not self.environments[run.lane].torch.endswith("+cpu"):
             run = _skipped(claim, run.lane, f"{claim.id} is of a build of torch without CUDA")
-        disturbed = run.outcome is Outcome.FAILED and CLOCK.search(claim.code)
+        disturbed = run.outcome is Outcome.FAILED and Factor.CLOCK in claim.machine
         halted = run.outcome is Outcome.TIMED_OUT and self._number == 1
         if (disturbed or halted) and self._number < self.tries:
             self._again.append(claim)
-        else:
-            yield run
+            return
+        differs = run.outcome in (Outcome.FAILED, Outcome.TIMED_OUT)
+        yield replace(run, outcome=Outcome.VARIED) if differs and claim.machine else run
 
     def _lose(self, worker: _Worker, late: str = "") -> Iterator[Run]:
         """Takes a worker away that died or is late, and the claim that it was running with it."""
@@ -339,8 +338,3 @@ def _cause(status: int) -> str:
         names = {int(sign): sign.name for sign in signal.Signals}
         return f"the process died of {names.get(number, f'signal {number}')}"
     return f"the process exited with status {os.WEXITSTATUS(status)}"
-
-
-def _cores() -> int:
-    known = hasattr(os, "sched_getaffinity")  # not on macOS
-    return len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1

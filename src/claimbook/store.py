@@ -127,11 +127,11 @@ def provenance_of(data: Data) -> Provenance:
 
 @dataclass(frozen=True)
 class ByVersion(ABC, Generic[T]):
-    """The files of a folder, one a release of torch or one a version of the book."""
+    """The files of a folder, one a release of torch, a machine, or a version of the book."""
 
     folder: Path
     kind: ClassVar[str]
-    """`release` or `version`; the field of a file that says of which it is."""
+    """`release`, `machine` or `version`; the field of a file that says of which it is."""
     fields: ClassVar[Mapping[str, tuple[type, ...]]]
     """What else a file holds."""
 
@@ -150,7 +150,8 @@ class ByVersion(ABC, Generic[T]):
 
     def versions(self) -> list[str]:
         """Those that have a file, from the oldest on."""
-        return sorted((path.stem for path in self.folder.glob("*.json")), key=order)
+        names = sorted(path.stem for path in self.folder.glob("*.json"))
+        return sorted(names, key=order)
 
     def load_all(self, tell: Callable[[str, str], None]) -> list[T]:
         """Every one of them, from the oldest on.

@@ -43,8 +43,12 @@ FILE_LIMIT = 1 << 30
 OUTPUT_LIMIT = 100_000
 """Characters of one example's output that are kept."""
 
-ONE_CORE = r"This DataLoader will create \d+ worker processes .* current system is 1,"
-"""What torch warns of where there is one core; pages show what it does on all other machines."""
+OF_HERE = [
+    r"This DataLoader will create \d+ worker processes .* current system is 1,",
+    r"Guards may run slower on Python 3\.13\.0",
+]
+"""Beginnings of what torch warns of on a machine with one core, and on one release of Python; pages
+show what it does everywhere else."""
 
 FIRST_ON_CUDA = [
     "x = torch.ones(2, 2, requires_grad=True)",
@@ -89,7 +93,8 @@ def _answer(control: socket.socket, scratch: Path, workers: set[int]) -> None:
                 workers.add(pid)
                 reply.send({"pid": pid})
             case "import":
-                with contextlib.suppress(ImportError):  # not every torch has it
+                # An import that looks for a GPU would leave CUDA unusable in all that is forked.
+                with contextlib.suppress(ImportError), _without_gpus():  # not every torch has it
                     importlib.import_module(argument)
                 gc.freeze()
                 reply.send({})
@@ -99,6 +104,22 @@ def _answer(control: socket.socket, scratch: Path, workers: set[int]) -> None:
                 _end_orphans(workers)
             case _:
                 return
+
+
+@contextlib.contextmanager
+def _without_gpus() -> Iterator[None]:
+    """Hide all GPUs while it lasts."""
+    visible = os.environ.get(VISIBLE)
+    os.environ[VISIBLE] = ""
+    try:
+        yield
+    finally:
+        del os.environ[VISIBLE]
+        if visible is not None:
+            os.environ[VISIBLE] = visible
+
+
+VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 def _adopt_orphans() -> None:
@@ -147,7 +168,7 @@ def _serve(line: Line, lane: Lane, scratch: Path) -> None:
     if lane is Lane.CPU:  # CUDA maps far more than it uses
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_LIMIT, MEMORY_LIMIT))
         # So that a machine with a GPU says what one without does.
-        os.environ["CUDA_VISIBLE_DEVICES"] = ""
+        os.environ[VISIBLE] = ""
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_LIMIT, FILE_LIMIT))
     stage = _Stage(lane, scratch)
     line.send({"environment": asdict(environment.describe(lane))})
@@ -227,7 +248,8 @@ class _Stage:
         # Leaving it also makes Python forget which warnings it has shown already.
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
-            warnings.filterwarnings("ignore", ONE_CORE)
+            for message in OF_HERE:
+                warnings.filterwarnings("ignore", message)
             for number, source in enumerate(sources):
                 self._run(source, f"<example {number + 1}>", module)
                 yield self._take_printed()

@@ -113,7 +113,7 @@ def progress(
                 outcomes[run.outcome] += 1
                 left.pop(run.claim)
                 bar.advance(task)
-                if explained and run.outcome not in (Outcome.PASSED, Outcome.SKIPPED):
+                if explained and run.outcome.is_fault:
                     bar.console.print(explain(by_id[run.claim], run) + "\n", markup=False)
                 elif run.outcome is Outcome.SKIPPED and outcomes[run.outcome] == 1:
                     bar.console.print(f"{lane}: {run.message}", markup=False)

@@ -2,16 +2,20 @@
 
 import random
 import sys
-from collections import Counter
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 import click
 
 from claimbook import environment
+from claimbook.book import Book
 from claimbook.cli import common
-from claimbook.model import Claim, Lane, Outcome, Record, Run
+from claimbook.machines import Machine, Machines, name_of, results_of
+from claimbook.model import Claim, Environment, Lane, Outcome, Provenance, Record, Run
 from claimbook.perturb import perturbed, watched
-from claimbook.report import first_place
+from claimbook.report import first_place, summary
 from claimbook.runner import Runner
+from claimbook.store import RecordError
 
 FIELDS = ("claim", "lane", "outcome", "message", "seconds", "outputs")
 """What `--json` tells of a run, beside its place."""
@@ -20,6 +24,7 @@ FIELDS = ("claim", "lane", "outcome", "message", "seconds", "outputs")
 @click.command()
 @common.to_run
 @click.option("--require-lane", is_flag=True, help="Fail if the lane cannot run on this machine.")
+@click.option("--strict", is_flag=True, help="Fail for what comes out otherwise on this machine.")
 @click.option("--shuffle", type=int, metavar="SEED", help="Run in an order drawn from this seed.")
 @click.option("--perturb", type=click.IntRange(1), metavar="SEED", help="Round as another machine.")
 @common.as_json
@@ -29,13 +34,15 @@ def run(
     jobs: int | None,
     timeout: float | None,
     require_lane: bool,
+    strict: bool,
     shuffle: int | None,
     perturb: int | None,
     as_json: bool,
 ) -> None:
     """Runs claims and compares what they print with their pages.
 
-    Exit status 1 if any differs, 2 if none of those that are named runs on the lane.
+    Exit status 1 if any differs, 2 if none of those that are named runs on the lane. A claim about
+    a machine that comes out otherwise on this one is told; it fails the run with --strict.
     """
     with Runner(jobs, timeout) as runner:
         book = common.load()
@@ -48,17 +55,16 @@ def run(
             claims = [perturbed(claim, perturb) for claim in _steady(runner, claims, lane)]
         runs = {r.claim: r for r in common.progress(runner, claims, lane, explained=not perturb)}
     ran = [(claim, runs[claim.id]) for claim in claims]
-    differing = [(claim, run) for claim, run in ran if _differs(run)]
+    differing = [(claim, run) for claim, run in ran if run.outcome.is_fault]
+    varied = [(claim, run) for claim, run in ran if run.outcome is Outcome.VARIED]
     if as_json:
         common.print_json([_data(claim, run) for claim, run in ran])
-    elif differing:
-        where = runner.environments[lane]
-        lines = [f"What does not hold on {where.device} with torch {where.torch}:"]
-        lines += [f"{first_place(c, r)}: {c.id} {r.outcome}: {r.message}" for c, r in differing]
-        common.out.print("\n".join(lines), markup=False)
+    elif lane in runner.environments:
+        text = summary(differing, varied, runner.environments[lane])
+        common.out.print(text, markup=False, end="")
     if require_lane:
         common.check_lane(runner, claims, lane, ", and --require-lane asks for it")
-    sys.exit(1 if book.problems or differing else 0)
+    sys.exit(1 if book.problems or differing or (strict and varied) else 0)
 
 
 def _steady(runner: Runner, claims: list[Claim], lane: Lane) -> list[Claim]:
@@ -66,7 +72,7 @@ def _steady(runner: Runner, claims: list[Claim], lane: Lane) -> list[Claim]:
     here = watched(claims, lane)
     with common.progress_bar() as bar:
         runs = bar.track(runner.run(here, lane), len(here))
-        held = {run.claim for run in runs if not _differs(run)}
+        held = {run.claim for run in runs if run.outcome is Outcome.PASSED}
     common.err.print(f"{len(held)} of {len(claims)} claims read no clock, and hold watched")
     return [claim for claim in claims if claim.id in held]
 
@@ -76,16 +82,19 @@ def _steady(runner: Runner, claims: list[Claim], lane: Lane) -> list[Claim]:
 def record(names: tuple[str, ...], lane: Lane, jobs: int | None, timeout: float | None) -> None:
     """Runs claims on a lane and writes their records.
 
+    On the CPU what this machine did is kept too, under docs/records/machines/: it then is one of
+    the reference machines that cards show.
+
     Exit status 3 if any differs from its page. Needs the lane's device: without it nothing is
     written, and the exit status is 2.
     """
-    written, outcomes = 0, Counter[Outcome]()
+    written, runs = 0, dict[str, Run]()
     with Runner(jobs, timeout) as runner:
         book = common.load()
         claims = {claim.id: claim for claim in common.chosen(book, names, lane)}
         records, provenance = book.project.records(lane), environment.provenance(book.project.root)
         for run in common.progress(runner, list(claims.values()), lane):
-            outcomes[run.outcome] += 1
+            runs[run.claim] = run
             if run.outcome is not Outcome.SKIPPED:
                 digest = claims[run.claim].digest(lane)
                 kept = Record(run, digest, runner.environments[lane], provenance)
@@ -93,13 +102,33 @@ def record(names: tuple[str, ...], lane: Lane, jobs: int | None, timeout: float 
     common.check_lane(runner, claims.values(), lane, "; nothing was recorded")
     folder, plural = book.project.name(records.folder / lane), "s" * (written != 1)
     common.out.print(f"{written} record{plural} written under {folder}")
+    if lane is Lane.CPU:
+        where = runner.environments[lane]
+        file = _keep_machine(book, claims.values(), runs, where, provenance)
+        common.out.print(f"this machine is kept in {file}", markup=False)
     # Python's own errors end with 1.
-    sys.exit(3 if outcomes.keys() - {Outcome.PASSED, Outcome.SKIPPED} else 0)
+    sys.exit(3 if any(run.outcome.is_fault for run in runs.values()) else 0)
+
+
+def _keep_machine(
+    book: Book,
+    claims: Iterable[Claim],
+    runs: Mapping[str, Run],
+    where: Environment,
+    provenance: Provenance,
+) -> str:
+    """Keeps what this machine did; where it ran other claims in the same environment, that too."""
+    machines, hardware = Machines.of(book.project.docs), environment.hardware()
+    name = name_of(where, hardware)
+    known = None
+    with suppress(RecordError):  # of a broken one nothing is left
+        known = machines.load(name)
+    same = known if known and known.environment == where else None
+    kept = {c.id: r for c in book.claims if same and (r := same.of(c))}
+    results = kept | results_of(claims, runs)
+    machines.save(Machine(name, where, hardware, results, provenance))
+    return book.project.name(machines.path(name))
 
 
 def _data(claim: Claim, run: Run) -> dict[str, object]:
     return {**{field: getattr(run, field) for field in FIELDS}, "place": first_place(claim, run)}
-
-
-def _differs(run: Run) -> bool:
-    return run.outcome not in (Outcome.PASSED, Outcome.SKIPPED)

@@ -1,11 +1,11 @@
 """What the whole book did on one release of torch, kept as one file a release."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
 from typing import Any, ClassVar
 
 from claimbook.accept import Gravity, changes
-from claimbook.model import Claim, Environment, Lane, Outcome, Provenance, Run
+from claimbook.model import Claim, Environment, Lane, Measurement, Outcome, Provenance, Run
 from claimbook.store import ByVersion, check_fields, environment_of, provenance_of
 
 
@@ -20,7 +20,8 @@ class Result:
     outputs: tuple[str, ...] = ()
     """What its examples printed; left out where all is as on the page."""
     message: str = ""
-    """What ended it before its end."""
+    """What ended it before its end, or how it differs where that depends on the machine."""
+    measurements: tuple[Measurement, ...] = ()
 
     @property
     def word(self) -> str:
@@ -70,14 +71,14 @@ class Releases(ByVersion[Release]):
 
     def save(self, release: Release) -> None:
         """Writes a release."""
-        claims = {id_: _data(result) for id_, result in sorted(release.results.items())}
+        claims = {id_: data_of(result) for id_, result in sorted(release.results.items())}
         recorded = asdict(release.provenance)
         head = {"environment": asdict(release.environment), "recorded": recorded}
         self.write(release.version, head, {"claims": claims})
 
     def parse(self, data: dict[str, Any]) -> Release:
         """One release."""
-        results = {id_: _result(result) for id_, result in data["claims"].items()}
+        results = {id_: result_from(result) for id_, result in data["claims"].items()}
         return Release(data["release"], environment_of(data), results, provenance_of(data))
 
 
@@ -89,12 +90,18 @@ def flipped(claims: Iterable[Claim], old: Release, new: Release) -> list[Claim]:
     ]
 
 
-def _data(result: Result) -> dict[str, Any]:
-    data = asdict(result)
+def data_of(result: Result) -> dict[str, Any]:
+    """Return a result as it is kept: what is empty is left out."""
+    data = asdict(result) | {"measurements": [astuple(m) for m in result.measurements]}
     return {key: value for key, value in data.items() if value}
 
 
-def _result(data: Any) -> Result:
+def result_from(data: Any) -> Result:
+    """Return the result that was kept.
+
+    Raises:
+        ValueError: it is none; says what is wrong.
+    """
     if not isinstance(data, dict) or not data.keys() <= RESULT_FIELDS.keys():
         raise ValueError(f"a result has the fields {', '.join(RESULT_FIELDS)}")
     whole = check_fields({**NOTHING, **data}, "result", RESULT_FIELDS)
@@ -102,11 +109,12 @@ def _result(data: Any) -> Result:
         raise ValueError("outputs are texts")
     outcome, outputs = Outcome(whole["outcome"]), tuple(whole["outputs"])
     gravity = Gravity(whole["gravity"]) if whole["gravity"] else None
-    return Result(whole["digest"], outcome, gravity, outputs, whole["message"])
+    measurements = tuple(Measurement(*fields) for fields in whole["measurements"])
+    return Result(whole["digest"], outcome, gravity, outputs, whole["message"], measurements)
 
 
 RESULT_FIELDS: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("digest", "outcome", "gravity", "message"), (str,)),
-    "outputs": (list,),
+    **dict.fromkeys(("outputs", "measurements"), (list,)),
 }
-NOTHING: Mapping[str, object] = {"gravity": "", "message": "", "outputs": []}
+NOTHING: Mapping[str, object] = {"gravity": "", "message": "", "outputs": [], "measurements": []}

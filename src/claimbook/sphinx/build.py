@@ -19,10 +19,11 @@ from claimbook.editions.plain import simplify
 from claimbook.editions.sections import sections
 from claimbook.export import SCHEMA, answer_data, claim_data
 from claimbook.falsify import Results, falsified_data, load_all
-from claimbook.model import Lane, Page, Problem, Status, digest
+from claimbook.model import Claim, Lane, Outcome, Page, Problem, Status, digest
 from claimbook.register import check_relations
 from claimbook.releases.history import spans
-from claimbook.sphinx import counts, releases, render
+from claimbook.report import VARIED
+from claimbook.sphinx import counts, machines, releases, render
 from claimbook.sphinx import nodes as places
 from claimbook.sphinx.domain import ClaimDomain, claim_domain, tell_broken
 from claimbook.sphinx.lanes import Lanes, project_of, warn
@@ -61,6 +62,7 @@ def run_claims(lanes: Lanes, env: BuildEnvironment) -> list[str]:
     domain, project = claim_domain(env), project_of(env)
     now: dict[str, dict[str, Any]] = {
         "releases": {c.id: releases.made_of(c, domain.releases) for c in domain.claims()},
+        "machines": {c.id: machines.made_of(c, domain.machines) for c in domain.claims()},
         "falsified": _falsified(project, domain),
         "drawn": domain.drawn(),
         "shown": {claim.id: {} for claim in domain.claims()},
@@ -115,9 +117,20 @@ def report_problems(app: Sphinx, env: BuildEnvironment) -> list[str]:
             warn(docname, "none of this page's claims ran on any lane", "nothing-ran")
     if app.config.claimbook_whole_register:
         _demand_answers(domain)
+    if app.config.claimbook_strict:
+        for claim in _varied(domain):
+            message = domain.shown[claim.id][Lane.CPU]["message"]
+            warn(str(claim.location), f"{claim.id}: {message}", Outcome.VARIED)
     if app.config.claimbook_strict_cuda:
         _demand_cuda(domain, app.config.claimbook_max_age)
     return []
+
+
+def _varied(domain: ClaimDomain) -> list[Claim]:
+    """The claims about a machine that came out otherwise on the processor of this one."""
+    shown = domain.shown
+    on_cpu = [claim for claim in domain.claims() if Lane.CPU in shown[claim.id]]
+    return [c for c in on_cpu if shown[c.id][Lane.CPU]["outcome"] == Outcome.VARIED]
 
 
 def _demand_answers(domain: ClaimDomain) -> None:
@@ -168,14 +181,15 @@ def _status(
     claim = domain.claim_on(place["page"], place["claim"])
     assert claim
     shown = domain.shown[claim.id]
-    render.tell_unproved(place.parent, shown)
+    render.show_run(place.parent, claim, shown)
     found = spans(claim, domain.releases)
     pairs = [(str(relation.kind), relation.entry) for relation in claim.relations]
     said = render.sources(pairs, domain.said(e for _, e in pairs), ledger, link)
     how = render.how_it_ran(claim.id, shown, domain.falsified[claim.id], repository)
     return [
         *render.lab_line(domain.data["drawn"].get(claim.id, ()), link),
-        render.badges(pairs, shown, releases.badge(found)),
+        render.badges(pairs, shown, [*machines.badge(claim, domain), *releases.badge(found)]),
+        *machines.table(claim, domain),
         *render.failing(claim, shown),
         *releases.folds(claim, found),
         render.more("What the sources say, how it ran" if pairs else "How it ran", *said, *how),
@@ -201,6 +215,7 @@ def write_json(domain: ClaimDomain, path: Path) -> None:
                     **claim_data(claim),
                     "lanes": domain.shown[claim.id],
                     "releases": {r.version: d.word for r in domain.releases if (d := r.of(claim))},
+                    "machines": machines.data(claim, domain),
                     "falsified": domain.falsified[claim.id],
                     "since": known[claim.id].since,
                     "changed": known[claim.id].changed,
@@ -222,6 +237,17 @@ def tell_counts(app: Sphinx, exception: Exception | None, started: float) -> Non
         found = counts.verdicts(claim_domain(app.env)).items()
         logger.info("entries: %s", ", ".join(f"{count} {word}" for word, count in found))
         logger.info("pages written: %s", _written(Path(app.outdir), started))
+        _tell_varied(claim_domain(app.env))
+
+
+def _tell_varied(domain: ClaimDomain) -> None:
+    """Names, at the end of the build, what came out otherwise on this machine."""
+    if varied := _varied(domain):
+        here = environment.describe(Lane.CPU)
+        logger.info("\n%s (%s); their cards say so:", VARIED, here.device)
+        for claim in varied:
+            message = domain.shown[claim.id][Lane.CPU]["message"]
+            logger.info("%s: %s: %s", claim.location, claim.id, message)
 
 
 def _written(site: Path, since: float) -> str:

@@ -20,6 +20,7 @@ from sphinx.util.nodes import make_refnode
 
 from claimbook.editions.sections import Section
 from claimbook.export import anchor
+from claimbook.machines import Machine, Machines
 from claimbook.model import Claim, Page, Remark
 from claimbook.register import Answer, Register, answers, load_register
 from claimbook.releases.record import Release, Releases
@@ -106,13 +107,14 @@ class ClaimDomain(Domain):
         "routes_said": {},  # docname → titles and minutes of these, in the last build
         "shown": {},  # claim id → what its badges said in the last build
         "releases": {},  # claim id → on which releases it did what, in the last build
+        "machines": {},  # claim id → on which machines it came out how, as they said it
         "falsified": {},  # claim id → what became of its mutants, as they said it
         "drawn": {},  # claim id → the labs that refer to it, with their titles
         "named": {},  # docname → entries and claims that it names, as they were in the last build
         "whole": {},  # kind of page that shows the whole book → the digest of what it was made of
         "environments": {},  # lane → where its claims ran last
     }
-    data_version = 16
+    data_version = 17
 
     pages: dict[str, Page] = _kept("pages")
     """Docname → what the page scan found there."""
@@ -142,6 +144,11 @@ class ClaimDomain(Domain):
     def releases(self) -> list[Release]:
         """The releases of torch on which the book was run, from the oldest on."""
         return Releases.of(Path(self.env.srcdir)).load_all(tell_broken)
+
+    @cached_property
+    def machines(self) -> list[Machine]:
+        """The reference machines on which the book was run."""
+        return Machines.of(Path(self.env.srcdir)).load_all(tell_broken)
 
     @cached_property
     def versions(self) -> list[Version]:

@@ -25,6 +25,9 @@ logger = logging.getLogger(__name__)
 
 LaneData = dict[str, Any]
 
+SETTLED = {Outcome.PASSED, Outcome.VARIED}
+"""What came of a claim that is not run again while it stays the same, and the machine does."""
+
 LOGGED = 50
 """Of so many claims that have run, a log names one."""
 
@@ -86,9 +89,10 @@ class Lanes:
         )
 
     def _is_due(self, claim: Claim, lane: Lane, record: Record | None) -> bool:
+        kept = {Outcome.PASSED} if self._app.config.claimbook_strict else SETTLED
         return self._app.config.claimbook_fresh or not (
             record is not None
-            and record.run.outcome is Outcome.PASSED
+            and record.run.outcome in kept
             and record.digest == claim.digest(lane)
             and record.environment == self._environment(lane)
         )
@@ -121,7 +125,7 @@ class Lanes:
             record = Record(run, claim.digest(records.lane), made_in, provenance)
             records.save(claim, record)
             yield claim.id, record
-            if run.outcome is not Outcome.PASSED:
+            if run.outcome.is_fault:
                 warn(first_place(claim, run), explain(claim, run), str(run.outcome))
 
 

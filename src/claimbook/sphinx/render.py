@@ -11,7 +11,16 @@ from docutils import nodes
 
 from claimbook.checker import HEADER, compare, mismatches
 from claimbook.export import anchor, spaced
-from claimbook.model import Claim, Example, Fence, Lane, Outcome, RelationKind, Status
+from claimbook.model import (
+    Claim,
+    Example,
+    Fence,
+    Lane,
+    Measurement,
+    Outcome,
+    RelationKind,
+    Status,
+)
 from claimbook.sphinx import nodes as places
 
 WORDS = {
@@ -29,6 +38,7 @@ STATUS_WORDS = {
     "stale": "stale: changed since it was recorded",
     "missing": "not run yet",
     "failing": "prints something else",
+    "varied": "came out otherwise on this machine",
 }
 
 Lanes = dict[str, dict[str, Any]]
@@ -71,7 +81,9 @@ def session(fence: Fence, source: str) -> nodes.container:
         gathered += spaced(example.source)
         if example.want or (on_cuda and on_cuda.want):
             cells += code(gathered)
-            cells += list(_outputs(example, on_cuda))
+            for box in _outputs(example, on_cuda):
+                box["line"] = example.line
+                cells += box
             gathered = ""
     if gathered:
         cells += code(gathered)
@@ -79,7 +91,7 @@ def session(fence: Fence, source: str) -> nodes.container:
     return whole
 
 
-def _outputs(example: Example, on_cuda: Example | None) -> Iterator[nodes.Node]:
+def _outputs(example: Example, on_cuda: Example | None) -> Iterator[nodes.container]:
     if on_cuda is None or compare(example.want, on_cuda.want, Lane.CUDA) is None:
         yield output(example.want)
         return
@@ -90,17 +102,48 @@ def _outputs(example: Example, on_cuda: Example | None) -> Iterator[nodes.Node]:
         yield box
 
 
-def tell_unproved(card: nodes.Element, lanes: Lanes) -> None:
-    """Says of each output that stands for CUDA alone if no current record shows it."""
-    status = lanes[Lane.CUDA]["status"] if Lane.CUDA in lanes else Status.CURRENT
-    if status == Status.CURRENT:
-        return
-    for box in card.findall(nodes.container):
-        of_cuda = f"on-{Lane.CUDA}" in box["classes"]
-        if "claim-output" in box["classes"] and (of_cuda or Lane.CPU not in lanes):
-            box["classes"].append("unproved")
-            for label in box.findall(nodes.paragraph):
-                label.append(nodes.Text(f", {STATUS_WORDS[status]}"))
+def show_run(card: nodes.Element, claim: Claim, lanes: Lanes) -> None:
+    """Puts what the run printed in place of what the page says, where these differ.
+
+    An output that no current run has shown says so.
+    """
+    for box in list(card.findall(nodes.container)):
+        if "claim-output" in box["classes"] and "line" in box:
+            lane = _lane_of(box, lanes)
+            data = lanes[lane]
+            if data["outcome"] and data["status"] in (Status.FAILING, Status.VARIED):
+                _show_got(box, claim, lane, data)
+            elif data["status"] != Status.CURRENT:
+                _mark_unproved(box, STATUS_WORDS[data["status"]])
+
+
+def _lane_of(box: nodes.Element, lanes: Lanes) -> Lane:
+    """The lane that an output stands for; where it stands for both, the CPU."""
+    of_cuda = f"on-{Lane.CUDA}" in box["classes"] or Lane.CPU not in lanes
+    return Lane.CUDA if of_cuda else Lane.CPU
+
+
+def _show_got(box: nodes.Element, claim: Claim, lane: Lane, data: dict[str, Any]) -> None:
+    lines = [example.line for fence in claim.fences for example in fence.examples]
+    number = lines.index(box["line"])
+    example, outputs = claim.examples(lane)[number], data["outputs"]
+    if number >= len(outputs):
+        _mark_unproved(box, "not reached in this run; the page says")
+    elif compare(example.want, outputs[number], lane):
+        got = output(outputs[number])
+        got["classes"].append("differs")
+        got[0] = nodes.paragraph("", f"printed on {data['device']}", classes=["claim-lane"])
+        box.parent.insert(box.parent.index(box), got)
+        _mark_unproved(box, "the page says")
+
+
+def _mark_unproved(box: nodes.Element, words: str) -> None:
+    box["classes"].append("unproved")
+    label = next(box.findall(nodes.paragraph))
+    if "claim-lane" in label["classes"]:
+        label.append(nodes.Text(f", {words}"))
+    else:
+        box[0] = nodes.paragraph("", words, classes=["claim-lane"])
 
 
 def differing(
@@ -175,7 +218,7 @@ def badges(
         line += badge(LANE_NAMES[Lane(lane)], data["status"], STATUS_WORDS[data["status"]])
     line += [*releases]
     for lane, data in lanes.items():
-        if figures := list(map(_figure, data["measurements"])):
+        if figures := [figure(Measurement(**fields)) for fields in data["measurements"]]:
             text = f"measured on {LANE_NAMES[Lane(lane)]}: {', '.join(figures)}"
             line += nodes.inline("", text)
     return line
@@ -195,20 +238,21 @@ def badge(name: str, status: str, words: str) -> nodes.inline:
 def failing(claim: Claim, lanes: Lanes) -> Iterator[nodes.Node]:
     """What each lane printed on which the claim does not hold."""
     for lane, data in lanes.items():
-        if data["status"] == Status.FAILING:
+        if data["status"] in (Status.FAILING, Status.VARIED):
             title = f"On {LANE_NAMES[Lane(lane)]} ({data['device']})"
-            cut_short = data["message"] if data["outcome"] != Outcome.FAILED else ""
+            ended = data["outcome"] in (Outcome.FAILED, Outcome.VARIED)
+            cut_short = "" if ended else data["message"]
             yield differing(title, claim, Lane(lane), data["outputs"], cut_short)
 
 
-def _figure(measurement: dict[str, Any]) -> str:
+def figure(measurement: Measurement) -> str:
     """What was measured, as the badges say it.
 
-    >>> _figure({"name": "work", "value": 999_600, "unit": "bytes"})
+    >>> figure(Measurement("work", 999_600, "bytes"))
     '1 MB'
     """
-    name, value = measurement["name"], measurement["value"]
-    if measurement["unit"] != "bytes":
+    name, value = measurement.name, measurement.value
+    if measurement.unit != "bytes":
         return f"{name} {value:.2g}"
     power = min(3, int(f"{value:.2e}".partition("e")[2]) // 3)  # of the rounded number
     size = f"{value / 1000**power:.3g} {('bytes', 'kB', 'MB', 'GB')[power]}"

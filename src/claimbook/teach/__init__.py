@@ -7,6 +7,7 @@ from claimbook.teach.graph import graph
 from claimbook.teach.grids import grids
 from claimbook.teach.lines import lines
 from claimbook.teach.memory import peak_memory
+from claimbook.teach.observation import observe
 from claimbook.teach.saved import saved
 from claimbook.teach.speed import compare
 from claimbook.teach.strides import strides
@@ -19,6 +20,7 @@ __all__ = [
     "graph",
     "grids",
     "lines",
+    "observe",
     "peak_memory",
     "saved",
     "strides",

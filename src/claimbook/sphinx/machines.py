@@ -1,0 +1,117 @@
+"""What cards show of claims about a machine: on which it held, and the figures of each."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from docutils import nodes
+
+from claimbook import environment
+from claimbook.machines import Machine
+from claimbook.model import Claim, Environment, Factor, Hardware, Lane, Measurement, Outcome
+from claimbook.sphinx import nodes as places
+from claimbook.sphinx import render
+from claimbook.sphinx.domain import ClaimDomain
+
+FACTORS = {
+    Factor.CLOCK: "time",
+    Factor.CACHE: "the caches",
+    Factor.CORES: "the number of cores",
+    Factor.INSTRUCTIONS: "the processor's instructions",
+    Factor.MEMORY: "memory",
+    Factor.SYSTEM: "the operating system",
+}
+"""What a claim depends on, as a reader is told."""
+
+
+@dataclass(frozen=True)
+class _Row:
+    """What one machine did."""
+
+    environment: Environment
+    hardware: Hardware | None
+    date: str
+    outcome: Outcome
+    message: str
+    measurements: tuple[Measurement, ...]
+    here: bool = False
+
+
+def made_of(claim: Claim, machines: Iterable[Machine]) -> list[Any]:
+    """Plain data; the claim's page is written anew when it changes."""
+    return [(row.environment.device, row.date, row.outcome) for row in _recorded(claim, machines)]
+
+
+def data(claim: Claim, domain: ClaimDomain) -> dict[str, str]:
+    """The name of each reference machine → what came of the claim there."""
+    found = ((machine.name, machine.of(claim)) for machine in domain.machines)
+    return {name: str(result.outcome) for name, result in found if result}
+
+
+def badge(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
+    """On how many machines it held, this one among them."""
+    if rows := _rows(claim, domain):
+        held = sum(row.outcome is Outcome.PASSED for row in rows)
+        status = "current" if held == len(rows) else "varied"
+        plural = "s" * (len(rows) != 1)
+        yield render.badge("machines", status, f"held on {held} of {len(rows)} processor{plural}")
+
+
+def table(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
+    """The machines, on demand, each with what it did and measured."""
+    if rows := _rows(claim, domain):
+        names = [m.name for row in rows for m in row.measurements]
+        figures = list(dict.fromkeys(names))
+        heads = ["Processor", "torch, Python", "It", *figures]
+        widths = [40, 20, 15, *(25 // max(1, len(figures)) for _ in figures)]
+        cells = [render.plain(*_cells(row, figures)) for row in rows]
+        depends = ", ".join(FACTORS[factor] for factor in claim.machine)
+        said = nodes.paragraph("", f"It depends on {depends}.")
+        shown = render.table(heads, cells, widths)
+        shown["classes"].append("machines")
+        title = "On which machines it held"
+        yield places.fold("", said, shown, title=title, classes=["claim-fold"])
+
+
+def _rows(claim: Claim, domain: ClaimDomain) -> list[_Row]:
+    """This machine's run, then the reference machines'; none of a claim about PyTorch."""
+    if not claim.machine or Lane.CPU not in claim.lanes:
+        return []
+    run, here = domain.shown[claim.id][Lane.CPU], environment.describe(Lane.CPU)
+    rows = list(_recorded(claim, domain.machines))
+    if run["outcome"]:
+        measured = tuple(Measurement(**fields) for fields in run["measurements"])
+        said = Outcome(run["outcome"]), run["message"], measured
+        rows = [r for r in rows if r.environment != here]
+        rows.insert(0, _Row(here, None, run["recorded"], *said, here=True))
+    return rows
+
+
+def _recorded(claim: Claim, machines: Iterable[Machine]) -> Iterator[_Row]:
+    for machine in machines:
+        if result := machine.of(claim):
+            where = machine.environment, machine.hardware, machine.provenance.date
+            yield _Row(*where, result.outcome, result.message, result.measurements)
+
+
+def _cells(row: _Row, figures: Iterable[str]) -> list[str]:
+    measured = {m.name: m for m in row.measurements}
+    shown = (render.figure(measured[name]) if name in measured else "" for name in figures)
+    outcome = "held" if row.outcome is Outcome.PASSED else "came out otherwise"
+    versions = f"{row.environment.torch}, {row.environment.python}"
+    return [_processor(row), versions, outcome, *shown]
+
+
+def _processor(row: _Row) -> str:
+    hardware = row.hardware
+    words = [row.environment.device + " (this build)" * row.here]
+    if hardware:
+        caches = [(level, size) for level, size in hardware.cache.items() if level > "L1"]
+        words.append(f"{hardware.cores} cores")
+        words += [f"{level} {_size(size)}" for level, size in caches]
+        words.append(hardware.instructions)
+    return ", ".join(words)
+
+
+def _size(size: int) -> str:
+    return f"{size >> 20} MiB" if size >> 20 else f"{size >> 10} KiB"
