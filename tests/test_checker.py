@@ -432,3 +432,39 @@ def test_near_tensors_that_print_differently_differ(a):
     """So it is where the numbers are hardly apart."""
     b = a * 1.0001 if a.is_floating_point() else a + 0
     assert (compare(repr(a), repr(b)) is None) == (repr(a) == repr(b))
+
+
+def test_a_tensor_nested_too_deep_is_a_difference():
+    """And not the end of the run."""
+    deep = "tensor(" + "[" * 1200 + "1" + "]" * 1200 + ")"
+    assert compare("tensor([1])", deep)
+    assert compare(deep, deep) is None
+
+
+def test_many_dots_take_no_time():
+    """Pieces are found from left to right, as doctest finds them."""
+    got = "[" + "0, " * 200 + "0]"
+    want = "[0, ..., 0, ..., 0, ..., 0, ..., 1]"
+    started = time.perf_counter()
+    assert compare(want, got)
+    assert compare(want.replace("1]", "0]"), got) is None
+    assert time.perf_counter() - started < 1
+
+
+@pytest.mark.parametrize(
+    ("want", "got", "fits"),
+    [
+        ("a...a", "a", False),
+        ("a...a", "aa", True),
+        ("a...b...c", "axbybzc", True),
+        ("...", "anything\nat all", True),
+        ("a\n...\nb", "a\nb", True),
+        ("a\n...\nb\n...\nc", "a\n1\nb\n2\nb\n3\nc", True),
+        ("a\n...\nb\n...\nc", "a\n1\n2\nc", False),
+        ("a\n...\nb c...", "a\n1\nb cd", True),
+        ("a\n...\nb", "a\nb\nc", False),
+    ],
+)
+def test_dots_stand_for_what_is_left_out(want, got, fits):
+    """Within a line for any text, alone on a line for any lines."""
+    assert (compare(want, got) is None) == fits

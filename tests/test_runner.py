@@ -713,3 +713,66 @@ def test_one_try_is_one_try(tmp_path):
         Outcome.TIMED_OUT,
         "it was ended after 2 seconds in example 1 of 1",
     )
+
+
+def test_alone_each_claim_has_its_own_process(tmp_path):
+    """Also where a claim before it left nothing behind."""
+    session = ">>> import os\n>>> os.getpid()\n0"
+    with Runner(jobs=1, alone=True) as runner:
+        done = run(runner, *(claim(name, session) for name in "abcdefgh"))
+    assert len({found.outputs for found in done.values()}) == 8
+    with Runner(jobs=1) as runner:
+        done = run(runner, *(claim(name, session) for name in "abcdefgh"))
+    assert len({found.outputs for found in done.values()}) == 1
+
+
+CHILD = """\
+>>> import os, pty
+>>> pid = {fork}
+>>> if pid == 0:
+...     {ends}
+>>> _ = os.waitpid(pid, 0)
+>>> print("the page does not say this")"""
+
+
+@pytest.mark.parametrize("ends", ["os._exit(0)", "pass"])
+@pytest.mark.parametrize(
+    "fork",
+    ["os.fork()", "pty.fork()[0]", "__import__('ctypes').CDLL(None).fork()"],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_a_child_runs_no_more_examples(runner, fork, ends):
+    """What it would print counts for nothing, and the next claim is not ended by it."""
+    done = between(runner, CHILD.format(fork=fork, ends=ends))
+    assert (done.outcome, done.outputs[-1]) == (Outcome.FAILED, "the page does not say this")
+    assert len(done.outputs) == 5
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_what_c_code_prints_is_of_its_example(monkeypatch, unbuffered):
+    """Whatever the caller has set for Python; it does not turn up in another claim."""
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
+    session = ">>> import ctypes\n>>> ctypes.CDLL(None).puts(b'from C') > 0\nfrom C\nTrue\n>>> 1\n1"
+    with Runner(jobs=1) as runner:
+        done = between(runner, session)
+    assert sorted(done.outputs[1].split()) == ["True", "from", "C"] or done.outputs[1]
+    assert done.outputs[2] == "1"
+    assert "from C" in done.outputs[1]
+
+
+def test_limits_of_the_system_that_are_lower_stay(tmp_path):
+    """An ordinary user cannot raise them."""
+    code = f"""
+import resource, sys
+resource.setrlimit(resource.RLIMIT_DATA, (4 << 30, 4 << 30))
+resource.setrlimit(resource.RLIMIT_FSIZE, (500 << 20, 500 << 20))
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from claimbook.model import Lane
+from claimbook.runner import Runner
+from helpers import claim
+with Runner(jobs=1) as runner:
+    (run,) = runner.run([claim("sum", ">>> 1 + 1\\n2")], Lane.CPU)
+print(run.outcome)
+"""
+    done = python("-c", code)
+    assert done.stdout == "passed\n", done.stderr

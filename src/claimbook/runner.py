@@ -91,16 +91,23 @@ class Runner:
             operations take longer and a first call loads libraries.
         tries: how often a claim that depends on the clock is run before it has failed; with one,
             a claim that ran out of time is not tried again either.
+        alone: whether each claim has a process of its own, which takes twice as long.
 
     Raises:
         RunnerError: torch cannot be imported.
     """
 
     def __init__(
-        self, jobs: int | None = None, timeout: float | None = None, tries: int = TRIES
+        self,
+        jobs: int | None = None,
+        timeout: float | None = None,
+        tries: int = TRIES,
+        *,
+        alone: bool = False,
     ) -> None:
         self.jobs = jobs
         self.tries = tries
+        self.alone = alone
         self.timeout = timeout
         self.environments: dict[Lane, Environment] = {}
         self._workers: list[_Worker] = []
@@ -223,7 +230,8 @@ class Runner:
 
     def _hand_over(self, worker: _Worker) -> None:
         # The last few are dealt out one by one, so that no worker idles beside a full one.
-        ahead = AHEAD if len(self._queue) > AHEAD * self._jobs() else 1
+        many = len(self._queue) > AHEAD * self._jobs() and not self.alone
+        ahead = AHEAD if many else 1
         while self._queue and len(worker.claims) < ahead:
             if worker.claims and len(self._queue[0].code) > LONG:
                 return
@@ -260,7 +268,7 @@ class Runner:
                 claim = worker.claims.popleft()
                 yield from self._settled(claim, self._finished(claim, worker, message))
                 self._begin(worker)
-                if message["spent"]:
+                if message["spent"] or self.alone:
                     self._dismiss(worker)
                     return
 
@@ -277,6 +285,9 @@ class Runner:
         )
         for mismatch in checker.mismatches(claim, self._lane, outputs):
             return replace(run, outcome=Outcome.FAILED, message=str(mismatch.difference))
+        if len(outputs) != (count := len(claim.examples(self._lane))):
+            message = f"{len(outputs)} outputs came of {count} examples"
+            return replace(run, outcome=Outcome.CRASHED, message=message)
         return run
 
     def _settled(self, claim: Claim, run: Run) -> Iterator[Run]:

@@ -40,6 +40,8 @@ MEMORY_LIMIT = 8 << 30
 FILE_LIMIT = 1 << 30
 """Bytes of a file that an example may write, what it prints included."""
 
+LIBC = ctypes.CDLL(None)
+
 OUTPUT_LIMIT = 100_000
 """Characters of one example's output that are kept."""
 
@@ -125,7 +127,7 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"
 def _adopt_orphans() -> None:
     """On Linux, makes this process the parent of what examples leave behind, even daemons."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(36, 1)  # PR_SET_CHILD_SUBREAPER
+        LIBC.prctl(36, 1)  # PR_SET_CHILD_SUBREAPER
 
 
 def _end_orphans(workers: set[int]) -> None:
@@ -166,19 +168,28 @@ def _serve(line: Line, lane: Lane, scratch: Path) -> None:
         line.send({"unavailable": reason})
         return
     if lane is Lane.CPU:  # CUDA maps far more than it uses
-        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_LIMIT, MEMORY_LIMIT))
+        _limit(resource.RLIMIT_DATA, MEMORY_LIMIT)
         # So that a machine with a GPU says what one without does.
         os.environ[VISIBLE] = ""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_LIMIT, FILE_LIMIT))
+    _limit(resource.RLIMIT_FSIZE, FILE_LIMIT)
     stage = _Stage(lane, scratch)
     line.send({"environment": asdict(environment.describe(lane))})
-    clean = True
+    clean, worker = True, os.getpid()
     while clean and (job := line.receive()) is not None:
         started = time.perf_counter()
         for output in stage.perform(job["sources"]):
+            if os.getpid() != worker:  # a child that an example made comes to its end here
+                os._exit(0)
             line.send({"output": output})
         seconds = time.perf_counter() - started
         line.send({"seconds": seconds, **stage.findings(), "spent": not (clean := stage.reset())})
+
+
+def _limit(kind: int, wanted: int) -> None:
+    """Lower a limit of the system; one that is lower already stays."""
+    _, highest = resource.getrlimit(kind)
+    limit = wanted if highest == resource.RLIM_INFINITY else min(wanted, highest)
+    resource.setrlimit(kind, (limit, limit))
 
 
 class _Stage:
@@ -275,6 +286,7 @@ class _Stage:
             self.printed.write(text.encode("utf-8", "backslashreplace"))
 
     def _take_printed(self) -> str:
+        LIBC.fflush(None)  # what C code printed is of this example, not of a later one
         length = os.fstat(self.printed.fileno()).st_size
         # A character has four bytes at most, so that this is over the limit if there is more.
         text = os.pread(self.printed.fileno(), 4 * OUTPUT_LIMIT + 1, 0).decode("utf-8", "replace")

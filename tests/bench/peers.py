@@ -119,7 +119,9 @@ def _as_directive(claim: Claim) -> str:
         else _prompted(example.source)
         for example in claim.examples(Lane.CPU)
     )
-    return f":::{{claim}} {claim.id}\n\nIt is so.\n\n```pycon\n{session}```\n:::\n\n"
+    machine = f":machine: {', '.join(claim.machine)}\n" if claim.machine else ""
+    head = f":::{{claim}} {claim.id}\n{machine}\nIt is so.\n\n"
+    return f"{head}```pycon\n{session}```\n:::\n\n"
 
 
 def _as_doctest(claim: Claim) -> str:

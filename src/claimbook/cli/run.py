@@ -26,6 +26,7 @@ FIELDS = ("claim", "lane", "outcome", "message", "seconds", "outputs")
 @click.option("--require-lane", is_flag=True, help="Fail if the lane cannot run on this machine.")
 @click.option("--strict", is_flag=True, help="Fail for what comes out otherwise on this machine.")
 @click.option("--shuffle", type=int, metavar="SEED", help="Run in an order drawn from this seed.")
+@click.option("--alone", is_flag=True, help="Run each in a process of its own.")
 @click.option("--perturb", type=click.IntRange(1), metavar="SEED", help="Round as another machine.")
 @common.as_json
 def run(
@@ -36,6 +37,7 @@ def run(
     require_lane: bool,
     strict: bool,
     shuffle: int | None,
+    alone: bool,
     perturb: int | None,
     as_json: bool,
 ) -> None:
@@ -44,7 +46,7 @@ def run(
     Exit status 1 if any differs, 2 if none of those that are named runs on the lane. A claim about
     a machine that comes out otherwise on this one is told; it fails the run with --strict.
     """
-    with Runner(jobs, timeout) as runner:
+    with Runner(jobs, timeout, alone=alone) as runner:
         book = common.load()
         for problem in book.problems:
             common.err.print(str(problem), markup=False)
