@@ -71,22 +71,23 @@ def page(recorded):
     return book.page("index")
 
 
-def record_of(book, name):
-    """The file of a claim's record on CUDA."""
-    return book.docs / f"records/cuda/index/{name}.json"
+def records_of(book):
+    """The file of the page's records on CUDA."""
+    return book.docs / "records/cuda/index.jsonl"
 
 
 def test_one_command_records_the_lane(recorded):
-    """Each claim has a file with what it printed, where, and with how much of its memory."""
+    """Each claim has a line with what it printed, and with how much of its memory, and where."""
     book, done = recorded
     assert done.returncode == 3  # as two claims do not hold there
     assert done.stdout == "6 records written under docs/records/cuda\n"
-    data = {name: json.loads(record_of(book, name).read_text("utf-8")) for name in NAMES}
+    common, *lines = map(json.loads, records_of(book).read_text("utf-8").rstrip("\n").split("\n"))
+    data = {line["claim"]: line for line in lines}
     outcomes = ["passed", "passed", "passed", "passed", "failed", "crashed"]
     assert [data[name]["outcome"] for name in NAMES] == outcomes
     assert data["holds"]["outputs"] == ["tensor(2.)"]
     assert data["holds"]["device_bytes"] == 512
-    assert data["holds"]["environment"] == {
+    assert common["environment"] == {
         "torch": environment.torch_version(),
         "python": "3.11.0",
         "os": "Linux x86_64",
@@ -216,7 +217,7 @@ def test_an_interrupted_record_keeps_what_was_done(tmp_path):
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    assert is_soon(record_of(book, "holds").exists)
+    assert is_soon(records_of(book).exists)
     os.killpg(running.pid, signal.SIGINT)
     assert running.wait(timeout=120) != 0
     store, claims = Book.load(book.root).project.records(Lane.CUDA), Book.load(book.root).claims
@@ -226,59 +227,61 @@ def test_an_interrupted_record_keeps_what_was_done(tmp_path):
     assert done.stdout == "1 record written under docs/records/cuda\n"
 
 
-def cut(path, whole):
-    """It breaks off."""
-    path.write_text(whole[:-100])
-
-
-def edit(path, whole):
-    """Another output, with a script in it."""
-    path.write_text(whole.replace("tensor(2.)", "<script>alert(1)</script>"))
-
-
-def rename(path, whole):
-    """Another device, with a script in it."""
-    path.write_text(whole.replace(DEVICE, "<script>alert(1)</script>"))
-
-
-def swap(path, whole):
-    """The record of another claim."""
-    path.write_bytes(path.with_name("claim-0.json").read_bytes())
-
-
-def flood(path, whole):
-    """50 MB."""
-    with path.open("r+b") as file:
-        file.truncate(50_000_000)
-
-
-SPOILT = {cut: "not a record: ", edit: "changed by hand", rename: "changed by hand"}
-SPOILT |= {swap: "the record of claim-0 on cuda", flood: "over 10,000,000 bytes"}
+SPOILT = {
+    "it breaks off": (lambda line: line[:-100], "not a record: "),
+    "another output": (
+        lambda line: line.replace("tensor(2.)", "<script>alert(1)</script>"),
+        "changed by hand",
+    ),
+    "another claim": (lambda line: line.replace("claim-3", "claim-0"), "changed by hand"),
+}
 
 
 def test_spoilt_records_are_named_and_count_as_missing(tmp_path):
-    """Whatever became of a record, its file is told, its claim was not run, and nothing gets in."""
+    """Whatever became of a record, its line is told, its claim was not run, nothing gets in."""
     claims = [
         claim_text(f"claim-{n}", ">>> torch.ones(2).sum()\ntensor(2.)")
         for n in range(len(SPOILT) + 1)
     ]
     book = TinyBook(tmp_path, {"index": "# I\n\n" + "\n".join(claims)})
     assert book.claimbook("record", "--lane", "cuda", **STAND_IN).returncode == 0
-    for number, spoil in enumerate(SPOILT, 1):
-        path = record_of(book, f"claim-{number}")
-        spoil(path, path.read_text("utf-8"))
+    path = records_of(book)
+    lines = path.read_text("utf-8").rstrip("\n").split("\n")
+    for number, (spoil, _) in enumerate(SPOILT.values(), 2):
+        lines[number] = spoil(lines[number])
+    path.write_text("\n".join(lines), "utf-8")
     done = book.sphinx()
     told = [line for line in done.stderr.splitlines() if "[claim.broken-record]" in line]
     assert done.returncode == 1
-    for number, said in enumerate(SPOILT.values(), 1):
-        assert f"{record_of(book, f'claim-{number}')}:1: " in told[number - 1]
-        assert said in told[number - 1]
-        assert told[number - 1].count("it counts as missing") == 1
+    for number, (_, said) in enumerate(SPOILT.values(), 3):
+        assert told[number - 3].startswith(f"{path}:{number}: ")
+        assert said in told[number - 3]
+        assert told[number - 3].count("it counts as missing") == 1
     assert len(told) == len(SPOILT)
     built = (book.site / "index.html").read_text("utf-8")
     assert built.count("<strong>CUDA</strong> not run yet") == len(SPOILT)
     assert built.count("<strong>CUDA</strong> runs as printed") == 1
     assert "alert(1)" not in built
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda path: path.write_text(path.read_text().replace(DEVICE, "<b>")), "changed by hand"),
+        (lambda path: os.truncate(path, 50_000_000), "over 10,000,000 bytes"),
+    ],
+    ids=["another device", "50 MB"],
+)
+def test_a_spoilt_page_of_records(tmp_path, spoil, said):
+    """What all its lines share is told, or the file; the page's claims were not run."""
+    book = TinyBook(tmp_path, {"index": f"# I\n\n{CLAIMS[0]}"})
+    assert book.claimbook("record", "--lane", "cuda", **STAND_IN).returncode == 0
+    spoil(records_of(book))
+    done = book.sphinx()
+    assert done.returncode == 1
+    assert f"{records_of(book)}:1: " in done.stderr
+    assert said in done.stderr
+    assert "<b>" not in (book.site / "index.html").read_text("utf-8")
 
 
 def test_no_stranger_reaches_our_gpus():

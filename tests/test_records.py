@@ -3,8 +3,7 @@
 import json
 import shutil
 import subprocess
-import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claimbook import environment
-from claimbook import records as module
 from claimbook import store as files
 from claimbook.model import (
     Environment,
@@ -27,7 +25,7 @@ from claimbook.model import (
     digest,
 )
 from claimbook.records import Records, status
-from claimbook.store import RecordError, write_atomically
+from claimbook.store import write_atomically
 from helpers import TinyBook, claim
 
 CLAIM = claim("sums", ">>> 1\n1")
@@ -88,13 +86,47 @@ def test_round_trip(store, path):
     loaded = store.load(CLAIM)
     assert loaded == RECORD
     assert loaded.provenance == RECORD.provenance
-    assert path == store.folder / "cpu/page/sums.json"
+    assert path == store.folder / "page.jsonl"
+    assert store.folder.name == "cpu"
 
 
-def test_form_of_the_file(path):
-    """A record is sorted, indented JSON, so that a change is a readable diff."""
-    text = path.read_text("utf-8")
-    assert text == json.dumps(json.loads(text), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+def test_form_of_the_file(store, path):
+    """A line a claim, in order of their ids; above them what they share, once."""
+    first = claim("a-first", ">>> 2\n2")
+    store.save(first, replace(RECORD, run=replace(RUN, claim="a-first", outputs=("2",))))
+    common, *lines = map(json.loads, path.read_text("utf-8").rstrip("\n").split("\n"))
+    assert common["environment"] == asdict(RECORD.environment)
+    assert common["recorded"] == asdict(RECORD.provenance)
+    assert [line["claim"] for line in lines] == ["a-first", "sums"]
+    assert {line["common"] for line in lines} == {common["common"]}
+
+
+def test_another_environment_changes_one_line_of_a_page(tmp_path):
+    """A new driver is no reason for every record of a lane to change."""
+    claims = [claim(f"claim-{n}", ">>> 1\n1") for n in range(20)]
+    texts = []
+    for driver in ("one", "two"):
+        store = Records(tmp_path, Lane.CUDA)
+        where = replace(RECORD.environment, driver=driver)
+        for each in claims:
+            run = replace(RUN, claim=each.id, lane=Lane.CUDA)
+            store.save(each, replace(RECORD, run=run, environment=where))
+        texts.append(store.path(claims[0]).read_text("utf-8").rstrip("\n").split("\n"))
+    changed_lines = [pair for pair in zip(*texts, strict=True) if len({*pair}) == 2]
+    assert len(changed_lines) == 1
+    assert all("driver" in line for line in changed_lines[0])
+
+
+def test_records_of_two_environments_stand_on_one_page(tmp_path):
+    """Each says in which it was made."""
+    store = Records(tmp_path, Lane.CPU)
+    here, there = (claim(name, ">>> 1\n1") for name in ("here", "there"))
+    other = replace(RECORD.environment, device="Another")
+    store.save(here, replace(RECORD, run=replace(RUN, claim="here")))
+    store.save(there, replace(RECORD, run=replace(RUN, claim="there"), environment=other))
+    found = Records(tmp_path, Lane.CPU)
+    devices = [found.load(each).environment.device for each in (here, there)]
+    assert (devices, found.problems) == (["CPU", "Another"], [])
 
 
 def test_nothing_there(store):
@@ -147,21 +179,20 @@ def test_what_differs_is_written_whole(store, path, other):
 
 
 def refused(store) -> str:
-    with pytest.raises(RecordError) as caught:
-        store.load(CLAIM)
-    return str(caught.value)
+    """What is said of the one broken line; the claim has no record then."""
+    read = Records(store.folder.parent, Lane.CPU)
+    assert read.load(CLAIM) is None
+    [(place, why)] = read.problems[:1]
+    return f"{place}: {why}"
 
 
 FIELDS = (
-    "checksum, claim, device_bytes, digest, environment, lane, measurements, message, outcome, "
-    "outputs, recorded, schema, seconds"
+    "claim, device_bytes, digest, environment, measurements, message, outcome, outputs, recorded, "
+    "seconds"
 )
 ENVIRONMENT = "capability, cuda, device, driver, os, python, torch"
 WRONG = {
-    "schema": ({"schema": 2}, "not a record: schema 2, not 1"),
-    "claim": ({"claim": "other"}, "the record of other on cpu"),
-    "lane": ({"lane": "cuda"}, "the record of sums on cuda"),
-    "no such lane": ({"lane": "tpu"}, "not a record: 'tpu' is not a valid Lane"),
+    "schema": ({"schema": 2}, "not a record: it is no object of schema 1"),
     "no such outcome": ({"outcome": "fine"}, "not a record: 'fine' is not a valid Outcome"),
     "seconds": ({"seconds": "1"}, "not a record: record.seconds is a str"),
     "endless seconds": (
@@ -178,30 +209,44 @@ WRONG = {
         {"measurements": [{"name": "x", "value": "1", "unit": ""}]},
         "not a record: measurement.value is a str",
     ),
-    "environment": (
-        {"environment": {"torch": "2"}},
-        f"not a record: environment has the fields {ENVIRONMENT}",
-    ),
-    "date": (
-        {"recorded": {"date": None, "commit": None, "clean": None}},
-        "not a record: recorded.date is a NoneType",
-    ),
+    "what is shared": ({"common": 7}, "not a record: it shares line 7, which is missing or broken"),
     "a field more": ({"more": 1}, f"not a record: record has the fields {FIELDS}"),
 }
 
 
-def changed(path, change) -> str:
-    """A record's text with other fields, and with the checksum that is right for these."""
-    data = {**json.loads(path.read_text("utf-8")), **change}
+def rewritten(path, number, change):
+    """Changes the fields of a line, with the checksum that is right for these."""
+    lines = path.read_text("utf-8").rstrip("\n").split("\n")
+    data = {**json.loads(lines[number - 1]), **change}
     del data["checksum"]
-    return json.dumps({**data, "checksum": digest(data)})
+    lines[number - 1] = json.dumps({**data, "checksum": digest(data)[:16]})
+    path.write_text("\n".join(lines) + "\n", "utf-8")
 
 
 @pytest.mark.parametrize(("change", "said"), WRONG.values(), ids=WRONG.keys())
 def test_a_wrong_field_is_named(store, path, change, said):
-    """A file whose fields are not a record's is refused, by name and with the reason."""
-    path.write_text(changed(path, change))
-    assert refused(store) == f"{path}: {said}"
+    """A line whose fields are not a record's is refused, by file and line and with the reason."""
+    rewritten(path, 2, change)
+    assert refused(store) == f"{path}:2: {said}"
+
+
+def test_a_wrong_environment_is_named(store, path):
+    """Where it is used: no line says of itself what it is shared for."""
+    rewritten(path, 1, {"environment": {"torch": "2"}})
+    said = f"not a record: environment has the fields {ENVIRONMENT}"
+    assert refused(store) == f"{path}:2: {said}"
+
+
+def test_a_broken_line_costs_one_claim_its_record(store, path):
+    """Those above and below it stand."""
+    others = [claim(name, ">>> 1\n1") for name in ("above", "tail")]
+    for each in others:
+        store.save(each, replace(RECORD, run=replace(RUN, claim=each.id)))
+    text = path.read_text("utf-8")
+    path.write_text(text.replace('"claim": "sums"', '"claim": sums'), "utf-8")
+    assert refused(store).startswith(f"{path}:3: not a record: ")
+    read = Records(store.folder.parent, Lane.CPU)
+    assert all(read.load(each) for each in others)
 
 
 @pytest.mark.parametrize("old", ['"1"', "passed", "CPU", "2026-01-02", "2.13.0", "0.25", "512"])
@@ -210,94 +255,58 @@ def test_what_was_changed_by_hand_is_named(store, path, old):
     text = path.read_text("utf-8")
     assert old in text
     path.write_text(text.replace(old, old[:-1] + ("7" if old[-1].isdigit() else "X" + old[-1])))
-    assert refused(store) == (
-        f"{path}: not a record: it was changed by hand, says its checksum; record it again"
-    )
+    assert "not a record: it was changed by hand, says its checksum; run it again" in refused(store)
 
 
-@pytest.fixture
-def aged(path, monkeypatch):
-    """The file of a record as if it had been there for long."""
-    monkeypatch.setattr(files, "TICK", -1)
-    monkeypatch.setattr(files, "KNOWN", {})
-    return path
-
-
-def test_a_file_is_parsed_once(store, aged, monkeypatch):
-    """What is known of a file that has not changed stands; the build hands it on."""
-    assert store.load(CLAIM) == RECORD
-    monkeypatch.setattr(module, "_from_data", lambda data: pytest.fail("parsed again"))
-    assert store.load(CLAIM) == RECORD
-    assert list(files.KNOWN) == [str(aged)]
-
-
-def test_a_file_that_changed_is_parsed_again(store, aged):
-    """Also where it is as long as before."""
-    assert store.load(CLAIM) == RECORD
-    time.sleep(0.02)
-    aged.write_text(aged.read_text("utf-8").replace('"passed"', '"failed"'), "utf-8")
-    with pytest.raises(RecordError, match="changed by hand"):
-        store.load(CLAIM)
-
-
-def test_a_new_file_is_not_known(store, path, monkeypatch):
-    """It may change within the grain of its times."""
-    monkeypatch.setattr(files, "KNOWN", {})
-    monkeypatch.setattr(files, "TICK", 10**12)
-    assert store.load(CLAIM) == RECORD
-    assert files.KNOWN == {}
-
-
-@pytest.mark.parametrize("content", [b"", b"[]", b"null", b"\xff", b"{" * 100_000, b"[" * 100_000])
+@pytest.mark.parametrize("content", [b"[]", b"null", b"\xff", b"{" * 100_000, b"[" * 100_000])
 def test_what_is_no_json_object_is_named(store, path, content):
     """Whatever bytes stand in the file, they are refused and named."""
     path.write_bytes(content)
-    assert refused(store).startswith(f"{path}: not a record: ")
+    assert refused(store).startswith(f"{path}:1: not a record: ")
 
 
 def test_cut_anywhere(store, path):
-    """A file cut at any byte but its last, a line's end, is refused."""
+    """A file cut at any byte holds the record whole or not at all."""
     whole = path.read_bytes()
     for length in range(len(whole) - 1):
         path.write_bytes(whole[:length])
-        assert refused(store).startswith(f"{path}: not a record: ")
+        assert Records(store.folder.parent, Lane.CPU).load(CLAIM) is None
 
 
 @given(st.data())
 def test_a_byte_changed(tmp_path_factory, data):
     """A file with one other byte is read or refused, and nothing else happens."""
-    store = Records(tmp_path_factory.getbasetemp() / "bytes", Lane.CPU)
+    folder = tmp_path_factory.getbasetemp() / "bytes"
+    store = Records(folder, Lane.CPU)
     store.save(CLAIM, RECORD)
     path = store.path(CLAIM)
     content = bytearray(path.read_bytes())
     content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     path.write_bytes(content)
-    said = ""
-    try:
-        store.load(CLAIM)
-    except RecordError as error:
-        said = str(error)
-    assert not said or said.startswith(f"{path}: ")
+    read = Records(folder, Lane.CPU)
+    assert read.load(CLAIM) in (None, RECORD)
+    assert all(place.startswith(f"{path}:") for place, _ in read.problems)
     path.unlink()
 
 
 def test_too_large(store, path, monkeypatch):
     """A file beyond the limit is not even read."""
     monkeypatch.setattr(files, "SIZE_LIMIT", 100)
-    assert refused(store) == f"{path}: not a record: over 100 bytes; no record is that long"
+    assert refused(store) == f"{path}:1: not a record: over 100 bytes; no record is that long"
 
 
 def test_a_folder_in_the_place_of_a_file(store):
     """What cannot be read is named too."""
     store.path(CLAIM).mkdir(parents=True)
-    assert refused(store).startswith(f"{store.path(CLAIM)}: not a record: ")
+    assert refused(store).startswith(f"{store.path(CLAIM)}:1: not a record: ")
 
 
 def test_a_broken_record_is_replaced(store, path):
-    """Saving over a file that is no record makes it one."""
+    """Saving over a line that is no record makes it one."""
     path.write_text("{")
-    assert store.save(CLAIM, RECORD)
-    assert store.load(CLAIM) == RECORD
+    again = Records(store.folder.parent, Lane.CPU)
+    assert again.save(CLAIM, RECORD)
+    assert Records(store.folder.parent, Lane.CPU).load(CLAIM) == RECORD
 
 
 FAILED = replace(RECORD, run=replace(RUN, outcome=Outcome.FAILED))
@@ -354,6 +363,6 @@ def test_a_record_that_cannot_be_written_is_named(tmp_path, command):
     folder = {"record": "_build/records/cpu", "falsify": "records/falsified"}[command]
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == (
-        f"claimbook: {book.docs}/{folder}/a/sums/sum-adds.json cannot be written: Not a directory; "
+        f"claimbook: {book.docs}/{folder}/a/sums.jsonl cannot be written: Not a directory; "
         "free space there or make it writable, and run this again"
     )

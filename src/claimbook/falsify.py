@@ -1,26 +1,24 @@
 """Shows that examples can fail: runs the mutants of claims, and keeps what came of them.
 
 A mutant that still prints what the page says is a survivor: the example does not show what the
-claim says, or the change is none. One JSON file a claim, in folders that mirror the pages.
+claim says, or the change is none. What came of them is kept in one file a page, a line a claim.
 """
 
 import ast
 import inspect
-import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from claimbook.model import Claim, Lane, Outcome, Run, Status
 from claimbook.mutants import OPERATORS_DIGEST, Mutant, mutants
 from claimbook.runner import Runner
-from claimbook.store import RecordError, check_fields, folder_of, load_file, write_atomically
+from claimbook.store import ByPage, check_fields
 
-SCHEMA = 2
 SLOWER = 5
 """A mutant may take so many times as long as its claim, and never less than the runner allows:
 what a new worker's first optimiser imports must not count as caught."""
@@ -65,38 +63,36 @@ class Falsified:
         return (self.operators, self.digest) == (OPERATORS_DIGEST, claim.digest(self.lane))
 
 
-@dataclass(frozen=True)
-class Results:
-    """What is kept among the records of a book."""
+class Results(ByPage[Falsified]):
+    """What is kept of a book's mutants, a file a page."""
 
-    docs: Path
+    shared: ClassVar = ("operators", "torch", "date")
+    wrong = "no result of falsify"
 
-    def path(self, claim: Claim) -> Path:
-        """Where the claim's result stands: the path of its page under docs, then its id."""
-        folder = folder_of(self.docs / "records" / "falsified", claim.location.path)
-        return folder / f"{claim.id}.json"
-
-    def load(self, claim: Claim) -> Falsified | None:
-        """The claim's result; None if there is none.
-
-        Raises:
-            RecordError: the file is broken, too large, or another claim's.
-        """
-        path = self.path(claim)
-        result = load_file(path, _from_data, "no result of falsify")
-        if result and result.claim != claim.id:
-            raise RecordError(f"{path}: the result of {result.claim}")
-        return result
+    @classmethod
+    def of(cls, docs: Path) -> "Results":
+        """Return those of a book."""
+        return cls(docs / "records" / "falsified")
 
     def save(self, claim: Claim, result: Falsified) -> bool:
-        """Writes the result unless the one that stands there says the same."""
-        with suppress(RecordError):
-            if self.load(claim) == result:
-                return False
-        data = {"schema": SCHEMA, **asdict(result)}
-        text = json.dumps(data, indent=1, sort_keys=True, ensure_ascii=False)
-        write_atomically(self.path(claim), text + "\n")
+        """Write the result unless the one that stands there says the same."""
+        if self.load(claim) == result:
+            return False
+        self.put(claim, result)
         return True
+
+    def data(self, value: Falsified) -> dict[str, Any]:
+        """Return the fields of a result."""
+        return asdict(value)
+
+    def parse(self, data: dict[str, Any]) -> Falsified:
+        """Return the result of a line."""
+        checked = dict(check_fields(data, "result", FIELDS))
+        survivors = [check_fields(s, "survivor", SURVIVOR_FIELDS) for s in checked["survivors"]]
+        if checked["killed"] + len(survivors) != checked["mutants"]:
+            raise ValueError("each mutant is killed or survives")
+        found = tuple(Survivor(**survivor) for survivor in survivors)
+        return Falsified(**{**checked, "lane": Lane(checked["lane"]), "survivors": found})
 
 
 def falsify(
@@ -216,23 +212,6 @@ def _value(node: ast.expr) -> Any:
     return attrgetter(rest)({"torch": torch, "nn": nn, "F": nn.functional}[root])
 
 
-def load_all(
-    results: Results, claims: Iterable[Claim], tell: Callable[[str, str], object]
-) -> dict[str, Falsified | None]:
-    """Claim id → its result; a broken file counts as missing.
-
-    Args:
-        tell: is called with the path of a broken file and what is wrong with it.
-    """
-    found: dict[str, Falsified | None] = {claim.id: None for claim in claims}
-    for claim in claims:
-        try:
-            found[claim.id] = results.load(claim)
-        except RecordError as error:
-            tell(str(results.path(claim)), f"{error}; it counts as missing")
-    return found
-
-
 def falsified_data(claim: Claim, result: Falsified) -> dict[str, Any]:
     """What became of a claim's mutants, as `claims.json` gives it, with lines of the page."""
     return {
@@ -248,18 +227,7 @@ def falsified_data(claim: Claim, result: Falsified) -> dict[str, Any]:
 NUMBER = (int,)
 FIELDS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("claim", "lane", "digest", "operators", "torch", "date"), (str,)),
-    **dict.fromkeys(("schema", "mutants", "killed", "equivalent"), NUMBER),
+    **dict.fromkeys(("mutants", "killed", "equivalent"), NUMBER),
     "survivors": (list,),
 }
 SURVIVOR_FIELDS = {"line": NUMBER, **dict.fromkeys(("operator", "before", "after"), (str,))}
-
-
-def _from_data(data: Any) -> Falsified:
-    checked = dict(check_fields(data, "result", FIELDS))
-    if checked.pop("schema") != SCHEMA:
-        raise ValueError(f"schema {data['schema']}, not {SCHEMA}")
-    survivors = [check_fields(s, "survivor", SURVIVOR_FIELDS) for s in checked["survivors"]]
-    if checked["killed"] + len(survivors) != checked["mutants"]:
-        raise ValueError("each mutant is killed or survives")
-    checked |= {"lane": Lane(checked["lane"]), "survivors": tuple(Survivor(**s) for s in survivors)}
-    return Falsified(**checked)

@@ -1,63 +1,78 @@
-"""The records of claims, one file a claim and lane, in folders that mirror the pages; their status.
+"""The records of claims, one file a page and lane, a line a claim; their status."""
 
-A file that is not a record is named, and counts as missing.
-"""
-
-import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import date
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from claimbook import store
 from claimbook.environment import release
-from claimbook.model import Claim, Lane, Measurement, Outcome, Record, Run, Status, digest
+from claimbook.model import Claim, Lane, Measurement, Outcome, Record, Run, Status
 
 KEPT = 14
 """Days for which a record that says the same is left alone; `--max-age` has to be more."""
 
 
-@dataclass(frozen=True)
-class Records:
+class Records(store.ByPage[Record]):
     """The records of one lane, under a folder."""
 
-    folder: Path
-    lane: Lane
+    shared: ClassVar = ("environment", "recorded")
+    wrong = "not a record"
 
-    def path(self, claim: Claim) -> Path:
-        """Where the claim's record stands: the path of its page under docs, then its id."""
-        return store.folder_of(self.folder / self.lane, claim.location.path) / f"{claim.id}.json"
-
-    def load(self, claim: Claim) -> Record | None:
-        """The claim's record; None if there is none.
-
-        Raises:
-            RecordError: the file is broken, too large, or another claim's.
-        """
-        path = self.path(claim)
-        record = store.load_file(path, _from_data, "not a record")
-        if record and (record.run.claim, record.run.lane) != (claim.id, self.lane):
-            found = f"the record of {record.run.claim} on {record.run.lane}"
-            raise store.RecordError(f"{path}: {found}")
-        return record
+    def __init__(self, folder: Path, lane: Lane) -> None:
+        super().__init__(folder / lane)
+        self.lane = lane
 
     def save(self, claim: Claim, record: Record) -> bool:
-        """Writes the record unless the one that stands there says the same of the same code.
+        """Write the record unless the one that stands there says the same of the same code.
 
         One that is `KEPT` days older is written all the same: its date is when a run last said so.
 
         Returns:
             Whether the file was written.
         """
-        with suppress(ValueError):  # of a broken record, or of what is no date
-            old = self.load(claim)
+        old = self.load(claim)
+        with suppress(ValueError):  # of what is no date
             if old and TOLD(old) == TOLD(record) and _days(old, record) < KEPT:
                 return False
-        store.write_atomically(self.path(claim), _to_text(record))
+        self.put(claim, record)
         return True
+
+    def data(self, value: Record) -> dict[str, Any]:
+        """Return the fields of a record; what is empty or said by the folder is left out."""
+        run = {name: found for name, found in asdict(value.run).items() if found not in EMPTY}
+        del run["lane"]
+        return {
+            **run,
+            "digest": value.digest,
+            "environment": asdict(value.environment),
+            "recorded": asdict(value.provenance),
+        }
+
+    def parse(self, data: dict[str, Any]) -> Record:
+        """Return the record of a line."""
+        record = store.check_fields({**NOTHING, **data}, "record", RECORD_FIELDS)
+        if not all(isinstance(text, str) for text in record["outputs"]):
+            raise ValueError("outputs are texts")
+        measurements = tuple(
+            Measurement(**store.check_fields(item, "measurement", MEASUREMENT_FIELDS))
+            for item in record["measurements"]
+        )
+        run = Run(
+            record["claim"],
+            self.lane,
+            Outcome(record["outcome"]),
+            tuple(record["outputs"]),
+            float(record["seconds"]),
+            record["message"],
+            measurements,
+            record["device_bytes"],
+        )
+        made = store.environment_of(record), store.provenance_of(record)
+        return Record(run, record["digest"], *made)
 
 
 def status(claim: Claim, lane: Lane, record: Record | None, torch: str) -> Status:
@@ -83,50 +98,21 @@ def _days(old: Record, new: Record) -> int:
     return (now - then).days
 
 
-def _to_text(record: Record) -> str:
-    data = {
-        "schema": store.SCHEMA,
-        "digest": record.digest,
-        "environment": asdict(record.environment),
-        "recorded": asdict(record.provenance),
-        **asdict(record.run),
-    }
-    data["checksum"] = digest(data)
-    return json.dumps(data, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
-
-
-def _from_data(data: Any) -> Record:
-    record = store.check_fields(data, "record", RECORD_FIELDS)
-    if record["schema"] != store.SCHEMA:
-        raise ValueError(f"schema {record['schema']}, not {store.SCHEMA}")
-    if record["checksum"] != digest({k: v for k, v in record.items() if k != "checksum"}):
-        raise ValueError("it was changed by hand, says its checksum; record it again")
-    if not all(isinstance(text, str) for text in record["outputs"]):
-        raise ValueError("outputs are texts")
-    measurements = tuple(
-        Measurement(**store.check_fields(item, "measurement", MEASUREMENT_FIELDS))
-        for item in record["measurements"]
-    )
-    run = Run(
-        record["claim"],
-        Lane(record["lane"]),
-        Outcome(record["outcome"]),
-        tuple(record["outputs"]),
-        float(record["seconds"]),
-        record["message"],
-        measurements,
-        record["device_bytes"],
-    )
-    return Record(run, record["digest"], store.environment_of(record), store.provenance_of(record))
-
-
 NUMBER = (int, float)
 RECORD_FIELDS: Mapping[str, tuple[type, ...]] = {
-    **dict.fromkeys(("claim", "lane", "digest", "outcome", "message", "checksum"), store.TEXT),
+    **dict.fromkeys(("claim", "digest", "outcome", "message"), store.TEXT),
     **dict.fromkeys(("outputs", "measurements"), (list,)),
     **dict.fromkeys(("environment", "recorded"), (dict,)),
-    "schema": (int,),
     "seconds": NUMBER,
     "device_bytes": (int, type(None)),
 }
 MEASUREMENT_FIELDS = {"name": store.TEXT, "value": NUMBER, "unit": store.TEXT}
+
+EMPTY: tuple[object, ...] = ("", (), [], None)
+NOTHING: Mapping[str, object] = {
+    "outputs": [],
+    "measurements": [],
+    "message": "",
+    "device_bytes": None,
+}
+"""The fields of a record that are left out where they are empty, as they are then."""

@@ -286,8 +286,8 @@ class Runner:
         for mismatch in checker.mismatches(claim, self._lane, outputs):
             return replace(run, outcome=Outcome.FAILED, message=str(mismatch.difference))
         if len(outputs) != (count := len(claim.examples(self._lane))):
-            message = f"{len(outputs)} outputs came of {count} examples"
-            return replace(run, outcome=Outcome.CRASHED, message=message)
+            reason = f"{len(outputs)} outputs came of {count} examples"
+            return replace(run, outcome=Outcome.CRASHED, message=reason)
         return run
 
     def _settled(self, claim: Claim, run: Run) -> Iterator[Run]:

@@ -1,20 +1,18 @@
 """Files of data: each is replaced whole or not at all, and checked field by field on reading.
 
-Nothing in them is believed: one that is broken is named, and stops nothing else.
+Nothing in them is believed: one that is broken, or a line of it, is named, and stops nothing else.
 """
 
 import json
 import os
-import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
-from claimbook.model import Environment, Provenance
+from claimbook.model import Claim, Environment, Provenance, digest
 
 T = TypeVar("T")
 Data = Mapping[str, Any]
@@ -59,7 +57,7 @@ def write_changed(path: Path, text: str) -> None:
 
 
 def load_file(path: Path, parse: Callable[[Any], T], wrong: str) -> T | None:
-    """What a file holds; None if there is none.
+    """Return what a file holds; None if there is none.
 
     Args:
         wrong: what to say of a file that cannot be parsed.
@@ -68,32 +66,22 @@ def load_file(path: Path, parse: Callable[[Any], T], wrong: str) -> T | None:
         RecordError: it cannot, or is too large.
     """
     try:
-        stamp = _stamp(path)
-        known, value = KNOWN.get(str(path), (None, None))
-        if known != stamp:
-            value = parse(json.loads(path.read_bytes()))
-            if time.time_ns() - max(stamp[-2:]) > TICK:
-                KNOWN[str(path)] = stamp, value
+        return parse(json.loads(_read(path)))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, OverflowError, RecursionError) as error:
+    except BROKEN as error:
         raise RecordError(f"{path}: {wrong}: {error}") from error
-    return value
 
 
-def _stamp(path: Path) -> tuple[int, ...]:
-    """What tells a file from what it was; refuses one that is far longer than any record."""
-    found = path.stat()
-    if found.st_size > SIZE_LIMIT:
+BROKEN = (OSError, ValueError, OverflowError, RecursionError)
+"""What reading a file may raise that is none of ours."""
+
+
+def _read(path: Path) -> bytes:
+    """Return the bytes of a file; refuse one that is far longer than any record."""
+    if path.stat().st_size > SIZE_LIMIT:
         raise ValueError(f"over {SIZE_LIMIT:,} bytes; no record is that long")
-    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
-
-
-KNOWN: dict[str, tuple[tuple[int, ...], Any]] = {}
-"""Path → what the file was when it was read, and what it held. A build hands it on to the next."""
-
-TICK = 100_000_000
-"""Nanoseconds within which a file can change and keep its times; what is that new is not known."""
+    return path.read_bytes()
 
 
 def check_fields(data: Any, name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -157,14 +145,15 @@ class ByVersion(ABC, Generic[T]):
         """Every one of them, from the oldest on.
 
         Args:
-            tell: is given the path of each file that is broken, and why; the others stand.
+            tell: is given the place of each file that is broken, and why; the others stand.
         """
         found = []
         for version in self.versions():
             try:
                 found.append(self.load(version))
             except RecordError as error:
-                tell(str(self.path(version)), f"{error}; it counts as missing")
+                path = self.path(version)
+                tell(f"{path}:1", str(error).removeprefix(f"{path}: "))
         return [each for each in found if each is not None]
 
     def load(self, version: str) -> T | None:
@@ -192,6 +181,116 @@ class ByVersion(ABC, Generic[T]):
         write_atomically(self.path(version), "{\n" + ",\n".join(parts) + "}\n")
 
 
+class ByPage(ABC, Generic[T]):
+    """The files of a folder, one a page: a line of JSON for each claim, in order of their ids.
+
+    What many lines of a page have in common stands in lines of its own, before them. A line that is
+    broken is named, and costs one claim what was kept of it.
+    """
+
+    shared: ClassVar[tuple[str, ...]]
+    """The fields that many lines have in common."""
+    wrong: ClassVar[str]
+    """What to say of a line that cannot be parsed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.problems: list[tuple[str, str]] = []
+        """The place of each broken line that was met, and what is wrong with it."""
+        self._pages: dict[Path, dict[str, T]] = {}
+
+    @abstractmethod
+    def parse(self, data: dict[str, Any]) -> T:
+        """Return what a line says, of its fields and those that it shares.
+
+        Raises:
+            ValueError: it is not what a line may be; says what is wrong.
+        """
+
+    @abstractmethod
+    def data(self, value: T) -> dict[str, Any]:
+        """Return the fields that hold a value, `claim` among them."""
+
+    def path(self, claim: Claim) -> Path:
+        """Return where what is kept of a claim stands: the path of its page under docs."""
+        parts = Path(claim.location.path).with_suffix("").parts
+        place = self.folder.joinpath(*parts[1:] or parts)
+        return place.with_name(f"{place.name}.jsonl")
+
+    def load(self, claim: Claim) -> T | None:
+        """Return what is kept of a claim; None if there is nothing, or its line is broken."""
+        return self._page(self.path(claim)).get(claim.id)
+
+    def put(self, claim: Claim, value: T) -> None:
+        """Write what is to be kept of a claim, with the rest of its page.
+
+        Raises:
+            WriteError: the disk is full, or the folder is not to be written in.
+        """
+        path = self.path(claim)
+        page = self._page(path)
+        page[claim.id] = value
+        write_changed(path, self._text(page))
+
+    def _page(self, path: Path) -> dict[str, T]:
+        if path not in self._pages:
+            self._pages[path] = dict(self._lines(path))
+        return self._pages[path]
+
+    def _lines(self, path: Path) -> Iterator[tuple[str, T]]:
+        try:
+            lines = _read(path).split(b"\n")
+        except FileNotFoundError:
+            return
+        except BROKEN as error:
+            self.problems.append((f"{path}:1", f"{self.wrong}: {error}"))
+            return
+        common: dict[Any, dict[str, Any]] = {}
+        for number, line in enumerate(lines, start=1):
+            try:
+                if line.strip():
+                    yield from self._parse_line(line, common)
+            except BROKEN as error:
+                self.problems.append((f"{path}:{number}", f"{self.wrong}: {error}"))
+
+    def _parse_line(
+        self, line: bytes, common: dict[Any, dict[str, Any]]
+    ) -> Iterator[tuple[str, T]]:
+        data = json.loads(line)
+        if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+            raise ValueError(f"it is no object of schema {SCHEMA}")
+        if data.pop("checksum", None) != digest(data)[:CHECKED]:
+            raise ValueError("it was changed by hand, says its checksum; run it again")
+        del data["schema"]
+        key = data.pop("common", None)
+        if "claim" not in data:
+            common[key] = data
+        elif key not in common:
+            raise ValueError(f"it shares line {key}, which is missing or broken")
+        else:
+            yield data["claim"], self.parse({**data, **common[key]})
+
+    def _text(self, page: Mapping[str, T]) -> str:
+        lines, keys = list[str](), dict[str, int]()
+        for _, value in sorted(page.items()):
+            data = self.data(value)
+            shared = {name: data.pop(name) for name in self.shared}
+            key = keys.setdefault(json.dumps(shared, sort_keys=True), len(keys) + 1)
+            lines.append(_line({**data, "common": key}))
+        heads = [_line({**json.loads(text), "common": key}) for text, key in keys.items()]
+        return "".join([*heads, *lines])
+
+
+CHECKED = 16
+"""Letters of a line's checksum."""
+
+
+def _line(data: dict[str, Any]) -> str:
+    data["schema"] = SCHEMA
+    checked = {**data, "checksum": digest(data)[:CHECKED]}
+    return json.dumps(checked, sort_keys=True, ensure_ascii=False) + "\n"
+
+
 def _field(name: str, value: object) -> str:
     return f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}"
 
@@ -203,10 +302,3 @@ def order(version: str) -> tuple[int, ...]:
     ['2.8.0', '2.10.0']
     """
     return tuple(int(part) for part in version.split(".") if part.isdecimal())
-
-
-@cache
-def folder_of(folder: Path, page: str) -> Path:
-    """Where under a folder of records those of a page stand."""
-    parts = Path(page).with_suffix("").parts
-    return folder.joinpath(*parts[1:] or parts)

@@ -131,6 +131,11 @@ def warn(message: str) -> None:
     err.print(f"claimbook: {message}", markup=False)
 
 
+def tell_broken(place: str, why: str) -> None:
+    """One line on a record that cannot be used."""
+    warn(f"{place}: {why}; it counts as missing")
+
+
 def plain_table(*titles: str, justify: JustifyMethod = "right") -> Table:
     """A table without frame; all columns but the first are justified so, as numbers are."""
     table = Table(*titles, box=SIMPLE, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))

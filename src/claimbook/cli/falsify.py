@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import click
 
 from claimbook.cli import common
-from claimbook.falsify import Falsified, Results, falsified_data, falsify, load_all
+from claimbook.falsify import Falsified, Results, falsified_data, falsify
 from claimbook.model import Claim, Lane, Outcome, Run
 from claimbook.report import explain
 from claimbook.runner import Runner
@@ -33,9 +33,11 @@ def falsify_claims(
     """
     book = common.load()
     claims = common.chosen(book, names, lane)
-    store = Results(book.project.docs)
-    kept = {} if fresh else load_all(store, claims, lambda _, error: common.warn(error))
-    found = {c.id: r for c in claims if (r := kept.get(c.id)) and r.lane == lane and r.is_of(c)}
+    store = Results.of(book.project.docs)
+    kept = [] if fresh else [(claim, store.load(claim)) for claim in claims]
+    for problem in store.problems:
+        common.tell_broken(*problem)
+    found = {c.id: r for c, r in kept if r and r.lane == lane and r.is_of(c)}
     failed = []
     if due := [claim for claim in claims if claim.id not in found]:
         with Runner(jobs, tries=1) as runner:

@@ -59,7 +59,7 @@ def run_matrix(versions: tuple[str, ...], report: TextIO | None, changed: bool) 
 
 
 def _recorded(book: Book) -> list[Release]:
-    return Releases.of(book.project.docs).load_all(lambda path, why: common.warn(why))
+    return Releases.of(book.project.docs).load_all(common.tell_broken)
 
 
 def _run(

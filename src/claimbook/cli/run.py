@@ -102,7 +102,7 @@ def record(names: tuple[str, ...], lane: Lane, jobs: int | None, timeout: float 
                 kept = Record(run, digest, runner.environments[lane], provenance)
                 written += records.save(claims[run.claim], kept)
     common.check_lane(runner, claims.values(), lane, "; nothing was recorded")
-    folder, plural = book.project.name(records.folder / lane), "s" * (written != 1)
+    folder, plural = book.project.name(records.folder), "s" * (written != 1)
     common.out.print(f"{written} record{plural} written under {folder}")
     if lane is Lane.CPU:
         where = runner.environments[lane]

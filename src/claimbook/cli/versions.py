@@ -22,7 +22,7 @@ def print_changes(since: str | None, save: bool) -> None:
     compared with it. A book with a claim that has not run as printed is not kept.
     """
     book = common.load()
-    versions = versions_of(book).load_all(lambda path, why: common.warn(why))
+    versions = versions_of(book).load_all(common.tell_broken)
     if since or versions or not save:
         _print(_chosen(versions, since), contents_of(book.claims, book.answers))
     if save:

@@ -18,7 +18,7 @@ from claimbook.book import Project, read_page, script_problems
 from claimbook.editions.plain import simplify
 from claimbook.editions.sections import sections
 from claimbook.export import SCHEMA, answer_data, claim_data
-from claimbook.falsify import Results, falsified_data, load_all
+from claimbook.falsify import Results, falsified_data
 from claimbook.model import Claim, Lane, Outcome, Page, Problem, Status, digest
 from claimbook.register import check_relations
 from claimbook.releases.history import spans
@@ -97,8 +97,11 @@ def _named(domain: ClaimDomain, docname: str, where: dict[str, str]) -> list[dic
 
 
 def _falsified(project: Project, domain: ClaimDomain) -> dict[str, dict[str, Any] | None]:
-    found = load_all(Results(project.docs), domain.claims(), tell_broken)
-    return {c.id: falsified_data(c, r) if (r := found[c.id]) else None for c in domain.claims()}
+    results = Results.of(project.docs)
+    found = {claim: results.load(claim) for claim in domain.claims()}
+    for place, why in results.problems:
+        tell_broken(place, why)
+    return {c.id: falsified_data(c, r) if r else None for c, r in found.items()}
 
 
 def report_problems(app: Sphinx, env: BuildEnvironment) -> list[str]:

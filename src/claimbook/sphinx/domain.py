@@ -30,9 +30,10 @@ from claimbook.versions.record import Contents, Version, Versions, contents_of
 logger = logging.getLogger(__name__)
 
 
-def tell_broken(path: str, why: str) -> None:
-    """Warns of a file under `docs/records/` that cannot be used."""
-    logger.warning(why, location=f"{path}:1", type="claim", subtype="broken-record")
+def tell_broken(place: str, why: str) -> None:
+    """Warns of a file under `docs/records/`, or a line of one, that cannot be used."""
+    message = f"{why}; it counts as missing"
+    logger.warning(message, location=place, type="claim", subtype="broken-record")
 
 
 class AnyOption(dict[str, Any]):

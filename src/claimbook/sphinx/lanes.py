@@ -19,7 +19,6 @@ from claimbook.records import Records, status
 from claimbook.report import explain, first_place
 from claimbook.runner import EARLY, Runner
 from claimbook.sphinx.domain import claim_domain, tell_broken
-from claimbook.store import RecordError
 
 logger = logging.getLogger(__name__)
 
@@ -49,6 +48,7 @@ class Lanes:
         self._app = app
         self._runner: Runner | None = None
         self._open = ExitStack()
+        self._kept: dict[Lane, Records] = {}
         app.connect("env-before-read-docs", self._prepare)
         # Before other processes are forked: they would hold the workers' sockets open.
         app.connect("env-updated", self._close, priority=800)
@@ -59,8 +59,10 @@ class Lanes:
         domain = claim_domain(self._app.env)
         for lane in Lane:
             claims = [claim for claim in domain.claims() if lane in claim.lanes]
-            records = project_of(self._app.env).records(lane)
-            found = {claim.id: _load(records, claim) for claim in claims}
+            records = self._records(lane)
+            found = {claim.id: records.load(claim) for claim in claims}
+            for place, why in records.problems:
+                tell_broken(place, why)
             due = [claim for claim in claims if self._is_due(claim, lane, found[claim.id])]
             ran = dict(self._run(records, due)) if _may_run(lane) else {}
             found.update(ran)
@@ -80,11 +82,10 @@ class Lanes:
     def _has_due(self, page: Path) -> bool:
         if page.suffix != ".md":
             return False
-        project = project_of(self._app.env)
-        records = project.records(Lane.CPU)
+        records = self._records(Lane.CPU)
         return any(
-            self._is_due(claim, Lane.CPU, _load(records, claim, tell=False))
-            for claim in read_page(project, page).claims
+            self._is_due(claim, Lane.CPU, records.load(claim))
+            for claim in read_page(project_of(self._app.env), page).claims
             if Lane.CPU in claim.lanes
         )
 
@@ -96,6 +97,11 @@ class Lanes:
             and record.digest == claim.digest(lane)
             and record.environment == self._environment(lane)
         )
+
+    def _records(self, lane: Lane) -> Records:
+        if lane not in self._kept:
+            self._kept[lane] = project_of(self._app.env).records(lane)
+        return self._kept[lane]
 
     def _environment(self, lane: Lane) -> Environment | None:
         """Where claims of the lane run here, as far as this or the last build knows."""
@@ -145,12 +151,3 @@ def _told(runner: Runner, due: Iterable[Claim], lane: Lane) -> Iterator[tuple[Cl
 def _may_run(lane: Lane) -> bool:
     # A torch that was built with CUDA may still find no GPU; the runner then skips the claims.
     return lane is Lane.CPU or not environment.torch_version().endswith(("+cpu", "none"))
-
-
-def _load(records: Records, claim: Claim, *, tell: bool = True) -> Record | None:
-    try:
-        return records.load(claim)
-    except RecordError as error:
-        if tell:
-            tell_broken(str(records.path(claim)), f"{error}; it counts as missing")
-        return None
