@@ -226,7 +226,7 @@ def test_cards_show_the_machines(tmp_path):
     rows = [[cell.text for cell in row.select("td")] for row in card.select("table.machines tr")]
     versions = f"{HERE.torch}, {HERE.python}"
     assert [row for row in rows if row] == [
-        [f"{HERE.device} (this build)", versions, "held", "slow / fast 1e+02"],
+        [f"{HERE.device} (this build)", versions, "held", "slow / fast 100"],
         ["Even Chip, 2 cores, L2 2 MiB, AVX512", versions, "came out otherwise", "slow / fast 1"],
         ["Fast Chip, 2 cores, L2 2 MiB, AVX512", versions, "held", "slow / fast 3.1"],
     ]

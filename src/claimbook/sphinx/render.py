@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from typing import Any
 from urllib.parse import urlencode
 
@@ -218,8 +218,8 @@ def badges(
         line += badge(LANE_NAMES[Lane(lane)], data["status"], STATUS_WORDS[data["status"]])
     line += [*releases]
     for lane, data in lanes.items():
-        if figures := [figure(Measurement(**fields)) for fields in data["measurements"]]:
-            text = f"measured on {LANE_NAMES[Lane(lane)]}: {', '.join(figures)}"
+        if measured := figures(Measurement(**fields) for fields in data["measurements"]):
+            text = f"measured on {LANE_NAMES[Lane(lane)]}: {measured}"
             line += nodes.inline("", text)
     return line
 
@@ -245,18 +245,25 @@ def failing(claim: Claim, lanes: Lanes) -> Iterator[nodes.Node]:
             yield differing(title, claim, Lane(lane), data["outputs"], cut_short)
 
 
-def figure(measurement: Measurement) -> str:
-    """What was measured, as the badges say it.
+def figures(measurements: Iterable[Measurement]) -> str:
+    """Return what was measured, in order; a name that returns at once is said once.
 
-    >>> figure(Measurement("work", 999_600, "bytes"))
+    >>> figures([Measurement("a / b", 0.98765, "ratio"), Measurement("a / b", 22346, "ratio")])
+    'a / b 0.99, 22,000'
+    >>> figures([Measurement("work", 999_600, "bytes")])
     '1 MB'
     """
-    name, value = measurement.name, measurement.value
+    groups = groupby(measurements, key=lambda measurement: measurement.name)
+    parts = ((name, ", ".join(map(_figure, group))) for name, group in groups)
+    return ", ".join(said if name == "work" else f"{name} {said}" for name, said in parts)
+
+
+def _figure(measurement: Measurement) -> str:
+    value = measurement.value
     if measurement.unit != "bytes":
-        return f"{name} {value:.2g}"
+        return f"{float(f'{value:.2g}'):,.15g}"
     power = min(3, int(f"{value:.2e}".partition("e")[2]) // 3)  # of the rounded number
-    size = f"{value / 1000**power:.3g} {('bytes', 'kB', 'MB', 'GB')[power]}"
-    return size if name == "work" else f"{name} {size}"
+    return f"{value / 1000**power:.3g} {('bytes', 'kB', 'MB', 'GB')[power]}"
 
 
 def lab_line(labs: Iterable[tuple[str, str]], link: Link) -> Iterator[nodes.Node]:
