@@ -224,11 +224,12 @@ def test_cards_show_the_machines(tmp_path):
     assert book.build(**clock(100)).returncode == 0
     card = book.page("index").select_one("#claim-slow-is-slower")
     rows = [[cell.text for cell in row.select("td")] for row in card.select("table.machines tr")]
-    versions = f"{HERE.torch}, {HERE.python}"
+    versions = f"torch {HERE.torch}, Python {HERE.python}"
+    chip = f"2 cores, L2 2 MiB, AVX512, {versions}"
     assert [row for row in rows if row] == [
-        [f"{HERE.device} (this build)", versions, "held", "slow / fast 100"],
-        ["Even Chip, 2 cores, L2 2 MiB, AVX512", versions, "came out otherwise", "slow / fast 1"],
-        ["Fast Chip, 2 cores, L2 2 MiB, AVX512", versions, "held", "slow / fast 3.1"],
+        [f"{HERE.device} (this build), {versions}", "yes", "slow / fast 100"],
+        [f"Even Chip, {chip}", "no", "slow / fast 1"],
+        [f"Fast Chip, {chip}", "yes", "slow / fast 3.1"],
     ]
     badges = [badge.text for badge in card.select(".claim-badge")]
     assert "machines held on 2 of 3 processors" in badges

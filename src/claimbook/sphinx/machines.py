@@ -32,7 +32,6 @@ class _Row:
     hardware: Hardware | None
     date: str
     outcome: Outcome
-    message: str
     measurements: tuple[Measurement, ...]
     here: bool = False
 
@@ -60,7 +59,7 @@ def badge(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
 def table(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
     """The machines, on demand, each with what it did and measured."""
     if rows := _rows(claim, domain):
-        heads, widths = ["Processor", "torch, Python", "It", "Measured"], [38, 19, 15, 28]
+        heads, widths = ["Machine", "Held", "Measured"], [58, 12, 30]
         cells = [render.plain(*_cells(row)) for row in rows]
         depends = ", ".join(FACTORS[factor] for factor in claim.machine)
         said = nodes.paragraph("", f"It depends on {depends}.")
@@ -78,9 +77,9 @@ def _rows(claim: Claim, domain: ClaimDomain) -> list[_Row]:
     rows = list(_recorded(claim, domain.machines))
     if run["outcome"]:
         measured = tuple(Measurement(**fields) for fields in run["measurements"])
-        said = Outcome(run["outcome"]), run["message"], measured
-        rows = [r for r in rows if r.environment != here]
-        rows.insert(0, _Row(here, None, run["recorded"], *said, here=True))
+        hardware = next((row.hardware for row in rows if row.environment == here), None)
+        this = _Row(here, hardware, run["recorded"], Outcome(run["outcome"]), measured, here=True)
+        rows = [this, *(row for row in rows if row.environment != here)]
     return rows
 
 
@@ -88,24 +87,23 @@ def _recorded(claim: Claim, machines: Iterable[Machine]) -> Iterator[_Row]:
     for machine in machines:
         if result := machine.of(claim):
             where = machine.environment, machine.hardware, machine.provenance.date
-            yield _Row(*where, result.outcome, result.message, result.measurements)
+            yield _Row(*where, result.outcome, result.measurements)
 
 
 def _cells(row: _Row) -> list[str]:
-    outcome = "held" if row.outcome is Outcome.PASSED else "came out otherwise"
-    versions = f"{row.environment.torch}, {row.environment.python}"
-    return [_processor(row), versions, outcome, render.figures(row.measurements)]
+    held = "yes" if row.outcome is Outcome.PASSED else "no"
+    return [_machine(row), held, render.figures(row.measurements)]
 
 
-def _processor(row: _Row) -> str:
-    hardware = row.hardware
-    words = [row.environment.device + " (this build)" * row.here]
+def _machine(row: _Row) -> str:
+    where, hardware = row.environment, row.hardware
+    words = [where.device + " (this build)" * row.here]
     if hardware:
         caches = [(level, size) for level, size in hardware.cache.items() if level > "L1"]
         words.append(f"{hardware.cores} cores")
         words += [f"{level} {_size(size)}" for level, size in caches]
         words.append(hardware.instructions)
-    return ", ".join(words)
+    return ", ".join([*words, f"torch {where.torch}", f"Python {where.python}"])
 
 
 def _size(size: int) -> str:

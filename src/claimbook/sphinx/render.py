@@ -130,8 +130,7 @@ def _show_got(box: nodes.Element, claim: Claim, lane: Lane, data: dict[str, Any]
     if number >= len(outputs):
         _mark_unproved(box, "not reached in this run; the page says")
     elif compare(example.want, outputs[number], lane):
-        got = output(outputs[number])
-        got["classes"].append("differs")
+        got = _got(outputs[number])
         got[0] = nodes.paragraph("", f"printed on {data['device']}", classes=["claim-lane"])
         box.parent.insert(box.parent.index(box), got)
         _mark_unproved(box, "the page says")
@@ -148,15 +147,22 @@ def _mark_unproved(box: nodes.Element, words: str) -> None:
 
 def differing(
     title: str, claim: Claim, lane: Lane, outputs: Iterable[str], message: str
-) -> nodes.Node:
+) -> places.fold:
     """On demand: what a run printed that is not on the page, and what cut it short."""
     fold = places.fold(title=title, classes=["claim-fold"])
     for mismatch in mismatches(claim, lane, tuple(outputs)):
         fold += code(mismatch.example.source)
-        fold += output(mismatch.got)
+        fold += _got(mismatch.got)
     if message:
         fold += nodes.paragraph("", message)
     return fold
+
+
+def _got(text: str) -> nodes.container:
+    """What a run printed where the page says something else."""
+    box = output(text)
+    box["classes"].append("differs")
+    return box
 
 
 def code(source: str) -> nodes.container:
@@ -236,13 +242,22 @@ def badge(name: str, status: str, words: str) -> nodes.inline:
 
 
 def failing(claim: Claim, lanes: Lanes) -> Iterator[nodes.Node]:
-    """What each lane printed on which the claim does not hold."""
-    for lane, data in lanes.items():
-        if data["status"] in (Status.FAILING, Status.VARIED):
-            title = f"On {LANE_NAMES[Lane(lane)]} ({data['device']})"
-            ended = data["outcome"] in (Outcome.FAILED, Outcome.VARIED)
-            cut_short = "" if ended else data["message"]
-            yield differing(title, claim, Lane(lane), data["outputs"], cut_short)
+    """What each lane printed on which the claim does not hold, if its outputs do not show it."""
+    for name, data in lanes.items():
+        lane = Lane(name)
+        if data["status"] not in (Status.FAILING, Status.VARIED):
+            continue
+        title = f"On {LANE_NAMES[lane]} ({data['device']})"
+        ended = data["outcome"] in (Outcome.FAILED, Outcome.VARIED)
+        found = mismatches(claim, lane, tuple(data["outputs"]))
+        if not ended or not all(_is_shown(mismatch.example, lane, lanes) for mismatch in found):
+            message = "" if ended else data["message"]
+            yield differing(title, claim, lane, data["outputs"], message)
+
+
+def _is_shown(example: Example, lane: Lane, lanes: Lanes) -> bool:
+    """Whether the example has a box of its own that says what the lane printed."""
+    return bool(example.want) and lane == next(iter(lanes))
 
 
 def figures(measurements: Iterable[Measurement]) -> str:
