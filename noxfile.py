@@ -19,6 +19,8 @@ PYPROJECT = nox.project.load_toml("pyproject.toml")
 ENVIRONMENT = Path(".nox", f"book-{sys.version_info.major}.{sys.version_info.minor}").resolve()
 PROGRAMS = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 SITE = Path("docs/_build/html")
+BUILD = ["-W", "--keep-going", "-j", "auto"]
+"""How sphinx-build makes the site: a warning fails it, at its end."""
 EPUB = Path("docs/_build/epub")
 DOWNLOADS = Path("docs/_build/downloads")
 VNU = "vnu-jar@26.9.27"
@@ -94,7 +96,7 @@ def docs(session: nox.Session) -> None:
         rest += ["-D", "claimbook_strict_cuda=1"]
     if options.max_age is not None:
         rest += ["-D", f"claimbook_max_age={options.max_age}"]
-    session.run("python", "-m", "claimbook.docs", *rest, "docs", str(SITE))
+    session.run("sphinx-build", *BUILD, *rest, "docs", str(SITE))
     session.log(f"open {SITE / 'index.html'}")
 
 
@@ -105,7 +107,7 @@ def tests(session: nox.Session) -> None:
     Both run, whatever comes of the first. `-- --strict` fails for what comes out otherwise on this
     machine; what else is given goes to one pytest.
     """
-    install(session, "docs", "serve", "test")
+    install(session, "docs", "test")
     strict = ["--strict-machine"] if "--strict" in session.posargs else []
     rest = [argument for argument in session.posargs if argument != "--strict"]
     if rest:
@@ -186,7 +188,7 @@ def matrix(session: nox.Session) -> None:
 @nox.session
 def bench(session: nox.Session) -> None:
     """Measures the engine against the other ways to run the same claims: minutes, quiet machine."""
-    install(session, "docs", "serve", "test", "bench")
+    install(session, "docs", "test", "bench")
     session.run("python", "tests/bench", *session.posargs)
 
 
@@ -196,7 +198,7 @@ def serve(session: nox.Session) -> None:
     install(session, "docs", "serve")
     watched = [argument for folder in ("gallery", "src") for argument in ("--watch", folder)]
     ignored = [argument for folder in MADE for argument in ("--ignore", str(folder.resolve()))]
-    command = ["python", "-m", "claimbook.serve", "-j", "auto", *watched, *ignored]
+    command = ["sphinx-autobuild", "-j", "auto", *watched, *ignored]
     session.run(*command, *session.posargs, "docs", str(SITE))
 
 

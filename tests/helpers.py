@@ -163,7 +163,8 @@ class TinyBook:
 
     def build(self, *options, **environ):
         """Builds the site with the command of `nox -s docs` itself."""
-        return python("-m", "claimbook.docs", *options, "docs", self.site, cwd=self.root, **environ)
+        command = ["-m", "sphinx", "-W", "--keep-going", "-j", "auto"]
+        return python(*command, *options, "docs", self.site, cwd=self.root, **environ)
 
     def claimbook(self, *arguments, **environ):
         """Runs the command `claimbook` at the root."""

@@ -12,13 +12,36 @@ import pytest
 from helpers import ROOT
 
 
+class Failed(Exception):
+    """What nox raises of a command that did not end well."""
+
+
+class Session:
+    """Notes what a session runs; what begins with the words given fails."""
+
+    def __init__(self, *posargs, failing=()):
+        self.posargs, self.failing, self.ran = [*posargs], failing, []
+
+    def run(self, *command):
+        self.ran.append(" ".join(command))
+        if command[: len(self.failing)] == tuple(self.failing):
+            raise Failed
+
+    def error(self, text):
+        raise SystemExit(text)
+
+
 @pytest.fixture
 def sessions(monkeypatch):
     """The functions of noxfile.py, which need no nox to be read."""
     nox = SimpleNamespace(
         options=SimpleNamespace(),
-        project=SimpleNamespace(load_toml=lambda name: tomllib.loads(Path(name).read_text())),
-        session=lambda function: function,
+        project=SimpleNamespace(
+            load_toml=lambda name: tomllib.loads(Path(name).read_text()),
+            python_versions=lambda _: ["3.11"],
+        ),
+        session=lambda function=None, **_: function or (lambda function: function),
+        command=SimpleNamespace(CommandFailed=Failed),
         Session=object,
     )
     monkeypatch.setitem(sys.modules, "nox", nox)
@@ -39,3 +62,16 @@ def test_options_that_mean_nothing(sessions, capsys, name, options, said):
     with pytest.raises(SystemExit) as stopped:
         sessions[name](SimpleNamespace(posargs=options))
     assert (stopped.value.code, said in capsys.readouterr().err) == (2, True)
+
+
+@pytest.mark.parametrize("failing", [["pytest", "docs"], ["pytest", "--durations"]])
+def test_both_halves_of_the_tests_run(sessions, monkeypatch, failing):
+    """Whatever comes of the first; the end names the half that failed."""
+    monkeypatch.setitem(sessions["tests"].__globals__, "install", lambda *_: None)
+    session = Session("--strict", failing=failing)
+    with pytest.raises(SystemExit) as stopped:
+        sessions["tests"](session)
+    assert [ran.split()[1] for ran in session.ran] == ["docs", "--durations"]
+    assert session.ran[0] == "pytest docs --strict-machine"
+    half = "the book's claims" if failing[1] == "docs" else "the package's tests"
+    assert str(stopped.value) == f"failed: {half}; what failed stands above"

@@ -188,6 +188,28 @@ def claim_with(options="", statement="S.\n", code=">>> 1\n1", language="pycon", 
 
 
 PROBLEMS = {
+    "a comment alone": (
+        claim_with(code=">>> # one\n>>> 1\n1"),
+        [
+            (
+                "p.md:6: a-claim: no statement stands at this prompt; put the comment beside code "
+                "[claim.bad-fence]"
+            )
+        ],
+    ),
+    "a tab after a prompt": (
+        claim_with(code=">>> if True:\n...\t    pass"),
+        ["p.md:7: a-claim: a prompt is followed by a space: `... ` [claim.bad-fence]"],
+    ),
+    "a machine of no kind": (
+        claim_with(options=":machine: clock, wheels\n"),
+        [
+            (
+                "p.md:1: a-claim: machine is one or more of clock, cache, cores, instructions, "
+                "memory, system, not wheels [claim.bad-option]"
+            )
+        ],
+    ),
     "no id": (
         claim_with(name=""),
         ["p.md:1: claim: 1 argument(s) required, 0 supplied [claim.malformed-claim]"],
@@ -275,10 +297,7 @@ PROBLEMS = {
     ),
     "no space after the prompt": (
         claim_with(code=">>> 1\n1\n>>>2\n2"),
-        [
-            "p.md:8: a-claim: a prompt is followed by a space: `>>> ` [claim.bad-fence]",
-            "p.md:8: a-claim: this is no Python statement: invalid syntax [claim.bad-fence]",
-        ],
+        ["p.md:8: a-claim: a prompt is followed by a space: `>>> ` [claim.bad-fence]"],
     ),
     "a syntax error": (
         claim_with(code=">>> 1\n1\n>>> for x in y:\n...     a b"),

@@ -158,3 +158,16 @@ def test_xdist(book, pytester):
     """Under pytest-xdist each claim runs once, in whichever process."""
     done = pytester.runpytest_subprocess("-n", "2", "docs")
     assert done.parseoutcomes() == {"passed": 5}
+
+
+def test_each_item_says_why_nothing_can_be_run(book, pytester, monkeypatch):
+    """Not only the first one that asked."""
+    (pytester.path / "hooks").mkdir()
+    (pytester.path / "hooks/sitecustomize.py").write_text(
+        "import sys\nsys.modules['torch'] = None\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(pytester.path / "hooks"))
+    done = pytester.runpytest_inprocess("docs/a/sums.md")
+    assert done.parseoutcomes() == {"failed": 3}
+    assert done.stdout.str().count("could not import torch; what it said stands above") == 3
+    assert "StopIteration" not in done.stdout.str()

@@ -446,3 +446,11 @@ def test_the_timeline_counts_no_claim_that_was_edited_since(tmp_path):
     assert counted() == ["2.8.0", "1", "1", ""]
     book.replace("docs/index.md", "1 + 1", "0 + 2")
     assert counted() == ["2.8.0", "0", "0", ""]
+
+
+@pytest.mark.parametrize("version", ["nightly", "latest", "2", "v2.8.0"])
+def test_bisect_wants_releases(book, version):
+    """What is no release would be sorted before all of them."""
+    done = CliRunner().invoke(main, ["bisect", "sum-adds", "--good", "2.8.0", "--bad", version])
+    assert done.exit_code == 2
+    assert f"{version} is no release; name one, such as 2.13.0, or newest" in done.output

@@ -776,3 +776,55 @@ print(run.outcome)
 """
     done = python("-c", code)
     assert done.stdout == "passed\n", done.stderr
+
+
+def test_what_is_imported_from_the_future_holds_in_later_examples(runner):
+    """As at Python's prompt; and the next claim knows nothing of it."""
+    session = """\
+>>> from __future__ import annotations
+>>> def f(x: not_defined): pass
+>>> f.__annotations__
+{'x': 'not_defined'}"""
+    assert between(runner, session).outcome is Outcome.PASSED
+    after = claim("present", ">>> def f(x: 1 + 1): pass\n>>> f.__annotations__\n{'x': 2}")
+    assert run(runner, after)["present"].outcome is Outcome.PASSED
+
+
+def test_a_worker_that_hangs_before_it_begins(monkeypatch, tmp_path):
+    """It is ended, and the run says so; a device may keep it for ever."""
+    monkeypatch.setattr("claimbook.runner.HELLO", 1.0)
+    (tmp_path / "sitecustomize.py").write_text(HANGS, "utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    started = time.monotonic()
+    with Runner(jobs=1) as runner, pytest.raises(RunnerError, match="SIGKILL"):
+        run(runner, claim("sum", ">>> 1 + 1\n2"))
+    assert time.monotonic() - started < 60
+
+
+HANGS = """\
+import time
+from claimbook import environment
+environment.unavailable = lambda lane: time.sleep(600)
+"""
+
+GOES_AWAY = """\
+import os
+from pathlib import Path
+from claimbook import environment
+GONE = Path(os.environ["GONE"])
+environment.unavailable = lambda lane: "it fell off the bus" if GONE.exists() else None
+"""
+
+
+def test_a_lane_that_goes_away_during_a_run(monkeypatch, tmp_path):
+    """What ran stands, and each claim that could not run says why."""
+    (tmp_path / "sitecustomize.py").write_text(GOES_AWAY, "utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("GONE", str(tmp_path / "gone"))
+    first = f">>> import os\n>>> open({str(tmp_path / 'gone')!r}, 'w').close()\n>>> os._exit(3)"
+    claims = [claim("ends-it", first), *(claim(f"later-{n}", ">>> 1\n1") for n in range(6))]
+    with Runner(jobs=1) as runner:
+        done = run(runner, *claims)
+    assert {run.outcome for run in done.values()} == {Outcome.CRASHED}
+    assert done["later-5"].message == "the cpu lane is gone: it fell off the bus"
+    assert done.keys() == {each.id for each in claims}

@@ -45,7 +45,8 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module")
 def build():
     """The build of the site; what `nox -s docs` built before stands as far as it holds."""
-    return python("-m", "claimbook.docs", "docs", str(SITE.relative_to(ROOT)), cwd=ROOT)
+    command = ["-m", "sphinx", "-W", "--keep-going", "-j", "auto"]
+    return python(*command, "docs", str(SITE.relative_to(ROOT)), cwd=ROOT)
 
 
 @pytest.fixture(scope="module")

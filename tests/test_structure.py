@@ -72,9 +72,6 @@ MAY_IMPORT = {
     "editions": {"model", "myst", "prose", "register", "checker", "export", "errors"},
     "__main__": {"cli"},
     "sphinx": EVERYTHING | {"editions", "teach"},
-    "complaints": set(),
-    "docs": {"model", "environment", "runner", "complaints"},
-    "serve": {"runner", "complaints"},
     "teach": set(),
 }
 """The table of DESIGN.md, section 4."""
@@ -99,8 +96,6 @@ OTHERS = {
         *("docutils", "sphinx", "sphinx_markdown_builder", "PIL"),
         *("genanki", "markdown_it", "pygments"),
     },
-    "docs": {"sphinx"},
-    "serve": {"sphinx", "sphinx_autobuild"},
     "teach": {"torch", "matplotlib"},
 }
 """What each may import that is neither Python's own nor this package's."""

@@ -190,7 +190,7 @@ def read_page(project: Project, path: Path) -> Page:
     """Scans the page of a path; a page that is no UTF-8 text is a problem of that page."""
     name = project.name(path)
     try:
-        return scan_page(path.read_bytes().decode("utf-8"), name)
+        return scan_page(path.read_bytes().decode("utf-8-sig"), name)
     except UnicodeDecodeError as error:
         line = path.read_bytes()[: error.start].count(b"\n") + 1
         problem = Problem(Location(name, line), ProblemKind.BAD_FENCE, "the page is not UTF-8")

@@ -169,6 +169,11 @@ class ClaimReader:
             with warnings.catch_warnings(action="ignore"):  # its run shows them
                 ast.parse(example.source, mode="single")
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            parts = filter(None, map(str.strip, example.source.split("\n")))
+            if all(part.startswith("#") for part in parts):
+                message = "no statement stands at this prompt; put the comment beside code"
+                self._problem(ProblemKind.BAD_FENCE, message, example.line)
+                return
             line = example.line + (getattr(error, "lineno", None) or 1) - 1
             message = getattr(error, "msg", str(error))
             self._problem(ProblemKind.BAD_FENCE, f"this is no Python statement: {message}", line)
@@ -194,11 +199,14 @@ def parse_session(text: str, first_line: int) -> Iterator[Example | tuple[int, s
         if line.startswith(">>>"):
             if source:
                 yield _example(source, want, start)
-            source, want, start = [line[4:]], [], number
+            source, want, start = [line[3:].removeprefix(" ")], [], number
             if line[3:4] not in ("", " "):
                 yield number, "a prompt is followed by a space: `>>> `"
         elif source and not want and (line.rstrip() == "..." or line.startswith("... ")):
             source.append(line[4:])
+        elif source and not want and line.startswith("...\t"):
+            source.append(line[4:])
+            yield number, "a prompt is followed by a space: `... `"
         elif source:
             want.append(line)
         elif line.strip():

@@ -12,7 +12,7 @@ from claimbook.book import Book, BookError, NoBookError
 from claimbook.model import Claim, Lane, Outcome, Page, Problem, Run
 from claimbook.register import RegisterError
 from claimbook.report import VARIED, explain
-from claimbook.runner import Runner
+from claimbook.runner import Runner, RunnerError
 
 BOOK = pytest.StashKey["Book | None"]()
 RUNS = pytest.StashKey["_Runs"]()
@@ -97,7 +97,7 @@ class _PageItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any) -> Any:
         """The report alone; a traceback would show this package, not the page."""
-        if isinstance(excinfo.value, ClaimFailed):
+        if isinstance(excinfo.value, (ClaimFailed, RunnerError)):
             return str(excinfo.value)
         return super().repr_failure(excinfo, *args)
 
@@ -147,6 +147,8 @@ class _Runs:
         self.together = together
         self.done: dict[str, Run] = {}
         self.streams: dict[Lane, Iterator[Run]] = {}
+        self.ended: dict[Lane, str] = {}
+        """Lanes on which nothing can be run any more, and why."""
         self.closing = ExitStack()
         # A runner serves one lane at a time; the items of lanes come mixed.
         lanes = {item.lane for item in self.items}
@@ -154,13 +156,19 @@ class _Runs:
 
     def of(self, item: ClaimItem) -> Run:
         if item.nodeid not in self.done and not self.together:
-            self._take(self._start([item], item.lane))
+            self._take(self._start([item], item.lane), item.lane)
         while item.nodeid not in self.done:
-            self._take(self._stream(item.lane))
+            self._take(self._stream(item.lane), item.lane)
         return replace(self.done[item.nodeid], claim=item.claim.id)
 
-    def _take(self, stream: Iterator[Run]) -> None:
-        run = next(stream)
+    def _take(self, stream: Iterator[Run], lane: Lane) -> None:
+        if lane in self.ended:
+            raise RunnerError(self.ended[lane])
+        try:
+            run = next(stream)
+        except RunnerError as error:
+            self.ended[lane] = str(error)
+            raise
         self.done[run.claim] = run
 
     def _stream(self, lane: Lane) -> Iterator[Run]:

@@ -56,6 +56,9 @@ OURS_TO_SAY = {
 }
 """Variables that are the same for all examples, wherever they run."""
 
+HELLO = 120.0
+"""Seconds within which a worker says where it runs; a GPU that hangs may keep it for ever."""
+
 AHEAD = 4
 """Claims that a worker is handed before it has finished the first of them."""
 
@@ -166,8 +169,8 @@ class Runner:
     def _run(self) -> Iterator[Run]:
         while self._queue or any(worker.claims for worker in self._workers):
             self._hire()
-            if self._lane not in self.environments:
-                yield from (_skipped(claim, self._lane, self._refusal) for claim in self._queue)
+            if not self._workers:
+                yield from map(self._refused, self._queue)
                 return
             for worker in self._workers:
                 self._hand_over(worker)
@@ -179,6 +182,13 @@ class Runner:
             for worker in late:
                 limit = f"it was ended after {self.limit(worker.claims[0], self._lane):g} seconds"
                 yield from self._lose(worker, late=limit)
+
+    def _refused(self, claim: Claim) -> Run:
+        """What becomes of a claim for which no worker comes up, from the start or any more."""
+        if self._lane not in self.environments:
+            return _skipped(claim, self._lane, self._refusal)
+        reason = f"the {self._lane} lane is gone: {self._refusal}"
+        return Run(claim.id, self._lane, Outcome.CRASHED, message=reason)
 
     def _hire(self) -> None:
         for _ in range(min(self._jobs(), len(self._queue)) - len(self._workers)):
@@ -200,12 +210,16 @@ class Runner:
         except RunnerError:
             ours.close()
             raise
+        ours.settimeout(HELLO)
         line = Line(ours)
         hello = line.receive()
+        ours.settimeout(None)
         if hello and "environment" in hello:
             self.environments[self._lane] = Environment(**hello["environment"])
             return _Worker(pid, line)
         ours.close()
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)  # it may hang before it has said anything
         status = self._ask(f"wait {pid}")["status"]
         if hello is None:
             said = f"{_cause(status)}; what it said stands above"
@@ -333,10 +347,6 @@ class Runner:
         for end in (os.killpg, os.kill):  # it may have left its group
             with suppress(ProcessLookupError, PermissionError):
                 end(worker.pid, signal.SIGKILL)
-
-
-EARLY: list[Runner] = []
-"""Whoever makes a build may put a runner here beforehand, and closes it; the build uses it."""
 
 
 def _skipped(claim: Claim, lane: Lane, reason: str) -> Run:

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
@@ -110,6 +111,7 @@ def environment_of(data: Data) -> Environment:
 def provenance_of(data: Data) -> Provenance:
     """When something was recorded, and from which state of the project."""
     fields = check_fields(data["recorded"], "recorded", Provenance.__annotations__)
+    date.fromisoformat(fields["date"])  # what is none is no record
     return Provenance(**fields)
 
 

@@ -5,6 +5,8 @@ worker costs milliseconds. A worker takes claims over its socket, one JSON line 
 answers one line per example; it runs no claim before its global state is as at the start.
 """
 
+import __future__
+
 import contextlib
 import ctypes
 import gc
@@ -277,8 +279,9 @@ class _Stage:
 
     def _run(self, source: str, filename: str, module: types.ModuleType) -> None:
         linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+        flags = _future_flags(module.__dict__)
         try:
-            exec(compile(source, filename, "single", dont_inherit=True), module.__dict__)
+            exec(compile(source, filename, "single", flags, dont_inherit=True), module.__dict__)
         except BaseException as error:
             lines = traceback.format_exception_only(error)
             text = "Traceback (most recent call last):\n" + "".join(lines)
@@ -306,6 +309,12 @@ class _Stage:
             peak = sys.modules["torch"].cuda.max_memory_allocated()
             found["device_bytes"] = peak - self.idle_bytes
         return found
+
+
+def _future_flags(names: dict[str, Any]) -> int:
+    """The compiler's flags for what earlier examples have imported from `__future__`."""
+    known = {name: getattr(__future__, name) for name in __future__.all_feature_names}
+    return sum(known[name].compiler_flag for name in known if names.get(name) is known[name])
 
 
 def _has_company() -> bool:

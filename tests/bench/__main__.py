@@ -158,7 +158,8 @@ def _builds(rounds: int) -> dict[str, dict[str, float]]:
         for name in _tracked():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, root / name)
-        build = [sys.executable, "-m", "claimbook.docs", "-q", "docs", "docs/_build/html"]
+        build = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-j", "auto", "-q"]
+        build += ["docs", "docs/_build/html"]
         edits = _edits(root / "docs/autograd/gradients-add-up.md", rounds)
         runs = {
             "cold": [_run(build, root)],
@@ -166,45 +167,13 @@ def _builds(rounds: int) -> dict[str, dict[str, float]]:
             "one claim edited": [_run(build, root) for _ in edits],
         }
         figures = {name: _figures([run.seconds for run in made]) for name, made in runs.items()}
-        figures["one claim saved under nox -s serve"] = _figures(_saves(root, rounds))
     failed = {name: any(run.done.returncode for run in made) for name, made in runs.items()}
     table = Table("build", "median s", "fastest", "slowest", "", title="the whole site")
     for name, row in figures.items():
         cells = (f"{value:.2f}" for value in row.values())
-        table.add_row(name, *cells, _note(failed.get(name, False)))
+        table.add_row(name, *cells, _note(failed[name]))
     OUT.print(table)
     return figures
-
-
-def _saves(root: Path, rounds: int) -> list[float]:
-    """Seconds from a save to the end of the build; the server has time between two saves."""
-    command = [sys.executable, "-m", "claimbook.serve", "--port", "0", "-j", "auto"]
-    for made in ("docs/_build", "docs/labs"):
-        command += ["--ignore", str(root / made)]
-    with subprocess.Popen(
-        [*command, "docs", "docs/_build/html"],
-        cwd=root,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as server:
-        try:
-            _read_until(server, "Waiting to detect changes")
-            time.sleep(10)
-            found = []
-            for _ in _edits(root / "docs/autograd/gradients-add-up.md", rounds):
-                started = time.monotonic()
-                _read_until(server, "Serving on")
-                found.append(time.monotonic() - started)
-                time.sleep(10)
-        finally:
-            server.kill()
-    return found
-
-
-def _read_until(server: subprocess.Popen[str], sign: str) -> None:
-    if not any(sign in line for line in server.stdout or ()):
-        raise RuntimeError(f"the server ended before it said {sign!r}")
 
 
 def _tracked() -> list[str]:

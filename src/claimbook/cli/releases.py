@@ -1,5 +1,6 @@
 """The commands about other releases of torch: `matrix`, `bisect`."""
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -108,7 +109,8 @@ def bisect_claim(claim: str, good: str | None, bad: str | None) -> None:
     if others:
         raise BookError(f"{claim}: {1 + len(others)} claims stand there; name one of them")
     known = {r.version: r for r in _recorded(book) if r.of(chosen)}
-    ends = (good, bad) if good and bad else _neighbours(chosen, list(known.values()))
+    named = (_release(good), _release(bad)) if good and bad else None
+    ends = named or _neighbours(chosen, list(known.values()))
     low, high = sorted(ends, key=order)
 
     def holds(version: str) -> bool | None:
@@ -132,6 +134,15 @@ def bisect_claim(claim: str, good: str | None, bad: str | None) -> None:
     verb, failing = ("began", before) if began else ("ceased", after)
     found = f"{chosen.id} {verb} to hold with torch {after}. On {failing}:"
     common.out.print("", found, *_differences(chosen, known[failing]), sep="\n", markup=False)
+
+
+def _release(version: str) -> str:
+    """The number of a release, also of the newest; a build of last night has none."""
+    if version == "newest":
+        return available()[-1]
+    if not re.fullmatch(r"\d+(\.\d+)+", version):
+        raise click.UsageError(f"{version} is no release; name one, such as 2.13.0, or newest")
+    return version
 
 
 def _neighbours(claim: Claim, releases: list[Release]) -> tuple[str, str]:

@@ -10,6 +10,7 @@ from claimbook.environment import digest_of_code
 from claimbook.sphinx import (
     build,
     cells,
+    complaints,
     guards,
     labs,
     nodes,
@@ -25,6 +26,7 @@ from claimbook.sphinx.bench import BenchDirective
 from claimbook.sphinx.directives import RemarkDirective, ViewDirective
 from claimbook.sphinx.domain import ClaimDirective, ClaimDomain, ClaimRole
 
+PARTS = (build, cells, labs, guards, pace, practice, routes, search, theme, versions)
 STATIC = Path(__file__).with_name("static")
 CODE = Path(__file__).parents[1]
 """The whole package; when any of it changes, all pages are read and written anew."""
@@ -53,7 +55,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.connect("config-inited", lambda _, config: config.html_static_path.append(str(STATIC)))
     app.add_css_file("claimbook.css")
     app.add_js_file("claimbook.js", defer="defer")
-    for part in (build, cells, labs, guards, pace, practice, routes, search, theme, versions):
+    for part in (complaints, *PARTS):
         part.connect(app)
     return {
         "version": __version__,

@@ -1,6 +1,8 @@
 """The build-time run: which claims run, what their pages show, and `claims.json`."""
 
 import json
+import signal
+import threading
 import time
 from dataclasses import asdict
 from datetime import UTC, date, datetime
@@ -37,6 +39,8 @@ logger = logging.getLogger(__name__)
 
 def connect(app: Sphinx) -> None:
     """Hooks the steps of a build together."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # all ends that was started
     lanes, started = Lanes(app), time.time()
     app.connect("source-read", scan)
     app.connect("env-updated", lambda _, env: run_claims(lanes, env))

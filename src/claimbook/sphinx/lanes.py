@@ -17,7 +17,7 @@ from claimbook.export import lane_data
 from claimbook.model import Claim, Environment, Lane, Outcome, Record, Run
 from claimbook.records import Records, status
 from claimbook.report import explain, first_place
-from claimbook.runner import EARLY, Runner
+from claimbook.runner import Runner
 from claimbook.sphinx.domain import claim_domain, tell_broken
 
 logger = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ def warn(path_and_line: str, message: str, subtype: str) -> None:
 
 
 class Lanes:
-    """The lanes of one build; its workers import torch while pages are read, or were early."""
+    """The lanes of one build; its workers import torch while pages are read."""
 
     def __init__(self, app: Sphinx) -> None:
         self._app = app
@@ -112,7 +112,7 @@ class Lanes:
 
     def _start(self) -> Runner:
         if self._runner is None:
-            self._runner = EARLY.pop() if EARLY else self._open.enter_context(Runner())
+            self._runner = self._open.enter_context(Runner())
         return self._runner
 
     def _close(self, *_: object) -> None:

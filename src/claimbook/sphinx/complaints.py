@@ -1,0 +1,78 @@
+"""What a build warns of: named once more at its end, and looked at again by the next one.
+
+Sphinx alone would take a page that has not changed as it was, with what is wrong in it, and a
+build that failed would pass when it is called again.
+"""
+
+import json
+import logging
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from docutils.utils import get_source_line
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util import logging as sphinx_logging
+
+logger = sphinx_logging.getLogger(__name__)
+
+TOLD = 2
+"""Lines of each warning that are named once more; the first says where, the next how."""
+
+KEPT = "complaints.json"
+"""The file beside what Sphinx keeps: the places that the last build warned of, and what it said."""
+
+
+class Complaints(logging.Handler):
+    """Notes each warning and error of a build with its place."""
+
+    def __init__(self, app: Sphinx) -> None:
+        super().__init__(logging.WARNING)
+        self.app = app
+        self.file = Path(app.doctreedir, KEPT)
+        self.found: list[tuple[str, str]] = []
+        app.connect("env-get-outdated", self.pages_to_mend)
+        app.connect("build-finished", self.tell_and_keep, priority=900)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Note a warning that Sphinx has not suppressed."""
+        place = _place(getattr(record, "location", None))
+        lines = [line for line in record.getMessage().splitlines() if line.strip()]
+        self.found.append((place, "\n".join(lines[:TOLD])))
+
+    def pages_to_mend(
+        self, app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], *_: object
+    ) -> Iterable[str]:
+        """Return the pages that the last build warned of; all, if it did not say of which."""
+        text = self.file.read_text("utf-8") if self.file.exists() else "[]"
+        places = (place.partition(":")[0] for place, _ in json.loads(text))
+        pages = {env.path2doc(place) if "." in place else place for place in places}
+        known = {page for page in pages if page in env.all_docs}
+        return known if len(known) == len(pages) else [*env.all_docs]
+
+    def tell_and_keep(self, app: Sphinx, exception: Exception | None) -> None:
+        """Name at the end of the log what has to be mended, and keep it for the next build."""
+        logging.getLogger(sphinx_logging.NAMESPACE).removeHandler(self)
+        if app.doctreedir.is_dir():
+            self.file.write_text(json.dumps(self.found), "utf-8")
+        if self.found:
+            lines = (f"{place}: {text}" if place else text for place, text in self.found)
+            logger.info("\nTo be mended:\n%s", "\n".join(lines))
+
+
+def _place(location: Any) -> str:
+    """Where a record of Sphinx's log says that something is: `page`, or `path:line`."""
+    if isinstance(location, nodes.Node):
+        source, line = get_source_line(location)
+        return f"{source or ''}:{line or 1}"
+    if isinstance(location, tuple):
+        page, line = location
+        return f"{page}:{line}" if line else str(page or "")
+    return str(location or "")
+
+
+def connect(app: Sphinx) -> None:
+    """Listen to what Sphinx and its extensions warn of."""
+    logging.getLogger(sphinx_logging.NAMESPACE).addHandler(Complaints(app))
