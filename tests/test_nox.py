@@ -12,7 +12,7 @@ import pytest
 from helpers import ROOT
 
 
-class Failed(Exception):
+class FailedError(Exception):
     """What nox raises of a command that did not end well."""
 
 
@@ -25,7 +25,7 @@ class Session:
     def run(self, *command):
         self.ran.append(" ".join(command))
         if command[: len(self.failing)] == tuple(self.failing):
-            raise Failed
+            raise FailedError
 
     def error(self, text):
         raise SystemExit(text)
@@ -41,7 +41,7 @@ def sessions(monkeypatch):
             python_versions=lambda _: ["3.11"],
         ),
         session=lambda function=None, **_: function or (lambda function: function),
-        command=SimpleNamespace(CommandFailed=Failed),
+        command=SimpleNamespace(CommandFailed=FailedError),
         Session=object,
     )
     monkeypatch.setitem(sys.modules, "nox", nox)
