@@ -5,6 +5,7 @@ import shutil
 import sys
 
 import pytest
+import torch
 import yaml
 
 from claimbook.book import Book
@@ -13,7 +14,10 @@ from helpers import ROOT, TinyBook, claim_text
 sys.path.insert(0, str(ROOT / "tests/rehearsal"))
 import emulated
 
-pytestmark = pytest.mark.skipif(not shutil.which("c++"), reason="no C++ compiler")
+pytestmark = [
+    pytest.mark.skipif(not shutil.which("c++"), reason="no C++ compiler"),
+    pytest.mark.skipif(bool(torch.version.cuda), reason="a torch that has a CUDA of its own"),
+]
 
 MIXED = (
     "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"

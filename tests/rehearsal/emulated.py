@@ -3,6 +3,7 @@
 import hashlib
 import importlib.util
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,8 @@ SOURCE = HERE / "device/device.cpp"
 def settings() -> dict[str, str]:
     """The variables of the environment with which Python's torch finds the device.
 
-    Compiles it where that has not been done; ends the program if that fails.
+    Compiles it where that has not been done; ends the program if that fails, or if torch is built
+    with CUDA, whose place the device takes.
     """
     path = [str(HERE / "site"), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {"PYTHONPATH": os.pathsep.join(path), "EMULATED_CUDA": str(library())}
@@ -26,6 +28,9 @@ def settings() -> dict[str, str]:
 def library() -> Path:
     """The compiled device, one for each torch and Python, under the built site's folder."""
     package = Path(importlib.util.find_spec("torch").submodule_search_locations[0])
+    if build := runpy.run_path(package / "version.py")["cuda"]:
+        advice = "install one from https://download.pytorch.org/whl/cpu"
+        sys.exit(f"this torch has a CUDA {build} of its own; {advice}")
     made_of = [*sorted(SOURCE.parent.iterdir()), package / "version.py"]
     texts = [*(file.read_bytes() for file in made_of), sys.version.encode()]
     digest = hashlib.sha256(b"".join(texts)).hexdigest()
