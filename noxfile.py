@@ -223,7 +223,7 @@ def editions(session: nox.Session) -> None:
     session.run("sphinx-build", "-W", "--keep-going", "-q", "-b", "epub", "docs", str(EPUB))
     DOWNLOADS.mkdir(exist_ok=True)
     shutil.copy(EPUB / f"{BOOK}.epub", DOWNLOADS)
-    session.run("python", "-m", "claimbook.editions.offline", str(SITE), str(DOWNLOADS / BOOK))
+    session.run("python", "-m", "claimbook.exports.offline", str(SITE), str(DOWNLOADS / BOOK))
     for file in sorted(DOWNLOADS.iterdir()):
         session.log(f"{file}: {file.stat().st_size / 1e6:.1f} MB")
     if shutil.which("npm"):

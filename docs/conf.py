@@ -8,9 +8,10 @@ from pathlib import Path
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-from claimbook import __version__, environment
-from claimbook.myst import MYST_EXTENSIONS
-from claimbook.sphinx.labs import drawn_with
+from claimbook import __version__
+from claimbook.engine import environment
+from claimbook.pages.myst import MYST_EXTENSIONS
+from claimbook.sphinx.execute.labs import drawn_with
 
 HERE = Path(__file__).parent
 TORCH = environment.release(importlib.metadata.version("torch"))
@@ -22,7 +23,7 @@ version = release = __version__
 
 extensions = [
     "claimbook.sphinx",
-    "claimbook.sphinx.forms",
+    "claimbook.sphinx.page_outputs",
     "myst_nb",
     "sphinx.ext.intersphinx",
     "sphinx_copybutton",
@@ -53,8 +54,8 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "min_reported_time": 60,
     "write_computation_times": False,
-    "image_scrapers": ("claimbook.sphinx.labs.scrape",),
-    "reset_modules": ("claimbook.sphinx.labs.reset",),
+    "image_scrapers": ("claimbook.sphinx.execute.labs.scrape",),
+    "reset_modules": ("claimbook.sphinx.execute.labs.reset",),
     "reset_modules_order": "both",
 }
 

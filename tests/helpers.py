@@ -11,7 +11,7 @@ from pathlib import Path
 from bs4 import BeautifulSoup
 
 from claimbook.model import Claim
-from claimbook.parser import scan_page
+from claimbook.pages.parser import scan_page
 
 ROOT = Path(__file__).parents[1]
 SITE = ROOT / "docs/_build/html"

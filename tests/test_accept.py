@@ -10,13 +10,13 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claimbook.accept import GRAVITIES, AcceptError, Change, Draft, Gravity, changes
-from claimbook.checker import Kind, mismatches
+from claimbook.checking.compare import Kind, mismatches
+from claimbook.checking.report import explain
 from claimbook.cli import accept as accepting
 from claimbook.cli import main
 from claimbook.model import Lane, Location, Outcome, Problem, ProblemKind, Run
-from claimbook.parser import scan_page
-from claimbook.report import explain
+from claimbook.pages.accept import GRAVITIES, AcceptError, Change, Draft, Severity, changes
+from claimbook.pages.parser import scan_page
 
 CASES = Path(__file__).parent / "cases_accept"
 ERROR = "Traceback (most recent call last):\n"
@@ -252,41 +252,41 @@ def test_file_mode_and_link_stay(tmp_path):
     assert path.read_bytes() == page_of(">>> 1\n1\n").replace(b"\n", b"\r\n")
 
 
-def test_every_kind_has_its_gravity():
-    """No kind of difference is forgotten, and only a value is of gravity value."""
+def test_every_kind_has_its_severity():
+    """No kind of difference is forgotten, and only a value is of severity value."""
     assert set(GRAVITIES) == set(Kind)
-    assert [kind for kind in Kind if GRAVITIES[kind] is Gravity.VALUE] == [Kind.VALUE]
+    assert [kind for kind in Kind if GRAVITIES[kind] is Severity.VALUE] == [Kind.VALUE]
 
 
 @pytest.mark.parametrize(
-    ("want", "got", "gravity"),
+    ("want", "got", "severity"),
     [
-        ("a  b", "a b", Gravity.COSMETIC),
-        ("tensor([0.3333])", "tensor([0.3334])", Gravity.ROUNDING),
-        ("torch.Size([2])", "torch.Size([3])", Gravity.SHAPE),
-        ("tensor([1.])", "tensor([1.], dtype=torch.float64)", Gravity.SHAPE),
-        ("tensor([1.])", "tensor([1.], device='meta')", Gravity.SHAPE),
-        ("tensor([1.])", "tensor([1.], requires_grad=True)", Gravity.SHAPE),
-        ("1", f"{ERROR}ValueError: no", Gravity.ERROR),
-        (f"{ERROR}ValueError: no", "1", Gravity.ERROR),
-        (f"{ERROR}ValueError: no", f"{ERROR}TypeError: no", Gravity.ERROR),
-        (f"{ERROR}ValueError: no", f"{ERROR}ValueError: yes", Gravity.ERROR),
-        ("1", "UserWarning: old\n1", Gravity.ERROR),
-        ("1", "2", Gravity.VALUE),
-        ("", "2", Gravity.VALUE),
-        ("2", "", Gravity.VALUE),
-        ("tensor(0.3333) tensor(1.)", "tensor(0.3334) tensor(5.)", Gravity.VALUE),
-        ("tensor([1.])", "tensor([5.], dtype=torch.float64)", Gravity.VALUE),
-        ("tensor([1.])", "tensor([5.], grad_fn=<AddBackward0>)", Gravity.VALUE),
-        ("1", "UserWarning: old\n2", Gravity.VALUE),
-        (f"1\n{ERROR}ValueError: no", f"2\n{ERROR}ValueError: yes", Gravity.VALUE),
+        ("a  b", "a b", Severity.COSMETIC),
+        ("tensor([0.3333])", "tensor([0.3334])", Severity.ROUNDING),
+        ("torch.Size([2])", "torch.Size([3])", Severity.SHAPE),
+        ("tensor([1.])", "tensor([1.], dtype=torch.float64)", Severity.SHAPE),
+        ("tensor([1.])", "tensor([1.], device='meta')", Severity.SHAPE),
+        ("tensor([1.])", "tensor([1.], requires_grad=True)", Severity.SHAPE),
+        ("1", f"{ERROR}ValueError: no", Severity.ERROR),
+        (f"{ERROR}ValueError: no", "1", Severity.ERROR),
+        (f"{ERROR}ValueError: no", f"{ERROR}TypeError: no", Severity.ERROR),
+        (f"{ERROR}ValueError: no", f"{ERROR}ValueError: yes", Severity.ERROR),
+        ("1", "UserWarning: old\n1", Severity.ERROR),
+        ("1", "2", Severity.VALUE),
+        ("", "2", Severity.VALUE),
+        ("2", "", Severity.VALUE),
+        ("tensor(0.3333) tensor(1.)", "tensor(0.3334) tensor(5.)", Severity.VALUE),
+        ("tensor([1.])", "tensor([5.], dtype=torch.float64)", Severity.VALUE),
+        ("tensor([1.])", "tensor([5.], grad_fn=<AddBackward0>)", Severity.VALUE),
+        ("1", "UserWarning: old\n2", Severity.VALUE),
+        (f"1\n{ERROR}ValueError: no", f"2\n{ERROR}ValueError: yes", Severity.VALUE),
     ],
 )
-def test_gravity_is_that_of_the_gravest_difference(want, got, gravity):
+def test_severity_is_that_of_the_worst_difference(want, got, severity):
     """A changed value is not hidden by a lesser difference that stands before it."""
     draft = draft_of(page_of(f">>> f()\n{want}\n"))
     (change,) = changes_of(draft, {"one": (got,)})
-    assert change.gravity is gravity
+    assert change.severity is severity
 
 
 # Any claim, whatever it prints.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from claimbook.apis import used
+from claimbook.exports.apis import used
 
 MODULES = {"torch.utils.data"}
 

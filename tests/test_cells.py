@@ -64,7 +64,7 @@ def temporary(tmp_path, monkeypatch):
 
 
 def running(folder):
-    """The nursery, the kernels and those who asked for them, of builds in this folder."""
+    """The fork server, the kernels and those who asked for them, of builds in this folder."""
     return processes("kernel.py", temporary=folder)
 
 
@@ -149,7 +149,7 @@ def test_a_build_that_is_ended_leaves_no_kernel(tmp_path, number):
     book = with_cells(tmp_path, [HANGS, WHOSE, WHOSE])
     command = [sys.executable, "-m", "sphinx", "-q", "docs", str(book.site)]
     with subprocess.Popen(command, cwd=book.root, stderr=subprocess.DEVNULL) as build:
-        # The nursery, the one who asks, and the kernel.
+        # The fork server, the one who asks, and the kernel.
         assert is_soon(lambda: len(running(tmp_path)) == 3)
         build.send_signal(number)
     assert is_soon(lambda: not running(tmp_path))

@@ -11,8 +11,9 @@ import pytest
 import torch
 from click.testing import CliRunner
 
-from claimbook import __version__, environment
+from claimbook import __version__
 from claimbook.cli import _stop, main
+from claimbook.engine import environment
 from claimbook.model import Environment, Lane
 from helpers import TinyBook, claim_text, python
 
@@ -288,7 +289,7 @@ def test_record_of_a_skipped_claim(book, monkeypatch):
     """A claim that does not run here differs from nothing."""
     book.write("docs/c.md", claim_text("of-the-cpu-build", ">>> 1\n1", ":cpu-build:\n"))
     monkeypatch.setattr(
-        "claimbook.runner.Environment",
+        "claimbook.engine.pool.Environment",
         lambda **made: Environment(**{**made, "torch": "2.13.0+cu130"}),
     )
     status, said, _ = run("record", "-j", "1", "docs/c.md")

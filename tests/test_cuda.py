@@ -12,9 +12,10 @@ import jsonschema
 import pytest
 import yaml
 
-from claimbook import environment
-from claimbook.book import Book
+from claimbook.engine import environment
 from claimbook.model import Lane
+from claimbook.pages.book import Book
+from claimbook.records.runs import Records
 from claimbook.sphinx import STATIC
 from helpers import ROOT, TinyBook, claim_text, is_soon
 
@@ -220,7 +221,7 @@ def test_an_interrupted_record_keeps_what_was_done(tmp_path):
     assert is_soon(records_of(book).exists)
     os.killpg(running.pid, signal.SIGINT)
     assert running.wait(timeout=120) != 0
-    store, claims = Book.load(book.root).project.records(Lane.CUDA), Book.load(book.root).claims
+    store, claims = Records.of(book.docs, Lane.CUDA), Book.load(book.root).claims
     assert [store.load(claim) is not None for claim in claims] == [True, False]
     book.replace("docs/index.md", "time.sleep(60)", "time.sleep(0)")
     done = book.claimbook("record", "--lane", "cuda", **STAND_IN)

@@ -10,12 +10,12 @@ import zipfile
 import nbformat
 import pytest
 
-from claimbook.editions.offline import pack
+from claimbook.exports.offline import pack
 from editions.notebooks import differences, printed
 from helpers import CONF, PAGES, SHAPE, SUM, TinyBook, claim_text, python
 
 ADDRESS = "https://book.example/under-test/"
-CONF_EDITIONS = CONF.replace('"myst_nb"', '"myst_nb", "claimbook.sphinx.forms"') + (
+CONF_EDITIONS = CONF.replace('"myst_nb"', '"myst_nb", "claimbook.sphinx.page_outputs"') + (
     f'html_baseurl = "{ADDRESS}"\nclaimbook_repository = "someone/book"\nhtml_title = "Tiny"\n'
 )
 ERROR = claim_text(

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from claimbook import errors
-from claimbook.book import Book
-from claimbook.errors import LIKE
+from claimbook.exports import errors
+from claimbook.exports.errors import LIKE
+from claimbook.pages.book import Book
 from helpers import ROOT, claim
 
 BOOK = errors.messages(Book.load(ROOT).claims)

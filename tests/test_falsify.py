@@ -9,10 +9,12 @@ import pytest
 import torch
 from click.testing import CliRunner
 
-from claimbook import mutants
 from claimbook.cli import falsify as falsifying
 from claimbook.cli import main
-from claimbook.falsify import (
+from claimbook.engine.pool import Runner
+from claimbook.model import Example, Fence, Lane, Outcome, digest
+from claimbook.mutation import mutants
+from claimbook.mutation.falsify import (
     Falsified,
     Results,
     Survivor,
@@ -20,8 +22,6 @@ from claimbook.falsify import (
     falsified_data,
     falsify,
 )
-from claimbook.model import Example, Fence, Lane, Outcome, digest
-from claimbook.runner import Runner
 from helpers import TinyBook, claim, claim_text
 
 CPU = Lane.CPU

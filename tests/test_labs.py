@@ -4,8 +4,8 @@ import signal
 
 import pytest
 
-from claimbook.sphinx import labs
-from claimbook.sphinx.labs import INKS, TRIES
+from claimbook.sphinx.execute import labs
+from claimbook.sphinx.execute.labs import INKS, TRIES
 from helpers import CONF, SUM, TinyBook
 
 GALLERY = """
@@ -16,8 +16,8 @@ sphinx_gallery_conf = {
     "gallery_dirs": "labs",
     "show_signature": False,
     "write_computation_times": False,
-    "image_scrapers": ("claimbook.sphinx.labs.scrape",),
-    "reset_modules": ("claimbook.sphinx.labs.reset",),
+    "image_scrapers": ("claimbook.sphinx.execute.labs.scrape",),
+    "reset_modules": ("claimbook.sphinx.execute.labs.reset",),
     "reset_modules_order": "both",
 }
 """

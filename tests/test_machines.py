@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from claimbook import environment
-from claimbook.book import Book
-from claimbook.machines import Machine, Machines, name_of, results_of
+from claimbook.engine import environment
 from claimbook.model import Hardware, Lane, Measurement, Outcome, Provenance, Run
+from claimbook.pages.book import Book
+from claimbook.records.machines import Machine, Machines, name_of, results_of
 from helpers import ROOT, SUM, TinyBook, claim, claim_text, python
 
 CLOCK = Path(__file__).with_name("clock")

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from claimbook.book import Book, Project
-from claimbook.directive import parse_session
 from claimbook.model import Lane, Location, Relation, RelationKind
-from claimbook.parser import scan_page, scan_script
+from claimbook.pages.book import Book, Project
+from claimbook.pages.directive import parse_session
+from claimbook.pages.parser import scan_page, scan_script
 from helpers import claim_text
 
 ROOT = Path(__file__).parents[1]

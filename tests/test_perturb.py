@@ -5,10 +5,10 @@ import torch
 from click.testing import CliRunner
 
 from claimbook.cli import main
+from claimbook.engine.pool import Runner
 from claimbook.model import Lane, Outcome
-from claimbook.perturb import AS_HERE, perturbed
-from claimbook.perturb.machine import ARITHMETIC, FARTHEST, FUNCTIONS, Machine, begin, end
-from claimbook.runner import Runner
+from claimbook.mutation.perturb import AS_HERE, perturbed
+from claimbook.mutation.perturb.machine import ARITHMETIC, FARTHEST, FUNCTIONS, Machine, begin, end
 from helpers import TinyBook, claim, claim_text
 
 MACHINES = range(1, 9)

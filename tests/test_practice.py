@@ -4,11 +4,11 @@ import zipfile
 
 import pytest
 
-from claimbook.book import Book
-from claimbook.editions import deck, markup
-from claimbook.editions.cards import CardKind, card_data, page_cards, said_cards
-from claimbook.editions.sections import sections
-from claimbook.parser import scan_page
+from claimbook.exports import deck, markup
+from claimbook.exports.cards import CardKind, card_data, page_cards, said_cards
+from claimbook.exports.sections import sections
+from claimbook.pages.book import Book
+from claimbook.pages.parser import scan_page
 from helpers import REGISTER, ROOT, TinyBook, claim_text, data_of
 
 TWO = claim_text("two-lines", ">>> x = torch.ones(2)\n>>> x.sum()\ntensor(2.)\n>>> y = x")

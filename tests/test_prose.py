@@ -5,7 +5,7 @@ from pkgutil import resolve_name
 
 import pytest
 
-from claimbook.book import Book
+from claimbook.pages.book import Book
 from helpers import ROOT
 
 SHORT = {"nn": "torch.nn", "F": "torch.nn.functional", "Tensor": "torch.Tensor"}

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claimbook import environment
-from claimbook import store as files
+from claimbook.engine import environment
+from claimbook.files import write_atomically
 from claimbook.model import (
     Environment,
     Lane,
@@ -24,8 +24,8 @@ from claimbook.model import (
     Status,
     digest,
 )
-from claimbook.records import Records, status
-from claimbook.store import write_atomically
+from claimbook.records import store as files
+from claimbook.records.runs import Records, status
 from helpers import TinyBook, claim
 
 CLAIM = claim("sums", ">>> 1\n1")

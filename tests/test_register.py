@@ -3,8 +3,8 @@
 import pytest
 
 from claimbook.model import Claim, Location, Relation, RelationKind, Remark
-from claimbook.parser import scan_page
-from claimbook.register import RegisterError, answers, check_relations, load_register
+from claimbook.pages.parser import scan_page
+from claimbook.pages.register import RegisterError, answers, check_relations, load_register
 from helpers import REGISTER, ROOT, claim_text
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 import yaml
 
-from claimbook.book import Book
+from claimbook.pages.book import Book
 from helpers import ROOT, TinyBook, claim_text
 
 sys.path.insert(0, str(ROOT / "tests/rehearsal"))

@@ -13,17 +13,17 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claimbook import environment
-from claimbook.book import Book
 from claimbook.cli import main
+from claimbook.engine import environment
+from claimbook.matrix import run as matrix
+from claimbook.matrix.bisect import flip
+from claimbook.matrix.install import InstallError, installed
+from claimbook.matrix.run import run_book
 from claimbook.model import Lane, Outcome, Provenance, Run
-from claimbook.releases import matrix
-from claimbook.releases.bisect import flip
-from claimbook.releases.history import changed, spans
-from claimbook.releases.install import InstallError, installed
-from claimbook.releases.matrix import run_book
-from claimbook.releases.record import Release, Releases, flipped, result_of
-from claimbook.store import RecordError
+from claimbook.pages.book import Book
+from claimbook.records.release_history import changed, spans
+from claimbook.records.releases import Release, Releases, flipped, result_of
+from claimbook.records.store import RecordError
 from helpers import CONF, PAGES, TinyBook, claim, claim_text, is_soon, processes
 
 TORCH = environment.release(environment.torch_version())
@@ -96,7 +96,7 @@ def test_where_a_release_was_installed_is_not_kept(book):
 def test_what_was_skipped_is_no_result(book, monkeypatch):
     """A claim of another build of torch says nothing of the release."""
     skipped = Run("sum-adds", Lane.CPU, Outcome.SKIPPED, message="of another build")
-    monkeypatch.setattr("claimbook.releases.matrix._run", lambda *_: {"sum-adds": skipped})
+    monkeypatch.setattr("claimbook.matrix.run._run", lambda *_: {"sum-adds": skipped})
     found = Book.load(book.root)
     assert run_book(found, Path(sys.executable), found.claims).results == {}
 
@@ -138,7 +138,7 @@ def test_what_is_kept_comes_back(tmp_path):
     ("old", "new"),
     [
         ('"outcome": "failed"', '"outcome": "fine"'),
-        ('"gravity": "error"', '"gravity": "grave"'),
+        ('"severity": "error"', '"severity": "grave"'),
         ('"release": "2.8.0"', '"release": "2.9.0"'),
         ('"schema": 1', '"schema": 2'),
         ('"outputs": [""', '"outputs": [7'),
@@ -401,7 +401,7 @@ def test_pages_say_where_claims_hold(tmp_path):
         "raises": "# R\n\n" + claim_text(ERROR.id, _session(ERROR), ":lanes: cuda\n"),
         "timeline": "# T\n\n```{timeline}\n```\n",
     }
-    conf = CONF.replace('"claimbook.sphinx"', '"claimbook.sphinx", "claimbook.sphinx.forms"')
+    conf = CONF.replace('"claimbook.sphinx"', '"claimbook.sphinx", "claimbook.sphinx.page_outputs"')
     book = TinyBook(tmp_path, pages, conf=conf)
     kept = Releases(book.docs / "records/releases")
     kept.save(OLD)

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from claimbook.environment import release
+from claimbook.engine.environment import release
+from claimbook.engine.pool import SLOW_IMPORTS, TRIES, Runner, RunnerError
 from claimbook.model import Environment, Lane, Outcome, Run
-from claimbook.runner import SLOW_IMPORTS, TRIES, Runner, RunnerError
 from helpers import claim, is_soon, processes, python
 
 SUM = claim("sum", ">>> torch.ones(2).sum()\ntensor(2.)")
@@ -295,7 +295,7 @@ def test_a_loader_left_behind(runner):
     assert time.perf_counter() - started < 4
 
 
-def test_a_spent_worker_begins_no_other_claim(runner, tmp_path):
+def test_a_dirty_worker_begins_no_other_claim(runner, tmp_path):
     """It has been handed the next one, which would be ended half way, and leave what it made."""
     begun = tmp_path / "begun"
     spoils = ">>> import sys\n>>> sys.excepthook = print" + 99 * "\n>>> torch.ones(1)\ntensor([1.])"
@@ -395,7 +395,7 @@ def test_cuda_lane_is_skipped_where_it_cannot_run(runner):
 @pytest.mark.parametrize("build", ["+cpu", "+cu130", ""])
 def test_a_claim_of_cpu_builds(runner, monkeypatch, build):
     """It runs where torch was built without CUDA; elsewhere it is skipped, and says why."""
-    monkeypatch.setattr("claimbook.runner.Environment", partial(_built, build))
+    monkeypatch.setattr("claimbook.engine.pool.Environment", partial(_built, build))
     runs = run(runner, SUM, claim("cpu-build", ">>> 1\n1", ":cpu-build:\n"))
     assert runs["sum"].outcome is Outcome.PASSED
     if build == "+cpu":
@@ -450,7 +450,7 @@ def test_long_code_behind_long_output(monkeypatch):
     def stuck(*_):
         raise AssertionError("they wait for each other")
 
-    monkeypatch.setattr("claimbook.runner.AHEAD", 2)
+    monkeypatch.setattr("claimbook.engine.pool.AHEAD", 2)
     before = signal.signal(signal.SIGALRM, stuck)
     signal.alarm(60)
     try:
@@ -491,8 +491,8 @@ def test_nothing_is_left(taken, monkeypatch, tmp_path):
         stream = runner.run(claims, Lane.CPU)
         for _ in range(taken):
             next(stream)
-        assert is_soon(lambda: processes("claimbook.worker", str(tmp_path)))
-    assert processes("claimbook.worker", str(tmp_path)) == []
+        assert is_soon(lambda: processes("claimbook.engine.worker", str(tmp_path)))
+    assert processes("claimbook.engine.worker", str(tmp_path)) == []
     assert [*tmp_path.iterdir()] == []
 
 
@@ -768,7 +768,7 @@ resource.setrlimit(resource.RLIMIT_DATA, (4 << 30, 4 << 30))
 resource.setrlimit(resource.RLIMIT_FSIZE, (500 << 20, 500 << 20))
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 from claimbook.model import Lane
-from claimbook.runner import Runner
+from claimbook.engine.pool import Runner
 from helpers import claim
 with Runner(jobs=1) as runner:
     (run,) = runner.run([claim("sum", ">>> 1 + 1\\n2")], Lane.CPU)
@@ -792,7 +792,7 @@ def test_what_is_imported_from_the_future_holds_in_later_examples(runner):
 
 def test_a_worker_that_hangs_before_it_begins(monkeypatch, tmp_path):
     """It is ended, and the run says so; a device may keep it for ever."""
-    monkeypatch.setattr("claimbook.runner.HELLO", 1.0)
+    monkeypatch.setattr("claimbook.engine.pool.HELLO", 1.0)
     (tmp_path / "sitecustomize.py").write_text(HANGS, "utf-8")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     started = time.monotonic()
@@ -803,14 +803,14 @@ def test_a_worker_that_hangs_before_it_begins(monkeypatch, tmp_path):
 
 HANGS = """\
 import time
-from claimbook import environment
+from claimbook.engine import environment
 environment.unavailable = lambda lane: time.sleep(600)
 """
 
 GOES_AWAY = """\
 import os
 from pathlib import Path
-from claimbook import environment
+from claimbook.engine import environment
 GONE = Path(os.environ["GONE"])
 environment.unavailable = lambda lane: "it fell off the bus" if GONE.exists() else None
 """

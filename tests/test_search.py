@@ -2,9 +2,9 @@
 
 import pytest
 
-from claimbook.editions.search import RARE, error_data, section_data, thinned
-from claimbook.editions.sections import sections
-from claimbook.parser import scan_page
+from claimbook.exports.search import RARE, error_data, section_data, thinned
+from claimbook.exports.sections import sections
+from claimbook.pages.parser import scan_page
 from helpers import CONF, TinyBook, claim_text, data_of
 
 FAILS = claim_text(

@@ -11,8 +11,8 @@ import jsonschema
 import pytest
 from bs4 import BeautifulSoup, SoupStrainer
 
-from claimbook import environment
-from claimbook.book import Book
+from claimbook.engine import environment
+from claimbook.pages.book import Book
 from helpers import ROOT, SITE, data_of, python
 
 PAGES = [

@@ -3,8 +3,8 @@
 import random
 from collections import Counter
 
+from claimbook.engine.pool import Runner
 from claimbook.model import Claim, Example, Fence, Lane, Location, Outcome
-from claimbook.runner import Runner
 
 GOOD = (
     ("x = torch.ones(3, requires_grad=True)\n", ""),

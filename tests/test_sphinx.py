@@ -13,14 +13,15 @@ from sphinx.testing.util import SphinxTestApp
 from sphinx.util.console import strip_escape_sequences
 from sphinx.util.inventory import InventoryFile
 
-from claimbook import environment
-from claimbook.book import Book
+from claimbook.engine import environment
+from claimbook.engine.pool import Runner
 from claimbook.model import Lane, Outcome, Provenance, Record, Run
-from claimbook.runner import Runner
+from claimbook.pages.book import Book
+from claimbook.records.runs import Records
 from claimbook.sphinx import STATIC, render
 from claimbook.sphinx.domain import claim_domain
-from claimbook.sphinx.lanes import _told
-from claimbook.sphinx.views import OF_RUNS, VIEWS
+from claimbook.sphinx.execute.lanes import _told
+from claimbook.sphinx.views.registry import OF_RUNS, VIEWS
 from helpers import CONF, PAGES, PRODUCT, ROOT, SHAPE, SUM, TinyBook, claim, claim_text, python
 
 SCHEMA = json.loads((STATIC / "claims.schema.json").read_text("utf-8"))
@@ -435,7 +436,7 @@ def replayed(book, date):
         environment.describe(Lane.CPU),
         Provenance(date, None, None),
     )
-    loaded.project.records(Lane.CUDA).save(claim, record)
+    Records.of(loaded.project.docs, Lane.CUDA).save(claim, record)
 
 
 def test_demanded_records(tmp_path):

@@ -5,9 +5,9 @@ from operator import attrgetter
 import pytest
 import torch
 
+from claimbook.engine.isolation import ASKED
+from claimbook.engine.pool import Runner
 from claimbook.model import Lane, Outcome
-from claimbook.runner import Runner
-from claimbook.state import ASKED
 from helpers import claim
 
 STATE = """
@@ -197,8 +197,8 @@ def test_what_changes_nothing_keeps_its_worker(runner):
     )
     first, *_, last = run(runner, process, *uses, process)
     assert first.outputs == last.outputs
-    _, spent = run(runner, process, process.replace("import os;", "torch.relu = 0; import os;"))
-    assert first.outputs != spent.outputs
+    _, dirty = run(runner, process, process.replace("import os;", "torch.relu = 0; import os;"))
+    assert first.outputs != dirty.outputs
 
 
 def test_all_settings_are_asked():

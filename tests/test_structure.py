@@ -15,84 +15,46 @@ FILES = {
     path.relative_to(SOURCE).with_suffix("").as_posix().removesuffix("/__init__"): path
     for path in SOURCE.rglob("*.py")
 }
-EVERYTHING = {
-    *("__init__", "model", "myst", "directive", "parser", "register", "checker"),
-    *("environment", "runner", "state", "worker"),
-    *("line", "store", "records", "mutants", "falsify", "report", "accept", "book", "export"),
-    *("errors", "apis", "prose", "releases", "machines", "versions", "perturb"),
-}
+LOWER = {"__init__", "model", "files"}
 MAY_IMPORT = {
     "__init__": set(),
     "model": set(),
-    "prose": set(),
-    "myst": {"model"},
-    "directive": {"model", "myst", "prose"},
-    "parser": {"model", "myst", "directive", "prose"},
-    "register": {"model"},
-    "checker": {"model"},
-    "environment": {"model"},
-    "line": set(),
-    "state": {"model"},
-    "worker": {"model", "environment", "line", "state"},
-    "runner": {"model", "checker", "environment", "line"},
-    "store": {"model"},
-    "records": {"model", "environment", "store"},
-    "mutants": {"model"},
-    "falsify": {"model", "mutants", "runner", "store"},
-    "report": {"model", "checker"},
-    "accept": {"model", "checker", "parser", "store"},
-    "book": {"model", "parser", "register", "records"},
-    "errors": {"model", "checker"},
-    "apis": set(),
-    "export": {"model", "register"},
-    "perturb": {"model"},
-    "releases": {
-        "__init__",
-        "model",
-        "checker",
-        "environment",
-        "accept",
-        "store",
-        "records",
-        "book",
-    },
-    "machines": {"model", "releases", "store"},
-    "versions": {
-        "__init__",
-        "model",
-        "environment",
-        "store",
-        "records",
-        "register",
-        "export",
-        "book",
-    },
-    "pytest_plugin": {"model", "book", "register", "report", "runner"},
-    "cli": EVERYTHING,
-    "editions": {"model", "myst", "prose", "register", "checker", "export", "errors"},
-    "__main__": {"cli"},
-    "sphinx": EVERYTHING | {"editions", "teach"},
+    "files": set(),
     "teach": set(),
+    "checking": {"model"},
+    "pages": {"model", "files", "checking"},
+    "engine": {"model", "checking"},
+    "records": {"model", "files", "checking", "pages", "engine"},
+    "mutation": {"model", "checking", "engine", "records"},
+    "exports": {*LOWER, "checking", "pages", "records"},
+    "matrix": {*LOWER, "pages", "engine", "records"},
+    "cli": {*LOWER, "checking", "pages", "engine", "records", "mutation", "exports", "matrix"},
+    "pytest_plugin": {"model", "checking", "pages", "engine"},
+    "sphinx": {
+        *(*LOWER, "teach", "checking", "pages", "engine", "records", "mutation", "exports"),
+    },
+    "__main__": {"cli"},
 }
-"""The table of DESIGN.md, section 4."""
+"""The table of docs/contributing/design.md: each folder, and what it may import."""
+
+TORCH = {
+    *("engine/worker", "engine/isolation", "engine/environment"),
+    *("mutation/falsify", "mutation/perturb/machine"),
+    *("sphinx/execute/kernel", "sphinx/execute/labs"),
+}
+"""Who imports torch, beside `teach`."""
 
 OTHERS = {
-    "myst": {"docutils", "markdown_it", "myst_parser"},
-    "directive": {"docutils", "markdown_it"},
-    "parser": {"docutils", "markdown_it"},
-    "register": {"yaml"},
-    "environment": {"torch"},
-    "state": {"torch"},
-    "worker": {"torch"},
-    "falsify": {"torch"},
-    "perturb": {"torch"},
+    "pages": {"docutils", "markdown_it", "myst_parser", "yaml"},
+    "engine": {"torch"},
+    "mutation": {"torch"},
     "pytest_plugin": {"pytest"},
     "cli": {"click", "rich"},
     "sphinx": {
         *("docutils", "sphinx", "sphinx_gallery", "torch", "matplotlib", "joblib"),
         *("ipykernel", "jupyter_cache", "jupyter_client"),
     },
-    "editions": {
+    "exports": {
         *("docutils", "sphinx", "sphinx_markdown_builder", "PIL"),
         *("genanki", "markdown_it", "pygments"),
     },
@@ -143,6 +105,16 @@ def test_imports_from_elsewhere(module):
     assert foreign - set(sys.stdlib_module_names) <= OTHERS.get(part(module), set())
 
 
+def test_who_imports_torch():
+    """Few do, and only inside functions or in a process of their own."""
+    found = {
+        module
+        for module, path in FILES.items()
+        if part(module) != "teach" and any(name.split(".")[0] == "torch" for name in imports(path))
+    }
+    assert found == TORCH
+
+
 def test_no_circles():
     """The modules can be put in an order, imports inside functions included."""
     graph = {
@@ -155,11 +127,14 @@ def test_no_circles():
 @pytest.mark.parametrize(
     ("modules", "absent"),
     [
-        ("claimbook.runner, claimbook.parser", "torch sphinx matplotlib IPython jupyter_client"),
+        (
+            "claimbook.engine.pool, claimbook.pages.parser",
+            "torch sphinx matplotlib IPython jupyter_client",
+        ),
         ("claimbook.cli", "torch sphinx matplotlib IPython jupyter_client"),
         ("claimbook.pytest_plugin", "torch sphinx matplotlib IPython jupyter_client"),
         ("claimbook.sphinx", "torch matplotlib genanki"),
-        ("claimbook.sphinx.forms", "torch matplotlib nbformat genanki"),
+        ("claimbook.sphinx.page_outputs", "torch matplotlib nbformat genanki"),
     ],
 )
 def test_what_an_import_loads(modules, absent):

@@ -7,14 +7,14 @@ import jsonschema
 import pytest
 from click.testing import CliRunner
 
-from claimbook.book import Book
 from claimbook.cli import main
+from claimbook.cli.keep import versions_of
 from claimbook.model import Provenance
-from claimbook.sphinx.versions import sites
-from claimbook.store import RecordError
-from claimbook.versions.history import ages, changes
-from claimbook.versions.keep import versions_of
-from claimbook.versions.record import Card, Contents, Verdict, Version, contents_of
+from claimbook.pages.book import Book
+from claimbook.records.store import RecordError
+from claimbook.records.version_history import ages, changes
+from claimbook.records.versions import Card, Contents, Verdict, Version, contents_of
+from claimbook.sphinx.views.versions import sites
 from helpers import CONF, PAGES, ROOT, SHAPE, TinyBook, claim_text
 
 SUM = Card("It sums.", "a/sums", (("x = 1\n", ""), ("x + 1\n", "2")))
@@ -210,7 +210,7 @@ def test_what_cannot_be_compared_is_said(book):
 
 def test_the_book_is_kept_once(book, monkeypatch):
     """Under its version, if all claims ran as printed; a second time only under a higher one."""
-    monkeypatch.setattr("claimbook.versions.keep.__version__", "0.9.0")
+    monkeypatch.setattr("claimbook.cli.keep.__version__", "0.9.0")
     status, said = run("--save")
     assert (status, "claims that have not run as printed, 4: " in said) == (2, True)
     assert book.claimbook("record").returncode == 0
@@ -218,12 +218,12 @@ def test_the_book_is_kept_once(book, monkeypatch):
     assert store(book).load("0.9.0").contents == contents(book)
     before = store(book).path("0.9.0").read_bytes()
     for version in ("0.9.0", "0.8.1"):
-        monkeypatch.setattr("claimbook.versions.keep.__version__", version)
+        monkeypatch.setattr("claimbook.cli.keep.__version__", version)
         status, said = run("--save")
         assert status == 2
         assert f"0.9.0 is kept already, and this is {version}; raise __version__" in said
     assert [path.read_bytes() for path in store(book).folder.iterdir()] == [before]
-    monkeypatch.setattr("claimbook.versions.keep.__version__", "0.10.0")
+    monkeypatch.setattr("claimbook.cli.keep.__version__", "0.10.0")
     assert run("--save")[0] == 0
     assert store(book).versions() == ["0.9.0", "0.10.0"]
 

@@ -182,6 +182,12 @@ class Claim:
         return {lane: digest([[e.source, e.want] for e in self.examples(lane)]) for lane in Lane}
 
     @property
+    def docname(self) -> str:
+        """Its page as Sphinx names it: the path under docs, without `.md`."""
+        page = self.location.path
+        return page.partition("/")[2].removesuffix(".md") or page
+
+    @property
     def code(self) -> str:
         """Its code without prompts and outputs."""
         return "".join(example.source for example in self.examples(self.lanes[0]))

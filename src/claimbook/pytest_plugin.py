@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from claimbook.book import Book, BookError, NoBookError
+from claimbook.checking.report import VARIED, explain
+from claimbook.engine.pool import Runner, RunnerError
 from claimbook.model import Claim, Lane, Outcome, Page, Problem, Run
-from claimbook.register import RegisterError
-from claimbook.report import VARIED, explain
-from claimbook.runner import Runner, RunnerError
+from claimbook.pages.book import Book, BookError, NoBookError
+from claimbook.pages.register import RegisterError
 
 BOOK = pytest.StashKey["Book | None"]()
 RUNS = pytest.StashKey["_Runs"]()

@@ -23,9 +23,9 @@ from peers import PEERS, comparable
 from rich.console import Console
 from rich.table import Table
 
-from claimbook import environment
-from claimbook.book import Book
+from claimbook.engine import environment
 from claimbook.model import Claim, Lane
+from claimbook.pages.book import Book
 
 ROOT = Path(__file__).parents[2]
 FIGURES = ROOT / "docs" / "records" / "bench.json"

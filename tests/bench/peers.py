@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from textwrap import indent
 
-from claimbook.checker import HEADER
+from claimbook.checking.compare import HEADER
 from claimbook.model import Claim, Lane
 
 PRELUDE = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\n"

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from claimbook import errors
-from claimbook.book import Book
-from claimbook.errors import LIKE
+from claimbook.exports import errors
+from claimbook.exports.errors import LIKE
+from claimbook.pages.book import Book
 from helpers import ROOT, SITE
 
 NAMES = sorted(path.relative_to(SITE).with_suffix("").as_posix() for path in SITE.rglob("*.html"))

@@ -4,9 +4,9 @@ import random
 import subprocess
 import sys
 
-from claimbook.book import Book
-from claimbook.checker import HEADER
+from claimbook.checking.compare import HEADER
 from claimbook.model import Lane
+from claimbook.pages.book import Book
 from helpers import ROOT, SITE
 
 SAMPLE = 40

@@ -5,7 +5,7 @@ import re
 import nbformat
 from nbclient import NotebookClient
 
-from claimbook.checker import compare
+from claimbook.checking.compare import compare
 
 OTHERWISE = ("Warning: ", "Traceback", " at 0x", "/tmp/")
 """What Jupyter itself prints in another way than a prompt; such outputs are not compared."""

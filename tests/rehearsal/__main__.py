@@ -17,8 +17,8 @@ import emulated
 import yaml
 from rich.console import Console
 
-from claimbook.book import Book
 from claimbook.model import Lane
+from claimbook.pages.book import Book
 
 LIST = emulated.HERE / "cannot_show.yaml"
 

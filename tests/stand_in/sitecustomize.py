@@ -7,7 +7,7 @@ worker and the store are the real ones; only what they ask of a GPU is answered 
 import os
 import warnings
 
-from claimbook import environment
+from claimbook.engine import environment
 from claimbook.model import Environment, Lane
 
 NAME = "Stand-in <GPU>"

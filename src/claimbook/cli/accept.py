@@ -5,12 +5,12 @@ from collections.abc import Iterable
 
 import click
 
-from claimbook.accept import AcceptError, Change, Draft, Gravity, changes
-from claimbook.book import Book
+from claimbook.checking.report import differing
 from claimbook.cli import common
+from claimbook.engine.pool import Runner
 from claimbook.model import Claim, Lane, Outcome
-from claimbook.report import differing
-from claimbook.runner import Runner
+from claimbook.pages.accept import AcceptError, Change, Draft, Severity, changes
+from claimbook.pages.book import Book
 
 
 @click.command("accept")
@@ -81,7 +81,7 @@ def _agreed(
 ) -> Iterable[Change]:
     """Shows each change; gives those that may be made and that the author wants."""
     for change in offered:
-        where = f"{change.location}: {change.claim.id} [{change.run.lane}] {change.gravity}"
+        where = f"{change.location}: {change.claim.id} [{change.run.lane}] {change.severity}"
         click.echo("\n".join([where, *differing(change.mismatch)]))
         try:
             drafts[change.location.path].revise([change])
@@ -96,7 +96,7 @@ def _agreed(
 
 
 def _answer(change: Change, yes: bool, values: bool) -> str:
-    if yes and change.gravity is Gravity.VALUE and not values:
+    if yes and change.severity is Severity.VALUE and not values:
         click.echo("  Left as it is: only --values accepts a changed value without asking.\n")
         return "n"
     if yes or not _can_ask():

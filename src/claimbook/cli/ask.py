@@ -6,12 +6,12 @@ from collections import Counter
 import click
 from rich.table import Table
 
-from claimbook.book import Book, BookError, unknown
+from claimbook.checking.report import prompted
 from claimbook.cli import common
-from claimbook.export import answer_data, claim_data
+from claimbook.exports.data import answer_data, claim_data
 from claimbook.model import Claim, RelationKind
-from claimbook.register import Answer
-from claimbook.report import prompted
+from claimbook.pages.book import Book, BookError, unknown
+from claimbook.pages.register import Answer
 
 WORDS = [*map(str, RelationKind), "remark"]
 

@@ -14,13 +14,13 @@ from rich.console import Console, JustifyMethod
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from claimbook.book import Book, BookError
+from claimbook.checking.report import explain
+from claimbook.engine.pool import Runner, RunnerError
+from claimbook.files import WriteError
+from claimbook.matrix.install import InstallError
 from claimbook.model import Claim, Lane, Outcome, Run
-from claimbook.register import RegisterError
-from claimbook.releases.install import InstallError
-from claimbook.report import explain
-from claimbook.runner import Runner, RunnerError
-from claimbook.store import WriteError
+from claimbook.pages.book import Book, BookError
+from claimbook.pages.register import RegisterError
 
 # A table is as wide as what it says: a terminal wraps it, and a file has no width at all.
 out = Console(soft_wrap=True, highlight=False, emoji=False, width=10_000)

@@ -5,9 +5,9 @@ from typing import TextIO
 
 import click
 
-from claimbook import errors
-from claimbook.book import BookError
 from claimbook.cli import common
+from claimbook.exports import errors
+from claimbook.pages.book import BookError
 
 
 @click.command("explain")

@@ -5,11 +5,11 @@ from collections.abc import Iterable
 
 import click
 
+from claimbook.checking.report import explain
 from claimbook.cli import common
-from claimbook.falsify import Falsified, Results, falsified_data, falsify
+from claimbook.engine.pool import Runner
 from claimbook.model import Claim, Lane, Outcome, Run
-from claimbook.report import explain
-from claimbook.runner import Runner
+from claimbook.mutation.falsify import Falsified, Results, falsified_data, falsify
 
 
 @click.command("falsify")

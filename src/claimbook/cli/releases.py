@@ -9,16 +9,16 @@ from typing import TextIO
 
 import click
 
-from claimbook.book import Book, BookError
-from claimbook.checker import mismatches
+from claimbook.checking.compare import mismatches
+from claimbook.checking.report import differing
 from claimbook.cli import common
+from claimbook.matrix.bisect import flip
+from claimbook.matrix.install import InstallError, available, installed
+from claimbook.matrix.run import run_book
 from claimbook.model import Claim, Lane
-from claimbook.releases.bisect import flip
-from claimbook.releases.install import InstallError, available, installed
-from claimbook.releases.matrix import run_book
-from claimbook.releases.record import Release, Releases, flipped
-from claimbook.report import differing
-from claimbook.store import order
+from claimbook.pages.book import Book, BookError
+from claimbook.records.releases import Release, Releases, flipped
+from claimbook.records.store import order
 
 
 @click.command("matrix")

@@ -7,15 +7,16 @@ from contextlib import suppress
 
 import click
 
-from claimbook import environment
-from claimbook.book import Book
+from claimbook.checking.report import first_place, summary
 from claimbook.cli import common
-from claimbook.machines import Machine, Machines, name_of, results_of
+from claimbook.engine import environment
+from claimbook.engine.pool import Runner
 from claimbook.model import Claim, Environment, Lane, Outcome, Provenance, Record, Run
-from claimbook.perturb import perturbed, watched
-from claimbook.report import first_place, summary
-from claimbook.runner import Runner
-from claimbook.store import RecordError
+from claimbook.mutation.perturb import perturbed, watched
+from claimbook.pages.book import Book
+from claimbook.records.machines import Machine, Machines, name_of, results_of
+from claimbook.records.runs import Records
+from claimbook.records.store import RecordError
 
 FIELDS = ("claim", "lane", "outcome", "message", "seconds", "outputs")
 """What `--json` tells of a run, beside its place."""
@@ -94,7 +95,8 @@ def record(names: tuple[str, ...], lane: Lane, jobs: int | None, timeout: float 
     with Runner(jobs, timeout) as runner:
         book = common.load()
         claims = {claim.id: claim for claim in common.chosen(book, names, lane)}
-        records, provenance = book.project.records(lane), environment.provenance(book.project.root)
+        records = Records.of(book.project.docs, lane)
+        provenance = environment.provenance(book.project.root)
         for run in common.progress(runner, list(claims.values()), lane):
             runs[run.claim] = run
             if run.outcome is not Outcome.SKIPPED:

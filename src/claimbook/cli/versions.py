@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import click
 from rich.markup import escape
 
-from claimbook.book import BookError
 from claimbook.cli import common
-from claimbook.versions.history import changes
-from claimbook.versions.keep import keep, versions_of
-from claimbook.versions.record import Contents, Version, contents_of
+from claimbook.cli.keep import keep, versions_of
+from claimbook.pages.book import BookError
+from claimbook.records.version_history import changes
+from claimbook.records.versions import Contents, Version, contents_of
 
 
 @click.command("changes")

@@ -6,27 +6,17 @@ from sphinx.application import Sphinx
 from sphinx.util.typing import ExtensionMetadata
 
 from claimbook import __version__
-from claimbook.environment import digest_of_code
-from claimbook.sphinx import (
-    build,
-    cells,
-    complaints,
-    guards,
-    labs,
-    nodes,
-    pace,
-    practice,
-    routes,
-    search,
-    theme,
-    versions,
-    views,
-)
-from claimbook.sphinx.bench import BenchDirective
+from claimbook.engine.environment import digest_of_code
+from claimbook.sphinx import build, complaints, guards, nodes, search, theme, tuning
 from claimbook.sphinx.directives import RemarkDirective, ViewDirective
 from claimbook.sphinx.domain import ClaimDirective, ClaimDomain, ClaimRole
+from claimbook.sphinx.execute import cells, labs
+from claimbook.sphinx.views import practice, routes, versions
+from claimbook.sphinx.views import registry as views
+from claimbook.sphinx.views.bench import BenchDirective
+from claimbook.sphinx.views.code_map import CodeMapDirective
 
-PARTS = (build, cells, labs, guards, pace, practice, routes, search, theme, versions)
+PARTS = (build, cells, labs, guards, tuning, practice, routes, search, theme, versions)
 STATIC = Path(__file__).with_name("static")
 CODE = Path(__file__).parents[1]
 """The whole package; when any of it changes, all pages are read and written anew."""
@@ -47,6 +37,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     for kind in views.VIEWS:
         app.add_directive(kind, ViewDirective)
     app.add_directive("bench", BenchDirective)
+    app.add_directive("code-map", CodeMapDirective)
     app.add_role("claim", ClaimRole(warn_dangling=True))
     app.add_node(nodes.fold, html=(theme.open_fold, theme.close_fold))
     app.add_node(nodes.shares, html=(theme.draw_shares, None))

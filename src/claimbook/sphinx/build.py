@@ -15,24 +15,26 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.nodes import make_refnode
 
-from claimbook import apis, environment
-from claimbook.book import Project, read_page, script_problems
-from claimbook.editions.plain import simplify
-from claimbook.editions.sections import sections
-from claimbook.export import SCHEMA, answer_data, claim_data
-from claimbook.falsify import Results, falsified_data
+from claimbook.checking.report import VARIED
+from claimbook.engine import environment
+from claimbook.exports import apis
+from claimbook.exports.data import SCHEMA, answer_data, claim_data
+from claimbook.exports.plain import simplify
+from claimbook.exports.sections import sections
+from claimbook.files import write_changed
 from claimbook.model import Claim, Lane, Outcome, Page, Problem, Status, digest
-from claimbook.register import check_relations
-from claimbook.releases.history import spans
-from claimbook.report import VARIED
-from claimbook.sphinx import counts, machines, releases, render
+from claimbook.mutation.falsify import Results, falsified_data
+from claimbook.pages.book import Project, read_page, script_problems
+from claimbook.pages.register import check_relations
+from claimbook.records.release_history import spans
+from claimbook.records.version_history import ages
 from claimbook.sphinx import nodes as places
+from claimbook.sphinx import render
 from claimbook.sphinx.domain import ClaimDomain, claim_domain, tell_broken
-from claimbook.sphinx.lanes import Lanes, project_of, warn
-from claimbook.sphinx.pace import beside
-from claimbook.sphinx.views import OF_RUNS, VIEWS
-from claimbook.store import write_changed
-from claimbook.versions.history import ages
+from claimbook.sphinx.execute.lanes import Lanes, project_of, warn
+from claimbook.sphinx.tuning import beside
+from claimbook.sphinx.views import counts, machines, releases
+from claimbook.sphinx.views.registry import OF_RUNS, VIEWS
 
 logger = logging.getLogger(__name__)
 

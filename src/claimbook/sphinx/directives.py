@@ -3,7 +3,7 @@
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from claimbook.myst import RemarkSyntax
+from claimbook.pages.myst import RemarkSyntax
 from claimbook.sphinx import nodes as places
 from claimbook.sphinx.domain import claim_domain
 

@@ -18,14 +18,14 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
-from claimbook.editions.sections import Section
-from claimbook.export import anchor
-from claimbook.machines import Machine, Machines
+from claimbook.exports.data import anchor
+from claimbook.exports.sections import Section
 from claimbook.model import Claim, Page, Remark
-from claimbook.register import Answer, Register, answers, load_register
-from claimbook.releases.record import Release, Releases
+from claimbook.pages.register import Answer, Register, answers, load_register
+from claimbook.records.machines import Machine, Machines
+from claimbook.records.releases import Release, Releases
+from claimbook.records.versions import Contents, Version, Versions, contents_of
 from claimbook.sphinx import render
-from claimbook.versions.record import Contents, Version, Versions, contents_of
 
 logger = logging.getLogger(__name__)
 

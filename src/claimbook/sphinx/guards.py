@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from claimbook.sphinx.lanes import warn
+from claimbook.sphinx.execute.lanes import warn
 
 
 def connect(app: Sphinx) -> None:

@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 
 from docutils import nodes
 
-from claimbook.checker import HEADER, compare, mismatches
-from claimbook.export import anchor, spaced
+from claimbook.checking.compare import HEADER, compare, mismatches
+from claimbook.exports.data import anchor, spaced
 from claimbook.model import (
     Claim,
     Example,

@@ -9,10 +9,10 @@ from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.config import Config
 
-from claimbook.editions.search import error_data, page_data, section_data, thinned
+from claimbook.exports.search import error_data, page_data, section_data, thinned
+from claimbook.files import write_atomically
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
-from claimbook.sphinx.pace import beside
-from claimbook.store import write_atomically
+from claimbook.sphinx.tuning import beside
 
 TEMPLATES = Path(__file__).with_name("templates")
 DATA = "searchdata.js"

@@ -1,0 +1,90 @@
+"""How a run is told to an author: the same words in Sphinx, pytest and the CLI."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from claimbook.checking.compare import Mismatch, diff, mismatches
+from claimbook.model import Claim, Environment, Lane, Outcome, Run
+
+Told = tuple[Claim, Run]
+
+EDGE, WIDTH = 30, 500
+"""Lines at either end of a difference, and characters of a line, that are told at most."""
+
+
+def explain(claim: Claim, run: Run) -> str:
+    """What did not come out as the page says, where, of what kind, and what to do next.
+
+    The first line names the place, the claim and the lane; it is a whole message by itself.
+    """
+    if run.outcome is Outcome.SKIPPED:
+        return f"{claim.location}: {claim.id} [{run.lane}] skipped: {run.message}"
+    lines = [f"{first_place(claim, run)}: {claim.id} [{run.lane}] {run.outcome}"]
+    if run.outcome is Outcome.VARIED:
+        lines += [f"  {run.message}", f"  It depends on the machine: {', '.join(claim.machine)}."]
+    elif run.outcome is not Outcome.FAILED:
+        lines += [f"  {run.message}", "  The other claims are not touched by this."]
+    for mismatch in mismatches(claim, run.lane, run.outputs):
+        lines += ["", *differing(mismatch)]
+    if run.outcome is Outcome.FAILED:
+        option = "" if run.lane is Lane.CPU else f" --lane {run.lane}"
+        lines += [
+            "",
+            "  - is what the page says, + is what the run printed.",
+            "  If torch is right, correct the output on the page and the sentence above it;",
+            f"  if the page is right, mend its code. Alone: claimbook run {claim.id}",
+            f"  To take over what was printed: claimbook accept {claim.id}{option}",
+        ]
+    return "\n".join(lines)
+
+
+def summary(failed: Sequence[Told], varied: Sequence[Told], where: Environment) -> str:
+    """Names what does not hold, and apart from it what came out otherwise on this machine."""
+    lines = []
+    if failed:
+        lines += [f"What does not hold on {where.device} with torch {where.torch}:"]
+        lines += [_line(claim, run) for claim, run in failed]
+    if varied:
+        lines += [f"{VARIED} ({where.device}, torch {where.torch}):"]
+        lines += [_line(claim, run) for claim, run in varied]
+    return "".join(f"{line}\n" for line in lines)
+
+
+VARIED = "Claims about a machine that came out otherwise on this one"
+
+
+def _line(claim: Claim, run: Run) -> str:
+    return f"{first_place(claim, run)}: {claim.id} {run.outcome}: {run.message}"
+
+
+def differing(mismatch: Mismatch) -> list[str]:
+    """An example whose output differs, in lines: its place, how it differs, its code, the diff."""
+    return [
+        f"  line {mismatch.example.line}: {mismatch.difference}",
+        *(f"    {line}" for line in prompted(mismatch.example.source)),
+        *(f"  {line}" for line in _readable(diff(mismatch.example.want, mismatch.got))),
+    ]
+
+
+def _readable(text: str) -> Iterator[str]:
+    """Its lines; of very many the first and the last, and of a very long one its beginning."""
+    lines, whole = text.splitlines(), "(`claimbook run --json` prints all)"
+    if (left := len(lines) - 2 * EDGE) > 0:
+        lines[EDGE:-EDGE] = [f"  … {left} more lines {whole}"]
+    for line in lines:
+        left = len(line) - WIDTH
+        yield f"{line[:WIDTH]}… {left} more characters {whole}" if left > 0 else line
+
+
+def first_place(claim: Claim, run: Run) -> str:
+    """The page and line of the first example that differs or was cut short; else of the claim."""
+    found = [mismatch.example for mismatch in mismatches(claim, run.lane, run.outputs)]
+    if run.outcome in (Outcome.CRASHED, Outcome.TIMED_OUT):
+        found += claim.examples(run.lane)[len(run.outputs) :]
+    return str(replace(claim.location, line=found[0].line) if found else claim.location)
+
+
+def prompted(source: str) -> list[str]:
+    """The lines of a statement as they stand at Python's prompt."""
+    first, *rest = source.rstrip("\n").split("\n")
+    return [f">>> {first}", *(f"... {line}" for line in rest)]

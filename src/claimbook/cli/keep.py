@@ -1,0 +1,45 @@
+"""Keeps the book as it stands as a version; a book that is not whole is not kept."""
+
+from pathlib import Path
+
+from claimbook import __version__
+from claimbook.engine import environment
+from claimbook.model import Claim, Lane, Status
+from claimbook.pages.book import Book, BookError
+from claimbook.records.runs import Records, status
+from claimbook.records.store import order
+from claimbook.records.versions import Version, Versions, contents_of
+
+
+def versions_of(book: Book) -> Versions:
+    """Where the versions of a book are kept."""
+    return Versions.of(book.project.docs)
+
+
+def keep(book: Book) -> Path:
+    """Writes what the book says under the number it bears; says where.
+
+    Raises:
+        BookError: that number is not above those that are kept, or the book is not whole.
+    """
+    kept = versions_of(book)
+    for version in kept.versions():
+        if order(version) >= order(__version__):
+            advice = "raise __version__ in src/claimbook/__init__.py first"
+            raise BookError(f"{version} is kept already, and this is {__version__}; {advice}")
+    if book.problems:
+        raise BookError(str(book.problems[0]))
+    records = Records.of(book.project.docs, Lane.CPU)
+    if due := [claim.id for claim in book.claims if not _ran(records, claim)]:
+        some = ", ".join(due[:5]) + ", …" * (len(due) > 5)
+        advice = "build the book or run claimbook record, and mend what fails"
+        raise BookError(f"claims that have not run as printed, {len(due)}: {some}; {advice}")
+    made = environment.provenance(book.project.root)
+    kept.save(Version(__version__, contents_of(book.claims, book.answers), made))
+    return kept.path(__version__)
+
+
+def _ran(records: Records, claim: Claim) -> bool:
+    """Whether it has run on the CPU, as printed if it is about PyTorch and not about a machine."""
+    said = status(claim, Lane.CPU, records.load(claim), environment.torch_version())
+    return said in (Status.CURRENT, Status.VARIED) or Lane.CPU not in claim.lanes

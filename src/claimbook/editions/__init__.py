@@ -1,1 +1,0 @@
-"""Other forms of the book, made from the same claims."""

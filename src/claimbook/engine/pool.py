@@ -1,0 +1,361 @@
+"""Runs claims on a lane in worker processes, and streams what came of each.
+
+One process imports torch and forks the workers (`worker`), so that a worker that dies is
+replaced in milliseconds and costs nobody but its own claim an outcome.
+"""
+
+import os
+import re
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from claimbook.checking.compare import mismatches
+from claimbook.engine.channel import Channel
+from claimbook.engine.environment import cores
+from claimbook.model import Claim, Environment, Factor, Lane, Measurement, Outcome, Run
+
+TIMEOUTS = {Lane.CPU: 30.0, Lane.CUDA: 60.0}
+"""Seconds that a claim may take if neither it nor who runs it says otherwise."""
+
+SLOW_IMPORTS = {
+    "torch._dynamo": r"\b(optim|compile|checkpoint|func|vmap|FlopCounterMode|parallel|perturb)\b",
+    "torch._dynamo.testing": r"\bCompileCounter\b",
+    "torch.utils.benchmark": r"\butils\.benchmark\b",
+    "numpy": r"\bnumpy\b",
+}
+"""Modules that take long to import, as one that torch imports at the first use of something → code
+that is likely to need them. They are imported once for all workers, and on no claim's time."""
+
+TRIES = 5
+"""How often a claim that depends on the clock is run before it has failed, the later times alone:
+what else the machine does disturbs it. One that ran out of time is tried once more: the machine
+itself may have halted. A claim that holds at a later try says so."""
+
+SETTINGS = re.compile(
+    r"PYTHON(WARN|OPTIMIZE|DEVMODE|MALLOC)|_?(PY)?TORCH|CU(BLAS|DNN)|CUDA_LAUNCH|NVIDIA_TF|\w+VERBOSE"
+    r"|(LOCAL_)?RANK|WORLD_SIZE|MASTER_|GLOO_|NCCL_"
+)
+"""Variables with which Python, torch or what it calls prints otherwise; examples have none."""
+
+OURS_TO_SAY = {
+    **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "PYTHONUTF8"), "1"),
+    "PYTHONHASHSEED": "0",
+    "TORCH_CPP_LOG_LEVEL": "ERROR",  # torch's own log, not its warnings
+    "KINETO_LOG_LEVEL": "99",  # what the profiler says of its own starts and stops
+    "PYTORCH_NVML_BASED_CUDA_CHECK": "1",  # CUDA that an import starts is lost to what is forked
+}
+"""Variables that are the same for all examples, wherever they run."""
+
+HELLO = 120.0
+"""Seconds within which a worker says where it runs; a GPU that hangs may keep it for ever."""
+
+AHEAD = 4
+"""Claims that a worker is handed before it has finished the first of them."""
+
+LONG = 2000
+"""Characters of code with which a claim waits for a worker that is idle. A busy one would not read
+it, and could not go on for what it prints itself, which nobody would read either."""
+
+
+class RunnerError(RuntimeError):
+    """Claims cannot be run: torch was not imported, no worker came up, or the lane is not here."""
+
+
+@dataclass
+class _Worker:
+    pid: int
+    channel: Channel
+    claims: deque[Claim] = field(default_factory=deque)
+    """Handed over, in order; the first one is running."""
+    outputs: list[str] = field(default_factory=list)
+    """What the running claim printed so far, example by example."""
+    deadline: float = float("inf")
+
+
+class Runner:
+    """A pool of workers. Use it as a context manager: leaving it ends every process.
+
+    Entering returns at once; torch is imported meanwhile.
+
+    Args:
+        jobs: how many workers; if it is not said one more than cores, since many claims wait for
+            a process of theirs, and one on a GPU, where they would wait for each other.
+        timeout: seconds for a claim that names none; more on a GPU if it is not said, where small
+            operations take longer and a first call loads libraries.
+        tries: how often a claim that depends on the clock is run before it has failed; with one,
+            a claim that ran out of time is not tried again either.
+        alone: whether each claim has a process of its own, which takes twice as long.
+
+    Raises:
+        RunnerError: torch cannot be imported.
+    """
+
+    def __init__(
+        self,
+        jobs: int | None = None,
+        timeout: float | None = None,
+        tries: int = TRIES,
+        *,
+        alone: bool = False,
+    ) -> None:
+        self.jobs = jobs
+        self.tries = tries
+        self.alone = alone
+        self.timeout = timeout
+        self.environments: dict[Lane, Environment] = {}
+        self._workers: list[_Worker] = []
+        self._refusal = ""
+
+    def __enter__(self) -> Self:
+        self._scratch = tempfile.TemporaryDirectory(prefix="claims-", ignore_cleanup_errors=True)
+        ours, theirs = socket.socketpair()
+        with theirs:
+            command = [sys.executable, "-m", "claimbook.engine.worker"]
+            self._fork_server = subprocess.Popen(
+                [*command, str(theirs.fileno()), self._scratch.name],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                env={k: v for k, v in os.environ.items() if not SETTINGS.match(k)} | OURS_TO_SAY,
+                start_new_session=True,
+            )
+        self._control = Channel(ours)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for worker in self._workers:
+            self._kill(worker)
+        self._workers.clear()
+        self._control.socket.close()
+        try:
+            # It ends whatever examples left behind; while it imports torch there is nothing yet.
+            self._fork_server.wait(timeout=5 if self.environments else 0)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._fork_server.pid, signal.SIGKILL)
+            self._fork_server.wait()
+        self._scratch.cleanup()
+
+    def run(self, claims: Iterable[Claim], lane: Lane) -> Iterator[Run]:
+        """Runs each claim; yields in the order in which they finish."""
+        self._lane, self._queue = lane, deque(claims)
+        self._again: list[Claim] = []
+        self._number = 1  # of the try
+        self._preload()
+        try:
+            yield from self._run()
+            while self._again:
+                claims, self._again, self._number = self._again, [], self._number + 1
+                for claim in claims:
+                    self._stop_all()  # cuDNN, for one, remembers what it measured
+                    self._queue.append(claim)
+                    yield from self._run()
+        finally:  # also when the caller wants no more
+            self._stop_all()
+
+    def _preload(self) -> None:
+        code = "\n".join(claim.code for claim in self._queue)
+        for module in (name for name, sign in SLOW_IMPORTS.items() if re.search(sign, code)):
+            self._ask(f"import {module}")
+
+    def _run(self) -> Iterator[Run]:
+        while self._queue or any(worker.claims for worker in self._workers):
+            self._spawn()
+            if not self._workers:
+                yield from map(self._refused, self._queue)
+                return
+            for worker in self._workers:
+                self._hand_over(worker)
+            ready = self._ready()
+            # Told now: a caller may take its time over a run, and workers go on meanwhile.
+            late = [w for w in self._workers if w.deadline < time.monotonic() and w not in ready]
+            for worker in ready:
+                yield from self._listen(worker)
+            for worker in late:
+                limit = f"it was ended after {self.limit(worker.claims[0], self._lane):g} seconds"
+                yield from self._lose(worker, late=limit)
+
+    def _refused(self, claim: Claim) -> Run:
+        """What becomes of a claim for which no worker comes up, from the start or any more."""
+        if self._lane not in self.environments:
+            return _skipped(claim, self._lane, self._refusal)
+        reason = f"the {self._lane} lane is gone: {self._refusal}"
+        return Run(claim.id, self._lane, Outcome.CRASHED, message=reason)
+
+    def _spawn(self) -> None:
+        for _ in range(min(self._jobs(), len(self._queue)) - len(self._workers)):
+            if worker := self._fork():
+                self._workers.append(worker)
+
+    def _jobs(self) -> int:
+        return self.jobs or (cores() + 1 if self._lane is Lane.CPU else 1)
+
+    def limit(self, claim: Claim, lane: Lane) -> float:
+        """Seconds after which a claim is ended."""
+        return claim.timeout or self.timeout or TIMEOUTS[lane]
+
+    def _fork(self) -> _Worker | None:
+        ours, theirs = socket.socketpair()
+        try:
+            with theirs:
+                pid = self._ask(f"fork {self._lane}", [theirs.fileno()])["pid"]
+        except RunnerError:
+            ours.close()
+            raise
+        ours.settimeout(HELLO)
+        channel = Channel(ours)
+        hello = channel.receive()
+        ours.settimeout(None)
+        if hello and "environment" in hello:
+            self.environments[self._lane] = Environment(**hello["environment"])
+            return _Worker(pid, channel)
+        ours.close()
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)  # it may hang before it has said anything
+        status = self._ask(f"wait {pid}")["status"]
+        if hello is None:
+            said = f"{_cause(status)}; what it said stands above"
+            raise RunnerError(f"no worker came up on {self._lane}: {said}")
+        self._refusal = hello["unavailable"]
+        return None
+
+    def _ask(self, request: str, descriptors: Sequence[int] = ()) -> Any:
+        try:
+            socket.send_fds(self._control.socket, [request.encode()], descriptors)
+            answer = self._control.receive()
+        except OSError:
+            answer = None
+        if answer is not None:
+            return answer
+        if self.environments:
+            raise RunnerError("the process that starts workers was ended: run the rest again")
+        raise RunnerError(
+            f"{sys.executable} could not import torch; what it said stands above. "
+            "Install the project with its dependencies, or run this through nox."
+        )
+
+    def _hand_over(self, worker: _Worker) -> None:
+        # The last few are dealt out one by one, so that no worker idles beside a full one.
+        many = len(self._queue) > AHEAD * self._jobs() and not self.alone
+        ahead = AHEAD if many else 1
+        while self._queue and len(worker.claims) < ahead:
+            if worker.claims and len(self._queue[0].code) > LONG:
+                return
+            claim = self._queue.popleft()
+            worker.claims.append(claim)
+            if len(worker.claims) == 1:
+                self._begin(worker)
+            sources = [example.source for example in claim.examples(self._lane)]
+            with suppress(OSError):  # it died; _listen will see that
+                worker.channel.send({"sources": sources})
+
+    def _begin(self, worker: _Worker) -> None:
+        """Starts the clock of the claim that a worker runs now, if it has one."""
+        worker.outputs = []
+        limit = self.limit(worker.claims[0], self._lane) if worker.claims else float("inf")
+        worker.deadline = time.monotonic() + limit
+
+    def _ready(self) -> list[_Worker]:
+        """Waits until a worker has something to say or is late; those that have."""
+        deadline = min(worker.deadline for worker in self._workers)
+        patience = None if deadline == float("inf") else max(0.0, deadline - time.monotonic())
+        with selectors.DefaultSelector() as selector:
+            for worker in self._workers:
+                selector.register(worker.channel, selectors.EVENT_READ, worker)
+            return [key.data for key, _ in selector.select(patience)]
+
+    def _listen(self, worker: _Worker) -> Iterator[Run]:
+        for message in worker.channel.receive_ready():
+            if message is None:
+                yield from self._lose(worker)
+            elif "output" in message:
+                worker.outputs.append(message["output"])
+            else:
+                claim = worker.claims.popleft()
+                yield from self._settled(claim, self._finished(claim, worker, message))
+                self._begin(worker)
+                if message["dirty"] or self.alone:
+                    self._stop(worker)
+                    return
+
+    def _finished(self, claim: Claim, worker: _Worker, message: dict[str, Any]) -> Run:
+        outputs = tuple(worker.outputs)
+        run = Run(
+            claim.id,
+            self._lane,
+            Outcome.PASSED,
+            outputs,
+            message["seconds"],
+            measurements=tuple(Measurement(*fields) for fields in message["measurements"]),
+            device_bytes=message.get("device_bytes"),
+        )
+        for mismatch in mismatches(claim, self._lane, outputs):
+            return replace(run, outcome=Outcome.FAILED, message=str(mismatch.difference))
+        if len(outputs) != (count := len(claim.examples(self._lane))):
+            reason = f"{len(outputs)} outputs came of {count} examples"
+            return replace(run, outcome=Outcome.CRASHED, message=reason)
+        return run
+
+    def _settled(self, claim: Claim, run: Run) -> Iterator[Run]:
+        """The run, with the try at which it held if that is not the first; or none yet."""
+        if run.outcome is Outcome.PASSED and self._number > 1:
+            run = replace(run, message=f"held at try {self._number} of {self.tries}")
+        if claim.cpu_build and not self.environments[run.lane].torch.endswith("+cpu"):
+            run = _skipped(claim, run.lane, f"{claim.id} is of a build of torch without CUDA")
+        disturbed = run.outcome is Outcome.FAILED and Factor.CLOCK in claim.machine
+        halted = run.outcome is Outcome.TIMED_OUT and self._number == 1
+        if (disturbed or halted) and self._number < self.tries:
+            self._again.append(claim)
+            return
+        differs = run.outcome in (Outcome.FAILED, Outcome.TIMED_OUT)
+        yield replace(run, outcome=Outcome.VARIED) if differs and claim.machine else run
+
+    def _lose(self, worker: _Worker, late: str = "") -> Iterator[Run]:
+        """Takes a worker away that died or is late, and the claim that it was running with it."""
+        # Without one it died idle, of what an earlier claim had left to happen.
+        claim = worker.claims.popleft() if worker.claims else None
+        status = self._stop(worker)
+        if claim:
+            count = len(claim.examples(self._lane))
+            where = f"in example {min(len(worker.outputs) + 1, count)} of {count}"
+            outcome = Outcome.TIMED_OUT if late else Outcome.CRASHED
+            message = f"{late or _cause(status)} {where}"
+            run = Run(claim.id, self._lane, outcome, tuple(worker.outputs), message=message)
+            yield from self._settled(claim, run)
+
+    def _stop_all(self) -> None:
+        for worker in [*self._workers]:
+            self._stop(worker)
+
+    def _stop(self, worker: _Worker) -> int:
+        """Ends a worker, whose other claims wait again; its status as `os.waitpid` gives it."""
+        self._workers.remove(worker)
+        self._queue.extendleft(reversed(worker.claims))
+        self._kill(worker)
+        return int(self._ask(f"wait {worker.pid}")["status"])
+
+    def _kill(self, worker: _Worker) -> None:
+        worker.channel.socket.close()
+        for end in (os.killpg, os.kill):  # it may have left its group
+            with suppress(ProcessLookupError, PermissionError):
+                end(worker.pid, signal.SIGKILL)
+
+
+def _skipped(claim: Claim, lane: Lane, reason: str) -> Run:
+    return Run(claim.id, lane, Outcome.SKIPPED, message=reason)
+
+
+def _cause(status: int) -> str:
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)  # most of the real-time signals have no name
+        names = {int(sign): sign.name for sign in signal.Signals}
+        return f"the process died of {names.get(number, f'signal {number}')}"
+    return f"the process exited with status {os.WEXITSTATUS(status)}"

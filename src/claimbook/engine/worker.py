@@ -1,0 +1,341 @@
+"""The process that runs claims: `python -m claimbook.engine.worker FD`, started by `runner`.
+
+It imports torch once and then forks a worker whenever the runner asks for one, so that a new
+worker costs milliseconds. A worker takes claims over its socket, one JSON line each, and
+answers one line per example; it runs no claim before its global state is as at the start.
+"""
+
+import __future__
+
+import contextlib
+import ctypes
+import gc
+import importlib
+import io
+import linecache
+import os
+import random
+import resource
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import threading
+import time
+import traceback
+import types
+import warnings
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from claimbook.engine import environment
+from claimbook.engine.channel import Channel
+from claimbook.engine.isolation import Snapshot
+from claimbook.model import Lane
+
+MEMORY_LIMIT = 8 << 30
+"""Bytes of its own that a worker may hold; beyond that its allocations fail."""
+
+FILE_LIMIT = 1 << 30
+"""Bytes of a file that an example may write, what it prints included."""
+
+LIBC = ctypes.CDLL(None)
+
+OUTPUT_LIMIT = 100_000
+"""Characters of one example's output that are kept."""
+
+OF_HERE = [
+    r"This DataLoader will create \d+ worker processes .* current system is 1,",
+    r"Guards may run slower on Python 3\.13\.0",
+]
+"""Beginnings of what torch warns of on a machine with one core, and on one release of Python; pages
+show what it does everywhere else."""
+
+FIRST_ON_CUDA = [
+    "x = torch.ones(2, 2, requires_grad=True)",
+    "torch.addmm(x[0], x, x).mm(x).sum().backward()",
+]
+"""Makes cuBLAS start, in both threads that call it: it warns then, and keeps memory of its own."""
+
+
+def main(descriptor: int, scratch: Path) -> None:
+    """Imports torch, then forks workers until the runner goes away.
+
+    Args:
+        descriptor: the socket on which the runner asks.
+        scratch: a folder for the workers' own, which the runner removes.
+    """
+    control = socket.socket(fileno=descriptor)
+    _adopt_orphans()
+    gc.disable()  # an import leaves no garbage, and looking for it takes a tenth of the time
+    importlib.import_module("torch")  # by name: no linter may take it for unused
+    gc.enable()
+    gc.freeze()
+    workers: set[int] = set()
+    _answer(control, scratch, workers)
+    for pid in workers:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+    _end_orphans(set())
+    shutil.rmtree(scratch, ignore_errors=True)  # the runner may have been killed
+    os._exit(0)  # torch takes a fifth of a second to be taken down, and the runner waits
+
+
+def _answer(control: socket.socket, scratch: Path, workers: set[int]) -> None:
+    """Does what the runner asks, until it is gone; the workers are those that it has not ended."""
+    reply = Channel(control)
+    while True:
+        request, descriptors, _, _ = socket.recv_fds(control, 64, 1)
+        command, _, argument = request.decode().partition(" ")
+        match command:
+            case "fork":
+                pid = _fork(control, descriptors[0], Lane(argument), scratch)
+                workers.add(pid)
+                reply.send({"pid": pid})
+            case "import":
+                # An import that looks for a GPU would leave CUDA unusable in all that is forked.
+                with contextlib.suppress(ImportError), _without_gpus():  # not every torch has it
+                    importlib.import_module(argument)
+                gc.freeze()
+                reply.send({})
+            case "wait":
+                workers.discard(int(argument))
+                reply.send({"status": os.waitpid(int(argument), 0)[1]})
+                _end_orphans(workers)
+            case _:
+                return
+
+
+@contextlib.contextmanager
+def _without_gpus() -> Iterator[None]:
+    """Hide all GPUs while it lasts."""
+    visible = os.environ.get(VISIBLE)
+    os.environ[VISIBLE] = ""
+    try:
+        yield
+    finally:
+        del os.environ[VISIBLE]
+        if visible is not None:
+            os.environ[VISIBLE] = visible
+
+
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+
+
+def _adopt_orphans() -> None:
+    """On Linux, makes this process the parent of what examples leave behind, even daemons."""
+    if sys.platform == "linux":
+        LIBC.prctl(36, 1)  # PR_SET_CHILD_SUBREAPER
+
+
+def _end_orphans(workers: set[int]) -> None:
+    """Ends every child that is not one of the workers."""
+    listing = Path(f"/proc/self/task/{os.getpid()}/children")
+    while listing.exists():
+        orphans = {int(pid) for pid in listing.read_text().split()} - workers
+        if not orphans:
+            return
+        for pid in orphans:  # their own children become orphans in turn
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+
+def _fork(control: socket.socket, descriptor: int, lane: Lane, scratch: Path) -> int:
+    with warnings.catch_warnings(action="ignore"):  # CUDA may have a thread of its own here
+        pid = os.fork()
+    with contextlib.suppress(OSError):
+        os.setpgid(pid, pid)  # in both, so that it is done before anyone kills the group
+    if pid:
+        os.close(descriptor)
+        return pid
+    control.close()
+    status, terminal = 1, os.dup(2)
+    try:
+        _serve(Channel(socket.socket(fileno=descriptor)), lane, scratch)
+        status = 0
+    except ConnectionError:
+        pass  # the runner is gone
+    except BaseException:
+        os.write(terminal, traceback.format_exc().encode())  # examples have the rest
+    finally:
+        os._exit(status)
+
+
+def _serve(channel: Channel, lane: Lane, scratch: Path) -> None:
+    if reason := environment.unavailable(lane):
+        channel.send({"unavailable": reason})
+        return
+    if lane is Lane.CPU:  # CUDA maps far more than it uses
+        _limit(resource.RLIMIT_DATA, MEMORY_LIMIT)
+        # So that a machine with a GPU says what one without does.
+        os.environ[VISIBLE] = ""
+    _limit(resource.RLIMIT_FSIZE, FILE_LIMIT)
+    sandbox = _Sandbox(lane, scratch)
+    channel.send({"environment": asdict(environment.describe(lane))})
+    clean, worker = True, os.getpid()
+    while clean and (job := channel.receive()) is not None:
+        started = time.perf_counter()
+        for output in sandbox.perform(job["sources"]):
+            if os.getpid() != worker:  # a child that an example made comes to its end here
+                os._exit(0)
+            channel.send({"output": output})
+        seconds = time.perf_counter() - started
+        channel.send(
+            {"seconds": seconds, **sandbox.findings(), "dirty": not (clean := sandbox.reset())}
+        )
+
+
+def _limit(kind: int, wanted: int) -> None:
+    """Lower a limit of the system; one that is lower already stays."""
+    _, highest = resource.getrlimit(kind)
+    limit = wanted if highest == resource.RLIM_INFINITY else min(wanted, highest)
+    resource.setrlimit(kind, (limit, limit))
+
+
+class _Sandbox:
+    """Where claims run one after another, each finding it as the first one did."""
+
+    def __init__(self, lane: Lane, scratch: Path) -> None:
+        import torch
+
+        self.lane = lane
+        self.folder = Path(tempfile.mkdtemp(dir=scratch))
+        self.printed = tempfile.TemporaryFile(buffering=0, dir=scratch)  # noqa: SIM115
+        self.idle_bytes = 0
+        sys.displayhook = _display
+        torch.set_num_threads(1)
+        torch.multiprocessing.set_start_method("fork", force=True)  # no worker can import examples
+        # Otherwise a warning that torch gives once would show in one claim of a process only.
+        torch.set_warn_always(True)
+        self._prepare()
+        if lane is Lane.CUDA:
+            [*self.perform(FIRST_ON_CUDA)]
+            self._prepare()
+        self.state = Snapshot()
+
+    def reset(self) -> bool:
+        """Prepares for another claim; False if this one left something, and the worker is spent."""
+        if _has_company():  # a loader that raised would wait for its workers, and they for it
+            return False
+        gc.collect()  # now, so that nothing is deleted, and prints, while a later claim runs
+        if clean := self.state.still_holds():
+            self._prepare()
+        return clean
+
+    def _prepare(self) -> None:
+        import torch
+
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder = Path(tempfile.mkdtemp(dir=self.folder.parent))
+        os.chdir(self.folder)
+        self._redirect()
+        linecache.clearcache()
+        # torch.manual_seed would also note a stack trace for each kind of device it has not got.
+        torch.default_generator.manual_seed(0)
+        random.seed(0)
+        if numpy := sys.modules.get("numpy"):
+            numpy.random.seed(0)
+        torch.set_default_device(None if self.lane is Lane.CPU else "cuda")
+        if self.lane is Lane.CUDA:
+            torch.cuda.manual_seed_all(0)
+            torch.cuda.reset_peak_memory_stats()
+            self.idle_bytes = torch.cuda.memory_allocated()
+
+    def _redirect(self) -> None:
+        # What an earlier claim left running goes on to write into the file of that claim.
+        with tempfile.TemporaryFile(dir=self.folder.parent) as fresh:
+            os.dup2(fresh.fileno(), self.printed.fileno(), inheritable=False)
+        for number, name in ((1, "stdout"), (2, "stderr")):
+            os.dup2(self.printed.fileno(), number)
+            raw = io.FileIO(number, "w", closefd=False)
+            stream = io.TextIOWrapper(
+                raw, encoding="utf-8", errors="backslashreplace", write_through=True
+            )
+            setattr(sys, name, stream)
+
+    def perform(self, sources: list[str]) -> Iterator[str]:
+        """Runs the examples of one claim in a fresh `__main__`; yields what each printed."""
+        module = self._module()
+        # Leaving it also makes Python forget which warnings it has shown already.
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            for message in OF_HERE:
+                warnings.filterwarnings("ignore", message)
+            for number, source in enumerate(sources):
+                self._run(source, f"<example {number + 1}>", module)
+                yield self._take_printed()
+        module.__dict__.clear()
+
+    def _module(self) -> types.ModuleType:
+        import torch
+
+        module = types.ModuleType("__main__")
+        names = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional}
+        module.__dict__.update(names, device=torch.device(str(self.lane)))
+        sys.modules["__main__"] = module  # so that what an example defines can be pickled
+        return module
+
+    def _run(self, source: str, filename: str, module: types.ModuleType) -> None:
+        linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+        flags = _future_flags(module.__dict__)
+        try:
+            exec(compile(source, filename, "single", flags, dont_inherit=True), module.__dict__)
+        except BaseException as error:
+            lines = traceback.format_exception_only(error)
+            text = "Traceback (most recent call last):\n" + "".join(lines)
+            # Not through sys.stdout, which may be closed, or be the example's own.
+            self.printed.write(text.encode("utf-8", "backslashreplace"))
+
+    def _take_printed(self) -> str:
+        LIBC.fflush(None)  # what C code printed is of this example, not of a later one
+        length = os.fstat(self.printed.fileno()).st_size
+        # A character has four bytes at most, so that this is over the limit if there is more.
+        text = os.pread(self.printed.fileno(), 4 * OUTPUT_LIMIT + 1, 0).decode("utf-8", "replace")
+        self.printed.seek(0)
+        self.printed.truncate()
+        if len(text) > OUTPUT_LIMIT:
+            text = f"{text[:OUTPUT_LIMIT]}\n[cut here: {length:,} bytes were printed]"
+        return text.rstrip("\n")
+
+    def findings(self) -> dict[str, Any]:
+        """What the claim measured, and the device memory that it had at most, in bytes."""
+        found: dict[str, Any] = {"measurements": []}
+        if measure := sys.modules.get("claimbook.teach.measure"):
+            found["measurements"] = [[m.name, m.value, m.unit] for m in measure.measurements]
+            measure.measurements.clear()
+        if self.lane is Lane.CUDA:
+            peak = sys.modules["torch"].cuda.max_memory_allocated()
+            found["device_bytes"] = peak - self.idle_bytes
+        return found
+
+
+def _future_flags(names: dict[str, Any]) -> int:
+    """The compiler's flags for what earlier examples have imported from `__future__`."""
+    known = {name: getattr(__future__, name) for name in __future__.all_feature_names}
+    return sum(known[name].compiler_flag for name in known if names.get(name) is known[name])
+
+
+def _has_company() -> bool:
+    """Whether a thread or a process is left that an example started."""
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+        return True
+    return threading.active_count() > 1
+
+
+def _display(value: object) -> None:
+    # Unlike Python's own, it does not keep the value alive in `_`.
+    if value is not None:
+        print(repr(value))
+
+
+def _show_warning(message: Warning | str, category: type, *_: object, **__: object) -> None:
+    sys.stderr.write(f"{category.__name__}: {message}\n")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), Path(sys.argv[2]))

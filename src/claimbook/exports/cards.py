@@ -1,0 +1,166 @@
+"""Cards to practise with, made of the book's questions, its claims, and what its sources say."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from claimbook.exports import markup
+from claimbook.exports.data import anchor, pieces
+from claimbook.exports.sections import Section
+from claimbook.model import Claim, Page, RelationKind, digest
+from claimbook.pages.register import Answer
+
+SAID = "said"
+"""The deck of what the sources say, right or wrong."""
+
+
+class CardKind(StrEnum):
+    """What a card asks."""
+
+    QUESTION = "question"
+    OUTPUT = "output"
+    BELIEF = "belief"
+
+
+@dataclass(frozen=True)
+class Card:
+    """Something to be answered from memory; every text is Markdown on one line."""
+
+    id: str
+    """Of a claim's id, so that a card stays itself when texts are reworded."""
+    kind: CardKind
+    deck: str
+    """The folder of its page, or `SAID`."""
+    ask: str
+    answer: str
+    docname: str
+    anchor: str
+    """Where the book says so: the id of an element of that page."""
+    topic: str = ""
+    """What the question is about, where it does not say so itself."""
+    session: tuple[tuple[str, str], ...] = ()
+    """Pieces of code, each with what it prints; the latter is part of the answer."""
+
+
+@dataclass(frozen=True)
+class Deck:
+    """Cards that are practised together."""
+
+    name: str
+    title: str
+    cards: list[Card]
+
+
+def page_cards(docname: str, page: Page, sections: Iterable[Section]) -> Iterator[Card]:
+    """The questions of a page and what its claims print, in the page's order."""
+    deck = docname.partition("/")[0]
+    for section in sections:
+        claims = section.claims(page)
+        if section.short and claims:
+            yield Card(
+                f"question-{claims[0].id}",
+                CardKind.QUESTION,
+                deck,
+                section.title,
+                section.short,
+                docname,
+                section.anchor,
+            )
+        yield from (_output(claim, deck, docname) for claim in claims)
+
+
+def _output(claim: Claim, deck: str, docname: str) -> Card:
+    return Card(
+        f"output-{claim.id}",
+        CardKind.OUTPUT,
+        deck,
+        "What does it print?",
+        claim.statement,
+        docname,
+        anchor(claim.id),
+        session=tuple(pieces((e.source, e.want) for e in claim.examples(claim.lanes[0]))),
+    )
+
+
+def said_cards(answers: Iterable[Answer], docnames: dict[str, str]) -> Iterator[Card]:
+    """What sources say and is wrong, each with a neighbour that is right, as far as there is one.
+
+    Without right ones among them, the cards would give their answer away.
+
+    Args:
+        docnames: claim id → the page where it stands.
+    """
+    by_question: dict[str, list[Answer]] = {}
+    for answer in answers:
+        by_question.setdefault(answer.entry.id.rpartition(".")[0], []).append(answer)
+    for among in by_question.values():
+        wrong = [answer for answer in among if answer.kind is RelationKind.CORRECTS]
+        right = [answer for answer in among if answer.kind is RelationKind.CONFIRMS]
+        chosen = {answer.entry.id for answer in [*wrong, *right[: len(wrong)]]}
+        for answer in among:
+            if answer.entry.id in chosen:
+                yield _said(answer, docnames[answer.claims[0].id])
+
+
+def _said(answer: Answer, docname: str) -> Card:
+    verdict = "Wrong." if answer.kind is RelationKind.CORRECTS else "Right."
+    claim = answer.claims[0]
+    return Card(
+        f"said-{claim.id}-{answer.entry.id}",
+        CardKind.BELIEF,
+        SAID,
+        _escaped(answer.entry.statement),
+        f"**{verdict}** {claim.statement}",
+        docname,
+        anchor(claim.id),
+        topic=f"True or false? Said in answer to: *{_escaped(answer.entry.question)}*",
+    )
+
+
+def _escaped(text: str) -> str:
+    """A text of the register, which is no Markdown, as Markdown."""
+    return re.sub(r"([\\`*_<\[])", r"\\\1", text)
+
+
+def card_data(card: Card) -> dict[str, Any]:
+    """One card as the practice page and the Anki deck show it: texts and code are HTML."""
+    return {
+        "id": card.id,
+        "kind": card.kind,
+        "topic": markup.inline(card.topic),
+        "ask": markup.inline(card.ask),
+        "session": [[markup.code(code), markup.output(want)] for code, want in card.session],
+        "answer": markup.inline(card.answer),
+        "link": f"{card.docname}.html#{card.anchor}",
+    }
+
+
+def data_file(deck: Deck, made_with: str, before: str) -> str:
+    """The file from which the practice page loads a deck; it starts with a mark of the cards.
+
+    A script, not JSON: a page that was opened from a file loads the one and not the other.
+
+    Args:
+        made_with: names the code that makes cards.
+        before: what the file holds, if there is one. Code is highlighted only on cards that are
+            not among its.
+    """
+    marks = [digest([made_with, vars(card)])[:16] for card in deck.cards]
+    head = f"// {digest(marks)}\n"
+    if before.startswith(head):
+        return before
+    kept = {card.get("mark"): card for card in cards_in(before)} if before else {}
+    made = [
+        kept.get(mark) or {"mark": mark, **card_data(card)}
+        for mark, card in zip(marks, deck.cards, strict=True)
+    ]
+    lines = ",\n".join(json.dumps(card, ensure_ascii=False) for card in made)
+    return f"{head}practiceCards({json.dumps(deck.name)}, [\n{lines}\n]);\n"
+
+
+def cards_in(text: str) -> list[dict[str, Any]]:
+    """The cards of a data file."""
+    return json.loads(text.partition(", ")[2].removesuffix(");\n"))  # type: ignore[no-any-return]

@@ -1,0 +1,83 @@
+"""Claims and answers as the data that leaves the build, `claims.json` among it."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from typing import Any
+
+from claimbook.model import Claim, Record, RelationKind, Status
+from claimbook.pages.register import Answer
+
+SCHEMA = 1
+
+
+def answer_data(answer: Answer) -> dict[str, Any]:
+    """One entry as `claims.json` gives it; its relation is null while it is open."""
+    return {
+        "id": answer.entry.id,
+        "question": answer.entry.question,
+        "statement": answer.entry.statement,
+        "relation": answer.word,
+        "claims": [claim.id for claim in answer.claims],
+        "remark": answer.remark.text if answer.remark else None,
+    }
+
+
+def claim_data(claim: Claim) -> dict[str, Any]:
+    """One claim as `claims.json` gives it, but for its lanes."""
+    relations: dict[str, list[str]] = {str(kind): [] for kind in RelationKind}
+    for relation in claim.relations:
+        relations[relation.kind].append(relation.entry)
+    return {
+        "id": claim.id,
+        "statement": claim.statement,
+        "page": claim.docname,
+        "anchor": anchor(claim.id),
+        "relations": {kind: entries for kind, entries in relations.items() if entries},
+        "code": claim.code,
+        "machine": list(claim.machine),
+    }
+
+
+def lane_data(status: Status, record: Record | None) -> dict[str, Any]:
+    """What a lane says of a claim; all but the status is null where there is no record."""
+    if record is None:
+        nothing = ("outcome", "message", "torch", "device", "recorded", "seconds")
+        return {"status": status, **dict.fromkeys(nothing), "outputs": [], "measurements": []}
+    return {
+        "status": status,
+        "outcome": record.run.outcome,
+        "message": record.run.message,
+        "torch": record.environment.torch,
+        "device": record.environment.device,
+        "recorded": record.provenance.date,
+        "seconds": round(record.run.seconds, 6),
+        "outputs": list(record.run.outputs),
+        "measurements": list(map(asdict, record.run.measurements)),
+    }
+
+
+def anchor(claim_id: str) -> str:
+    """The id of a claim's element on its page."""
+    return f"claim-{claim_id}"
+
+
+def pieces(examples: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Code up to each output, with the output; what comes after the last has none.
+
+    Args:
+        examples: each statement with what it prints.
+    """
+    gathered = ""
+    for source, printed in examples:
+        gathered += spaced(source)
+        if printed:
+            yield gathered, printed
+            gathered = ""
+    if gathered:
+        yield gathered, ""
+
+
+def spaced(source: str) -> str:
+    """A statement as a program has it: an empty line ends a compound one, as at the prompt."""
+    first, *rest = source.rstrip("\n").split("\n")
+    return source + "\n" * (bool(rest) and (first.endswith(":") or first.startswith("@")))

@@ -1,0 +1,43 @@
+"""What an EPUB cannot hold as the site does: pictures inside of pages, and links to data."""
+
+import re
+from hashlib import sha256
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+from claimbook.exports.markdown import DRAWN, figure_label, standalone
+
+SVG = re.compile(r"<svg.*?</svg>", re.DOTALL)
+DATA = re.compile(r'<a [^>]*href="[^":]*\.(?:json|txt|md|ipynb|zip|py)"[^>]*>(.*?)</a>', re.DOTALL)
+
+
+def adapt(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Gives each drawn figure a file; of links to files that are not there the text is left."""
+    if app.builder.name != "epub":
+        return
+    # myst-nb puts its style sheet in place when the EPUB has been packed already.
+    sheets = context["css_files"]
+    context["css_files"] = [sheet for sheet in sheets if "mystnb" not in str(sheet.filename)]
+    if "body" in context:
+        up = "../" * page.count("/")
+        body = DRAWN.sub(
+            lambda figure: _with_file(figure[0], Path(app.outdir), up), context["body"]
+        )
+        context["body"] = DATA.sub(r"\1", body)
+
+
+def _with_file(figure: str, outdir: Path, up: str) -> str:
+    """The figure with its SVG in a file; a reader shows it black on white, whatever its theme."""
+    svg = standalone(figure)
+    name = f"_images/drawn-{sha256(svg.encode()).hexdigest()[:16]}.svg"
+    path = outdir / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(svg, "utf-8")
+    image = f'<img src="{up}{name}" alt="{escape(figure_label(figure))}" />'
+    return SVG.sub(lambda _: image, figure, count=1)

@@ -1,0 +1,241 @@
+"""A page as a Jupyter notebook that runs with torch alone."""
+
+import ast
+import base64
+import re
+import textwrap
+from collections.abc import Callable, Iterator
+from itertools import dropwhile
+from typing import Any
+
+from docutils import nodes
+
+from claimbook.checking.compare import HEADER
+from claimbook.exports.data import anchor, spaced
+from claimbook.exports.markdown import DRAWN, figure_label, has, standalone
+from claimbook.model import Claim, Example, Lane
+
+Cell = dict[str, Any]
+
+SETUP = """\
+import os
+import tempfile
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+os.chdir(tempfile.mkdtemp())  # some claims write files
+if hasattr(os, "fork"):  # workers then find what is defined in cells
+    torch.multiprocessing.set_start_method("fork", force=True)
+
+
+def fresh():
+    \"""Forgets what the claims before have named and set; the seed is 0.\"""
+    for name in set(globals()) - set(_first):
+        if not name.startswith("_"):
+            del globals()[name]
+    globals().update(_first)
+    torch.manual_seed(0)
+    torch.set_grad_enabled(True)
+    torch.set_default_device(None)
+    torch.set_default_dtype(torch.float32)
+    torch.set_float32_matmul_precision("highest")
+    torch.set_printoptions(profile="default")
+    torch.set_warn_always(True)
+    torch.autograd.set_detect_anomaly(False)
+    torch.use_deterministic_algorithms(False)
+    torch.backends.cudnn.benchmark = torch.backends.cudnn.deterministic = False
+
+
+def echo(value):
+    \"""Shows a value that ends a block, as a prompt does.\"""
+    if value is not None:
+        display(value)
+
+
+_first = {name: value for name, value in globals().items() if not name.startswith("_")}
+"""
+NUMPY = """
+
+import importlib.util
+
+if not importlib.util.find_spec("numpy"):
+    %pip install --quiet numpy
+"""
+FRESH = "fresh()\n"
+CATCH = """\
+except Exception as error:
+    print(f"{type(error).__name__}: {error}")
+"""
+MODULE = re.compile(r"^(?:\w+\.)+(?=\w+(?::|$))")
+LEFT_OUT = ("claim-session", "claim-badges", "claim-fold", "claim-more")
+"""Parts of a claim's card that are no prose: its cells follow it, and the rest is the page's."""
+
+NOT_HERE = {
+    "claimbook": "Not a cell: it needs `claimbook.teach`, the helpers of the book{where}.",
+    "asyncio.run": "Not a cell: it starts an event loop, and a notebook has one already.",
+}
+"""What no cell of a notebook can run with torch alone, by a word of its code, and why."""
+
+
+def notebook(
+    doctree: nodes.document,
+    claims: dict[str, Claim],
+    write: Callable[[nodes.Node], str],
+    repository: str,
+) -> Cell:
+    """The page in Jupyter's format 4.5; its cells run from top to bottom.
+
+    Args:
+        claims: those of the page, by id.
+        write: a part of the page → Markdown.
+        repository: `owner/name` on GitHub, whence the helpers can be installed; may be empty.
+    """
+    by_anchor = {anchor(name): claim for name, claim in claims.items()}
+    cells = list(_joined(_cells(doctree, by_anchor, write, repository)))
+    numpy = NUMPY * any("numpy" in claim.code for claim in claims.values())
+    cells.insert(1, _code(SETUP + numpy))
+    for number, cell in enumerate(cells):
+        cell["id"] = f"cell-{number}"
+    return {
+        "cells": cells,
+        "metadata": {
+            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+            "language_info": {"name": "python"},
+        },
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+
+
+def _cells(
+    node: nodes.Element,
+    claims: dict[str, Claim],
+    write: Callable[[nodes.Node], str],
+    repository: str,
+) -> Iterator[Cell]:
+    """A cell for each part of the page; prose is joined later."""
+    for child in node.children:
+        assert isinstance(child, nodes.Element)
+        if isinstance(child, nodes.section) or has(child, "claim"):
+            claim = claims.get(child["ids"][0])
+            yield from _cells(child, claims, write, repository)
+            if claim:
+                yield from _claim_cells(claim, repository)
+        elif has(child, "cell_output") or isinstance(child, nodes.raw):
+            yield from map(_picture, DRAWN.findall(child.astext()))
+        elif has(child, "cell"):
+            yield from _cells(child, claims, write, repository)
+        elif not any(has(child, kind) for kind in LEFT_OUT):
+            yield _markdown(write(child))
+
+
+def _claim_cells(claim: Claim, repository: str) -> Iterator[Cell]:
+    reason = next((why for word, why in NOT_HERE.items() if word in claim.code), None)
+    if Lane.CPU not in claim.lanes:
+        reason = "Not a cell: it shows what a GPU does."
+    if reason:
+        yield _markdown(_unrun(claim, reason, repository))
+        return
+    start = FRESH
+    for fence in claim.fences:
+        gathered: list[Example] = []
+        for example in fence.examples:
+            gathered.append(example)
+            if example.want:
+                yield _example_cell(gathered, start)
+                gathered, start = [], ""
+        if gathered:
+            yield _example_cell(gathered, start)
+
+
+def _unrun(claim: Claim, reason: str, repository: str) -> str:
+    code = "".join(spaced(e.source) for fence in claim.fences for e in fence.examples)
+    where = f" (`pip install git+https://github.com/{repository}`)" if repository else ""
+    return f"{reason.format(where=where)}\n\n```python\n{code}```\n"
+
+
+def _example_cell(examples: list[Example], start: str) -> Cell:
+    *before, last = examples
+    text = start + "".join(spaced(example.source) for example in before)
+    printed, is_error, error = last.want.partition(HEADER)
+    if not is_error:
+        return _code(text + _displaying(last), _shown(last))
+    lines = dropwhile(lambda line: not line[:1].strip(), error.split("\n"))
+    text += f"try:\n{textwrap.indent(last.source, '    ')}{CATCH}"
+    return _code(text, _stream(printed + MODULE.sub("", "\n".join(lines))))
+
+
+def _displaying(example: Example) -> str:
+    """The source of an example; a value that ends its block is displayed, as a prompt does it."""
+    last = ast.parse(example.source).body[-1]
+    if not example.want or "Warning: " in example.want:
+        return example.source
+    while isinstance(last, ast.With | ast.For):
+        last = last.body[-1]
+        if isinstance(last, ast.Expr) and not _prints(last):
+            value = ast.get_source_segment(example.source, last) or ""
+            head, _, tail = example.source.rpartition(value)
+            whole = f"({value})" if isinstance(last.value, ast.Tuple) else value
+            return f"{head}echo({whole}){tail}"
+    return example.source
+
+
+def _prints(statement: ast.stmt) -> bool:
+    return "print(" in ast.unparse(statement)
+
+
+def _shown(example: Example) -> list[Cell]:
+    """What an example prints, as Jupyter keeps it: a value, or text."""
+    if not example.want:
+        return []
+    tree = ast.parse(example.source).body
+    if not isinstance(tree[-1], ast.Expr) or _prints(tree[-1]):
+        return _stream(example.want)
+    return [
+        {
+            "output_type": "execute_result",
+            "execution_count": None,
+            "data": {"text/plain": example.want},
+            "metadata": {},
+        }
+    ]
+
+
+def _stream(text: str) -> list[Cell]:
+    return [{"output_type": "stream", "name": "stdout", "text": text + "\n"}]
+
+
+def _code(source: str, outputs: list[Cell] | None = None) -> Cell:
+    return {
+        "cell_type": "code",
+        "execution_count": None,
+        "metadata": {},
+        "outputs": outputs or [],
+        "source": source.rstrip("\n"),
+    }
+
+
+def _markdown(source: str) -> Cell:
+    return {"cell_type": "markdown", "metadata": {}, "source": source.strip("\n")}
+
+
+def _picture(html: str) -> Cell:
+    """A drawn figure as an attachment."""
+    cell = _markdown(f"![{figure_label(html)}](attachment:figure.svg)")
+    data = base64.b64encode(standalone(html).encode()).decode()
+    return {**cell, "attachments": {"figure.svg": {"image/svg+xml": data}}}
+
+
+def _joined(cells: Iterator[Cell]) -> Iterator[Cell]:
+    """Prose that stands together is one cell."""
+    last: Cell | None = None
+    for cell in cells:
+        plain = cell["cell_type"] == "markdown" and "attachments" not in cell
+        if plain and last is not None:
+            last["source"] += "\n\n" + cell["source"]
+            continue
+        yield cell
+        last = cell if plain else None

@@ -1,0 +1,68 @@
+"""The sections of a page: what each asks, and the short answer that it begins with."""
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+
+from docutils import nodes
+from markdown_it.token import Token
+
+from claimbook.model import Claim, Page
+from claimbook.pages.myst import tokenize
+from claimbook.pages.text import strip_markup
+
+SHORT = "**In short.**"
+
+
+@dataclass(frozen=True)
+class Section:
+    """What stands under a heading of the second level."""
+
+    title: str
+    """Markdown on one line; on most pages a question."""
+    short: str
+    """The paragraph that begins with *In short*, as Markdown on one line; empty without one."""
+    anchor: str
+    """The id of its element on the page."""
+    lines: range
+    """Its lines on the page, counted from 1."""
+
+    def claims(self, page: Page) -> list[Claim]:
+        """The claims of its page that stand in it."""
+        return [claim for claim in page.claims if claim.location.line in self.lines]
+
+
+def first_sentence(statement: str) -> str:
+    """What a claim states, in short.
+
+    >>> first_sentence("Views share memory. Here, so do `x` and `y`.")
+    'Views share memory.'
+    """
+    return re.split(r"(?<=[.?!]) (?=[A-Z`*(\d])", statement, maxsplit=1)[0]
+
+
+def sections(text: str) -> list[Section]:
+    """The sections of a page's Markdown text, in order."""
+    tokens = tokenize(text)
+    starts = [number for number, token in enumerate(tokens) if _is_heading(token)]
+    parts = [tokens[start:end] for start, end in pairwise([*starts, len(tokens)])]
+    lines = [*(_line(part[0]) for part in parts), text.count("\n") + 2]
+    return [_section(part, range(*ends)) for part, ends in zip(parts, pairwise(lines), strict=True)]
+
+
+def _is_heading(token: Token) -> bool:
+    return token.type == "heading_open" and token.tag == "h2"
+
+
+def _line(token: Token) -> int:
+    assert token.map
+    return token.map[0] + 1
+
+
+def _section(tokens: list[Token], lines: range) -> Section:
+    title, *texts = [
+        strip_markup(" ".join(token.content.split())) for token in tokens if token.type == "inline"
+    ]
+    shorts = [text.removeprefix(SHORT).strip() for text in texts if text.startswith(SHORT)]
+    anchor = nodes.make_id(nodes.fully_normalize_name(re.sub(r"[`*]", "", title)))
+    return Section(title, shorts[0] if shorts else "", anchor, lines)

@@ -1,0 +1,1 @@
+"""Markdown to claims: MyST, the directive, the page scan, the register, the book as a whole."""

@@ -1,0 +1,225 @@
+"""Reads one `{claim}`: its options, its statement and its examples."""
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from itertools import pairwise
+
+from docutils.parsers.rst.states import MarkupError
+from markdown_it.token import Token
+
+from claimbook.model import (
+    Claim,
+    Example,
+    Factor,
+    Fence,
+    Lane,
+    Location,
+    Problem,
+    ProblemKind,
+    Relation,
+    RelationKind,
+)
+from claimbook.pages.myst import ClaimSyntax, fences, lines, parse_directive, tokenize
+from claimbook.pages.text import strip_markup
+
+_CLAIM_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
+class ClaimReader:
+    """Reads one claim; collects what is wrong with it."""
+
+    def __init__(self, location: Location) -> None:
+        self.location = location
+        self.problems: list[Problem] = []
+        self.name = "claim"
+
+    def _problem(self, kind: ProblemKind, message: str, line: int | None = None) -> None:
+        location = replace(self.location, line=line or self.location.line)
+        self.problems.append(Problem(location, kind, f"{self.name}: {message}"))
+
+    def read(self, argument: str, content: str) -> Claim | None:
+        """The claim; None if MyST cannot read its directive.
+
+        Args:
+            argument: what stands after `{claim}`.
+            content: what stands within its fence.
+        """
+        try:
+            parsed = parse_directive(ClaimSyntax, argument, content, self.location.line)
+        except MarkupError as error:
+            self._problem(ProblemKind.MALFORMED_CLAIM, str(error))
+            return None
+        self.name = parsed.arguments[0]
+        if not _CLAIM_ID.fullmatch(self.name):
+            message = "an id is words in small letters and digits, joined by hyphens"
+            self._problem(ProblemKind.MALFORMED_CLAIM, message)
+        for warning in parsed.warnings:
+            self._problem(ProblemKind.BAD_OPTION, warning.msg, warning.lineno)
+        self._check_options(content)
+        tokens = tokenize("\n".join(lines(content)[parsed.body_offset :]))
+        first_line = self.location.line + 1 + parsed.body_offset
+        return Claim(
+            id=self.name,
+            statement=self._statement(tokens),
+            location=self.location,
+            fences=self._fences(tokens, first_line),
+            relations=tuple(
+                Relation(kind, entry)
+                for kind in RelationKind
+                for entry in parsed.options.get(kind, "").split()
+            ),
+            lanes=self._lanes(parsed.options.get("lanes")),
+            timeout=self._timeout(parsed.options.get("timeout")),
+            machine=self._factors(parsed.options.get("machine")),
+            cpu_build="cpu-build" in parsed.options,
+            explains="explains" in parsed.options,
+        )
+
+    def _check_options(self, content: str) -> None:
+        """Reports what MyST passes over in silence: an option lost, a line taken for prose."""
+        names: list[str] = []
+        for number, line in enumerate(lines(content), start=self.location.line + 1):
+            if not line.lstrip().startswith(":"):
+                if names and line.strip():
+                    message = "an option stands on one line, and an empty line ends them all"
+                    self._problem(ProblemKind.BAD_OPTION, message, number)
+                break
+            names.append(line.lstrip()[1:].partition(":")[0])
+            if names[-1] in names[:-1]:
+                self._problem(ProblemKind.BAD_OPTION, f"{names[-1]} is given twice", number)
+
+    def _statement(self, tokens: list[Token]) -> str:
+        for opening, inline in pairwise(tokens):
+            if opening.type == "paragraph_open":
+                return strip_markup(" ".join(inline.content.split()))
+        self._problem(ProblemKind.MALFORMED_CLAIM, "a claim begins with its statement, in prose")
+        return ""
+
+    def _lanes(self, option: str | None) -> tuple[Lane, ...]:
+        names = tuple(Lane) if option is None else option.replace(",", " ").split()
+        unknown = [name for name in names if name not in tuple(Lane)]
+        if unknown or not names:
+            message = f"lanes are {' and '.join(Lane)}, not {' '.join(unknown) or 'none'}"
+            self._problem(ProblemKind.BAD_OPTION, message)
+        return tuple(lane for lane in Lane if lane in names) or tuple(Lane)
+
+    def _factors(self, option: str | None) -> tuple[Factor, ...]:
+        names = [] if option is None else option.replace(",", " ").split()
+        unknown = [name for name in names if name not in tuple(Factor)]
+        if unknown or (option is not None and not names):
+            message = f"machine is one or more of {', '.join(Factor)}, not {' '.join(unknown)}"
+            self._problem(ProblemKind.BAD_OPTION, message.removesuffix(", not "))
+        return tuple(factor for factor in Factor if factor in names)
+
+    def _timeout(self, option: str | None) -> float | None:
+        if option is None:
+            return None
+        with suppress(ValueError):
+            if 0 < float(option) < float("inf"):
+                return float(option)
+        self._problem(ProblemKind.BAD_OPTION, f"timeout is in seconds, not {option!r}")
+        return None
+
+    def _fences(self, tokens: list[Token], first_line: int) -> tuple[Fence, ...]:
+        found: list[Fence] = []
+        for token, line in fences(tokens, first_line):
+            self._fence(token, line, found)
+        if not found:
+            message = "a claim shows its statement in a `pycon` fence; this one has none"
+            self._problem(ProblemKind.BAD_FENCE, message)
+        return tuple(found)
+
+    def _fence(self, token: Token, line: int, found: list[Fence]) -> None:
+        match token.info.split():
+            case ["pycon"]:
+                found.append(Fence(line, self._session(token, line)))
+            case ["pycon", "cuda"]:
+                self._cuda_fence(token, line, found)
+            case _:
+                message = f"a claim holds `pycon` and `pycon cuda` fences, not `{token.info}`"
+                self._problem(ProblemKind.BAD_FENCE, message, line)
+
+    def _cuda_fence(self, token: Token, line: int, found: list[Fence]) -> None:
+        examples = self._session(token, line)
+        sources = [example.source for example in examples]
+        if not found or [example.source for example in found[-1].examples] != sources:
+            message = "a `pycon cuda` fence repeats the code of the `pycon` fence before it"
+            self._problem(ProblemKind.BAD_FENCE, message, line)
+        else:
+            found[-1] = replace(found[-1], cuda_examples=examples)
+
+    def _session(self, token: Token, line: int) -> tuple[Example, ...]:
+        examples = []
+        for example in parse_session(token.content, line + 1):
+            if isinstance(example, Example):
+                self._check_syntax(example)
+                examples.append(example)
+            else:
+                self._problem(ProblemKind.BAD_FENCE, example[1], example[0])
+        if not examples:
+            self._problem(ProblemKind.BAD_FENCE, "a `pycon` fence without any `>>>`", line)
+        return tuple(examples)
+
+    def _check_syntax(self, example: Example) -> None:
+        try:
+            with warnings.catch_warnings(action="ignore"):  # its run shows them
+                ast.parse(example.source, mode="single")
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            parts = filter(None, map(str.strip, example.source.split("\n")))
+            if all(part.startswith("#") for part in parts):
+                message = "no statement stands at this prompt; put the comment beside code"
+                self._problem(ProblemKind.BAD_FENCE, message, example.line)
+                return
+            line = example.line + (getattr(error, "lineno", None) or 1) - 1
+            message = getattr(error, "msg", str(error))
+            self._problem(ProblemKind.BAD_FENCE, f"this is no Python statement: {message}", line)
+
+
+def parse_session(text: str, first_line: int) -> Iterator[Example | tuple[int, str]]:
+    """Splits a session into its examples.
+
+    Unlike a doctest, an output runs until the next prompt, so it may hold blank lines;
+    only those at its end are dropped.
+
+    Args:
+        text: the content of a `pycon` fence.
+        first_line: the page line of the first line of the text.
+
+    Yields:
+        Each example, or the line of an error with what is wrong there.
+    """
+    source: list[str] = []
+    want: list[str] = []
+    start = first_line
+    for number, line in enumerate(lines(text), start=first_line):
+        if line.startswith(">>>"):
+            if source:
+                yield _example(source, want, start)
+            source, want, start = [line[3:].removeprefix(" ")], [], number
+            if line[3:4] not in ("", " "):
+                yield number, "a prompt is followed by a space: `>>> `"
+        elif source and not want and (line.rstrip() == "..." or line.startswith("... ")):
+            source.append(line[4:])
+        elif source and not want and line.startswith("...\t"):
+            source.append(line[4:])
+            yield number, "a prompt is followed by a space: `... `"
+        elif source:
+            want.append(line)
+        elif line.strip():
+            yield number, "text before the first `>>>`"
+    if source:
+        yield _example(source, want, start)
+
+
+def _example(source: list[str], want: list[str], line: int) -> Example:
+    text = "\n".join(want)
+    return Example(
+        source="\n".join(source) + "\n",
+        want=re.sub(r"(\n[ \t]*)*\Z", "", text) if text.strip() else "",
+        line=line,
+        want_line=line + len(source),
+    )

@@ -1,0 +1,150 @@
+"""Page → claims, with MyST's own tokenizer, for Sphinx, pytest and the CLI alike.
+
+`scan_page` is the only reader of pages. It never raises on a page's text: what is wrong
+with a page comes back as problems, each with its line.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from docutils.parsers.rst.states import MarkupError
+from markdown_it.token import Token
+
+from claimbook.model import Claim, Location, Page, Problem, ProblemKind, Remark
+from claimbook.pages.directive import ClaimReader
+from claimbook.pages.myst import RemarkSyntax, fences, lines, parse_directive, tokenize
+from claimbook.pages.text import strip_markup
+
+PYTHON_LANGUAGES = frozenset(
+    {"py", "python", "python3", "pycon", "python-console", "ipython", "ipython3", "doctest"}
+)
+CODE_DIRECTIVES = frozenset({"code", "code-block", "sourcecode", "doctest", "testcode"})
+RAW_DIRECTIVES = frozenset({"code-cell", "raw-cell", "raw", "math", "literalinclude"})
+
+_DIRECTIVE = re.compile(r"\{([\w:.-]+)\}\s*(.*)", re.DOTALL)
+_PROMPT = re.compile(r"(\s|[-*+>]\s|\d+[.)]\s)*>>>(\s|$)")
+_RST_CODE = re.compile(r"\s*\.\. (code-block|code|sourcecode|doctest|testcode)::(.*)")
+
+
+def scan_page(text: str, path: str) -> Page:
+    """Reads one page.
+
+    Args:
+        text: the whole Markdown text of the page.
+        path: how the page is named in locations, relative to the root of the project.
+    """
+    scan = _Scan(path)
+    scan.walk(text, first_line=1)
+    scan.look_for_prompts(text)
+    return Page(
+        path,
+        tuple(scan.claims),
+        tuple(scan.remarks),
+        tuple(scan.samples),
+        tuple(sorted(scan.problems)),
+    )
+
+
+def scan_script(text: str, path: str) -> list[Problem]:
+    """What nothing runs in the text blocks of a lab: prompts and Python code blocks."""
+    scan = _Scan(path)
+    scan.look_for_prompts("\n".join(line.removeprefix("#") for line in lines(text)))
+    return scan.problems
+
+
+@dataclass
+class _Scan:
+    """The state of one walk over a page's tokens."""
+
+    path: str
+    claims: list[Claim] = field(default_factory=list)
+    remarks: list[Remark] = field(default_factory=list)
+    samples: list[Claim] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    owned: set[int] = field(default_factory=set)
+    """Page lines of code that something runs, or that is already reported."""
+
+    def walk(self, text: str, first_line: int) -> None:
+        for token, line in fences(tokenize(text), first_line):
+            self.fence(token, line)
+
+    def fence(self, token: Token, line: int) -> None:
+        if directive := _DIRECTIVE.match(token.info.strip()):
+            self.directive(directive[1], directive[2], token, line)
+        elif _language(token) in PYTHON_LANGUAGES:
+            self.unowned(token, line, f"a plain `{_language(token)}` fence is never run")
+        elif _language(token) in ("markdown", "md") and "{claim}" in token.content:
+            self.sample(token, line)
+
+    def directive(self, name: str, argument: str, token: Token, line: int) -> None:
+        if name == "claim":
+            self.claim(argument, token, line)
+        elif name == "remark":
+            self.remark(argument, token, line)
+        elif name in CODE_DIRECTIVES and _is_python(name, argument):
+            self.unowned(token, line, f"the code of a `{{{name}}}` is never run")
+        elif name == "code-cell":
+            self.own(token, line)
+        elif name not in RAW_DIRECTIVES | CODE_DIRECTIVES:
+            self.walk(token.content, line + 1)
+
+    def claim(self, argument: str, token: Token, line: int) -> None:
+        reader = ClaimReader(Location(self.path, line))
+        claim = reader.read(argument, token.content)
+        self.own(token, line)
+        self.problems += reader.problems
+        if claim:
+            self.claims.append(claim)
+
+    def remark(self, argument: str, token: Token, line: int) -> None:
+        try:
+            parsed = parse_directive(RemarkSyntax, argument, token.content, line)
+        except MarkupError as error:
+            self.problem(line, ProblemKind.MALFORMED_CLAIM, f"remark: {error}")
+            return
+        body = "\n".join(lines(token.content)[parsed.body_offset :])
+        if not body.strip():
+            self.problem(line, ProblemKind.MALFORMED_CLAIM, "a remark must give its reason")
+        text = " ".join(body.split())
+        self.remarks.append(
+            Remark(tuple(parsed.arguments), strip_markup(text), Location(self.path, line))
+        )
+        self.walk(body, line + 1 + parsed.body_offset)
+
+    def sample(self, token: Token, line: int) -> None:
+        inner = _Scan(self.path)
+        inner.walk(token.content, line + 1)
+        self.samples += inner.claims
+        self.problems += inner.problems
+        self.own(token, line)
+
+    def own(self, token: Token, line: int) -> None:
+        assert token.map
+        self.owned.update(range(line, line + token.map[1] - token.map[0]))
+
+    def unowned(self, token: Token, line: int, what: str) -> None:
+        advice = "write it as a claim, or as a code cell that draws"
+        self.problem(line, ProblemKind.UNOWNED_CODE, f"{what}: {advice}")
+        self.own(token, line)
+
+    def look_for_prompts(self, text: str) -> None:
+        for number, line in enumerate(lines(text), start=1):
+            if number in self.owned:
+                continue
+            code = _RST_CODE.match(line)
+            if _PROMPT.match(line) or (code and _is_python(code[1], code[2])):
+                message = "code that nothing runs and compares: write it as a claim"
+                self.problem(number, ProblemKind.UNOWNED_CODE, message)
+
+    def problem(self, line: int, kind: ProblemKind, message: str) -> None:
+        self.problems.append(Problem(Location(self.path, line), kind, message))
+
+
+def _is_python(directive: str, argument: str) -> bool:
+    # The argument of the last two is a group; code in no language is taken for Python.
+    language = (argument.split() or ["python"])[0].lower()
+    return directive in ("doctest", "testcode") or language in PYTHON_LANGUAGES
+
+
+def _language(token: Token) -> str:
+    return (token.info.split() or [""])[0].lower()

@@ -1,0 +1,275 @@
+"""Files of data: each is replaced whole or not at all, and checked field by field on reading.
+
+Nothing in them is believed: one that is broken, or a line of it, is named, and stops nothing else.
+"""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+from claimbook.files import write_atomically, write_changed
+from claimbook.model import Claim, Environment, Provenance, digest
+
+T = TypeVar("T")
+Data = Mapping[str, Any]
+SCHEMA = 1
+TEXT = (str,)
+SIZE_LIMIT = 10_000_000
+"""Bytes of a file that are read; a claim prints far less."""
+
+
+class RecordError(ValueError):
+    """A file that should be a record is not one; names the file and what is wrong."""
+
+
+def load_file(path: Path, parse: Callable[[Any], T], wrong: str) -> T | None:
+    """Return what a file holds; None if there is none.
+
+    Args:
+        wrong: what to say of a file that cannot be parsed.
+
+    Raises:
+        RecordError: it cannot, or is too large.
+    """
+    try:
+        return parse(json.loads(_read(path)))
+    except FileNotFoundError:
+        return None
+    except BROKEN as error:
+        raise RecordError(f"{path}: {wrong}: {error}") from error
+
+
+BROKEN = (OSError, ValueError, OverflowError, RecursionError)
+"""What reading a file may raise that is none of ours."""
+
+
+def _read(path: Path) -> bytes:
+    """Return the bytes of a file; refuse one that is far longer than any record."""
+    if path.stat().st_size > SIZE_LIMIT:
+        raise ValueError(f"over {SIZE_LIMIT:,} bytes; no record is that long")
+    return path.read_bytes()
+
+
+def check_fields(data: Any, name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The data, if it is an object with just these fields, each of one of its types.
+
+    Args:
+        fields: the type of each, as `isinstance` takes it.
+
+    Raises:
+        ValueError: it is not; says what is wrong.
+    """
+    if not isinstance(data, dict) or data.keys() != fields.keys():
+        raise ValueError(f"{name} has the fields {', '.join(sorted(fields))}")
+    for key, types in fields.items():
+        if not isinstance(data[key], types):
+            raise ValueError(f"{name}.{key} is a {type(data[key]).__name__}")
+    return data
+
+
+def environment_of(data: Data) -> Environment:
+    """In what environment something was recorded."""
+    fields = check_fields(data["environment"], "environment", Environment.__annotations__)
+    return Environment(**fields)
+
+
+def provenance_of(data: Data) -> Provenance:
+    """When something was recorded, and from which state of the project."""
+    fields = check_fields(data["recorded"], "recorded", Provenance.__annotations__)
+    date.fromisoformat(fields["date"])  # what is none is no record
+    return Provenance(**fields)
+
+
+@dataclass(frozen=True)
+class ByVersion(ABC, Generic[T]):
+    """The files of a folder, one a release of torch, a machine, or a version of the book."""
+
+    folder: Path
+    kind: ClassVar[str]
+    """`release`, `machine` or `version`; the field of a file that says of which it is."""
+    fields: ClassVar[Mapping[str, tuple[type, ...]]]
+    """What else a file holds."""
+
+    @classmethod
+    def of(cls, docs: Path) -> Self:
+        """Those of a book."""
+        return cls(docs / "records" / f"{cls.kind}s")
+
+    @abstractmethod
+    def parse(self, data: dict[str, Any]) -> T:
+        """One of them from its data, of which the fields are checked."""
+
+    def path(self, version: str) -> Path:
+        """Where a version stands."""
+        return self.folder / f"{version}.json"
+
+    def versions(self) -> list[str]:
+        """Those that have a file, from the oldest on."""
+        names = sorted(path.stem for path in self.folder.glob("*.json"))
+        return sorted(names, key=order)
+
+    def load_all(self, tell: Callable[[str, str], None]) -> list[T]:
+        """Every one of them, from the oldest on.
+
+        Args:
+            tell: is given the place of each file that is broken, and why; the others stand.
+        """
+        found = []
+        for version in self.versions():
+            try:
+                found.append(self.load(version))
+            except RecordError as error:
+                path = self.path(version)
+                tell(f"{path}:1", str(error).removeprefix(f"{path}: "))
+        return [each for each in found if each is not None]
+
+    def load(self, version: str) -> T | None:
+        """One of them; None if there is none.
+
+        Raises:
+            RecordError: its file is broken, too large, or another one's.
+        """
+        fields = {"schema": (int,), self.kind: TEXT, "recorded": (dict,), **self.fields}
+
+        def checked(data: Any) -> T:
+            whole = check_fields(data, self.kind, fields)
+            if (whole["schema"], whole[self.kind]) != (SCHEMA, version):
+                raise ValueError(f"schema {whole['schema']}, {self.kind} {whole[self.kind]}")
+            return self.parse(whole)
+
+        return load_file(self.path(version), checked, f"no record of a {self.kind}")
+
+    def write(self, version: str, head: Data, groups: Mapping[str, Data]) -> None:
+        """Writes a file: a line an item of each group, so that two can be compared by eye."""
+        parts = [_field(*item) for item in {"schema": SCHEMA, self.kind: version, **head}.items()]
+        for name, group in groups.items():
+            lines = ",\n".join(_field(*item) for item in group.items())
+            parts.append(f'"{name}": {{\n{lines}\n}}')
+        write_atomically(self.path(version), "{\n" + ",\n".join(parts) + "}\n")
+
+
+class ByPage(ABC, Generic[T]):
+    """The files of a folder, one a page: a line of JSON for each claim, in order of their ids.
+
+    What many lines of a page have in common stands in lines of its own, before them. A line that is
+    broken is named, and costs one claim what was kept of it.
+    """
+
+    shared: ClassVar[tuple[str, ...]]
+    """The fields that many lines have in common."""
+    wrong: ClassVar[str]
+    """What to say of a line that cannot be parsed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.problems: list[tuple[str, str]] = []
+        """The place of each broken line that was met, and what is wrong with it."""
+        self._pages: dict[Path, dict[str, T]] = {}
+
+    @abstractmethod
+    def parse(self, data: dict[str, Any]) -> T:
+        """Return what a line says, of its fields and those that it shares.
+
+        Raises:
+            ValueError: it is not what a line may be; says what is wrong.
+        """
+
+    @abstractmethod
+    def data(self, value: T) -> dict[str, Any]:
+        """Return the fields that hold a value, `claim` among them."""
+
+    def path(self, claim: Claim) -> Path:
+        """Return where what is kept of a claim stands: the path of its page under docs."""
+        parts = Path(claim.location.path).with_suffix("").parts
+        place = self.folder.joinpath(*parts[1:] or parts)
+        return place.with_name(f"{place.name}.jsonl")
+
+    def load(self, claim: Claim) -> T | None:
+        """Return what is kept of a claim; None if there is nothing, or its line is broken."""
+        return self._page(self.path(claim)).get(claim.id)
+
+    def put(self, claim: Claim, value: T) -> None:
+        """Write what is to be kept of a claim, with the rest of its page.
+
+        Raises:
+            WriteError: the disk is full, or the folder is not to be written in.
+        """
+        path = self.path(claim)
+        page = self._page(path)
+        page[claim.id] = value
+        write_changed(path, self._text(page))
+
+    def _page(self, path: Path) -> dict[str, T]:
+        if path not in self._pages:
+            self._pages[path] = dict(self._lines(path))
+        return self._pages[path]
+
+    def _lines(self, path: Path) -> Iterator[tuple[str, T]]:
+        try:
+            lines = _read(path).split(b"\n")
+        except FileNotFoundError:
+            return
+        except BROKEN as error:
+            self.problems.append((f"{path}:1", f"{self.wrong}: {error}"))
+            return
+        common: dict[Any, dict[str, Any]] = {}
+        for number, line in enumerate(lines, start=1):
+            try:
+                if line.strip():
+                    yield from self._parse_line(line, common)
+            except BROKEN as error:
+                self.problems.append((f"{path}:{number}", f"{self.wrong}: {error}"))
+
+    def _parse_line(
+        self, line: bytes, common: dict[Any, dict[str, Any]]
+    ) -> Iterator[tuple[str, T]]:
+        data = json.loads(line)
+        if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+            raise ValueError(f"it is no object of schema {SCHEMA}")
+        if data.pop("checksum", None) != digest(data)[:CHECKED]:
+            raise ValueError("it was changed by hand, says its checksum; run it again")
+        del data["schema"]
+        key = data.pop("common", None)
+        if "claim" not in data:
+            common[key] = data
+        elif key not in common:
+            raise ValueError(f"it shares line {key}, which is missing or broken")
+        else:
+            yield data["claim"], self.parse({**data, **common[key]})
+
+    def _text(self, page: Mapping[str, T]) -> str:
+        lines, keys = list[str](), dict[str, int]()
+        for _, value in sorted(page.items()):
+            data = self.data(value)
+            shared = {name: data.pop(name) for name in self.shared}
+            key = keys.setdefault(json.dumps(shared, sort_keys=True), len(keys) + 1)
+            lines.append(_line({**data, "common": key}))
+        heads = [_line({**json.loads(text), "common": key}) for text, key in keys.items()]
+        return "".join([*heads, *lines])
+
+
+CHECKED = 16
+"""Letters of a line's checksum."""
+
+
+def _line(data: dict[str, Any]) -> str:
+    data["schema"] = SCHEMA
+    checked = {**data, "checksum": digest(data)[:CHECKED]}
+    return json.dumps(checked, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def _field(name: str, value: object) -> str:
+    return f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}"
+
+
+def order(version: str) -> tuple[int, ...]:
+    """Sorts versions from the oldest on: 2.8.0 before 2.10.0.
+
+    >>> sorted(["2.10.0", "2.8.0"], key=order)
+    ['2.8.0', '2.10.0']
+    """
+    return tuple(int(part) for part in version.split(".") if part.isdecimal())

@@ -1,0 +1,1 @@
+"""What runs while the site is built: claims, cells of pages, labs."""

@@ -1,0 +1,219 @@
+"""What sphinx-gallery is told of labs: how to start each afresh, and how to take its pictures.
+
+sphinx-gallery's own ways import Matplotlib in every build, also where no lab is run; that is a
+fifth of the time of a build in which nothing changed.
+"""
+
+import io
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from textwrap import dedent
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.util import logging
+from sphinx_gallery import gen_gallery
+from sphinx_gallery.utils import get_md5sum
+
+import claimbook
+from claimbook.engine import environment
+from claimbook.engine.pool import SETTINGS
+from claimbook.model import Lane, digest
+
+logger = logging.getLogger(__name__)
+
+PROCESSES = 2
+"""Labs that are drawn at once."""
+
+TRIES = 3
+"""How often a lab that observes its machine is drawn before what it expected is told as missing."""
+
+SECONDS = 300
+"""After which a lab is ended."""
+
+INKS = {"light": "#1b1f24", "dark": "#e3e7ec"}
+"""The colour of text and axes on a light page and on a dark one."""
+
+
+def connect(app: Sphinx) -> None:
+    """Leaves Matplotlib to the labs that draw with it, without a screen as sphinx-gallery would.
+
+    And keeps it from ending a build in which no lab was due with the words that none has run. Labs
+    and cells have none of the variables that claims have not; torch does not warn of few cores.
+    """
+    for name in filter(SETTINGS.match, [*os.environ]):
+        del os.environ[name]
+    os.environ.update(MPLBACKEND="agg", PYTHONWARNINGS="ignore:This DataLoader will create")
+    gen_gallery._import_matplotlib = lambda: None  # noqa: SLF001
+    gen_gallery.logger.logger.addFilter(lambda said: "no examples were" not in str(said.msg))
+    app.connect("config-inited", _connect_gallery)
+    app.connect("build-finished", _end_processes)
+
+
+def _connect_gallery(app: Sphinx, config: Config) -> None:
+    if "sphinx_gallery_conf" in config:
+        _Gallery(app)
+        # A lab that fails may hold when it is tried again; one that does not, ends the build.
+        config.suppress_warnings.append("sphinx_gallery.example_error")
+
+
+def drawn_with() -> str:
+    """Names the environment and the helpers with which pictures are drawn."""
+    helpers = sorted(Path(claimbook.__file__).with_name("teach").glob("[!.]*.py"))
+    made_in = environment.describe(Lane.CPU).digest()
+    return digest([made_in, environment.digest_of_code(helpers)])[:12]
+
+
+class _Gallery:
+    """The labs of one build, and the folder in which sphinx-gallery keeps what they drew."""
+
+    def __init__(self, app: Sphinx) -> None:
+        self._conf: dict[str, Any] = app.config.sphinx_gallery_conf
+        self._folders = {key: self._conf[key] for key in ("examples_dirs", "gallery_dirs")}
+        scripts, made = (Path(app.srcdir, folder) for folder in self._folders.values())
+        self._labs = {
+            lab: _Stamp(made / f"{lab.relative_to(scripts)}.md5", get_md5sum(str(lab), mode="t"))
+            for lab in scripts.rglob("plot_*.py")
+        }
+        self._pens = _Stamp(made / ".drawn-with", drawn_with())
+        self._texts = _Stamp(made / ".drawn-from", digest(_texts(scripts)))
+        app.connect("builder-inited", self._hand_over, priority=400)  # before it draws
+        app.connect("builder-inited", self._take_back, priority=600)
+
+    def _hand_over(self, app: Sphinx) -> None:
+        """Gives sphinx-gallery what changed: all, if the pens did; nothing, if no script did.
+
+        It would leave the page of a lab that is gone where it was.
+        """
+        if not self._pens.is_current():
+            shutil.rmtree(self._pens.path.parent, ignore_errors=True)
+            self._pens.set()
+        for page in self._pens.path.parent.rglob("plot_*.rst"):
+            if page.with_suffix(".py.md5") not in [lab.path for lab in self._labs.values()]:
+                page.unlink()
+        due = [lab for lab, drawn in self._labs.items() if not drawn.is_current()]
+        logger.info("labs: %d to draw, %d as they were", len(due), len(self._labs) - len(due))
+        self._conf["parallel"] = PROCESSES if len(due) > 1 else False
+        if not due and self._texts.is_current():
+            self._conf.update(examples_dirs=[], gallery_dirs=[], plot_gallery=False)
+
+    def _take_back(self, app: Sphinx) -> None:
+        """Draws labs again that failed and observe their machine, alone; at last that is told."""
+        failing = self._conf["failing_examples"]
+        for again in range(2, TRIES + 1):
+            if any("observe(" in Path(lab).read_text("utf-8") for lab in failing):
+                logger.info("labs: tried again: %s", ", ".join(Path(lab).name for lab in failing))
+                failing.clear()
+                self._conf["parallel"] = False
+                with _telling(again == TRIES and not app.config.claimbook_strict):
+                    gen_gallery.generate_gallery_rst(app)
+        self._conf.update(self._folders)
+        self._texts.set()
+
+
+@contextmanager
+def _telling(told: bool) -> Iterator[None]:
+    """While it lasts, labs of this process print what they expected and did not observe."""
+    from claimbook.teach import observation
+
+    observation.told = told
+    yield
+    observation.told = False
+
+
+@dataclass(frozen=True)
+class _Stamp:
+    """A file that says with what its folder was made."""
+
+    path: Path
+    now: str
+
+    def is_current(self) -> bool:
+        return self.path.exists() and self.path.read_text("utf-8") == self.now
+
+    def set(self) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.write_text(self.now, "utf-8")
+
+
+def _texts(scripts: Path) -> list[str]:
+    files = sorted(path for path in scripts.rglob("[!.]*") if path.suffix in {".py", ".rst"})
+    return [part for path in files for part in (path.name, path.read_text("utf-8"))]
+
+
+def _end_processes(app: Sphinx, exception: Exception | None) -> None:
+    """Ends the processes in which labs ran; left to themselves they complain as Python ends."""
+    if "joblib.externals.loky" in sys.modules:
+        from joblib.externals.loky import get_reusable_executor
+
+        get_reusable_executor().shutdown(wait=True)
+
+
+def reset(gallery_conf: dict[str, Any], filename: str, when: str) -> None:
+    """Gives a lab its time, the book's colours, and torch as it starts: seed 0, but one thread."""
+    signal.alarm(0)
+    if when == "after":
+        return
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+    import torch
+
+    from claimbook.teach.chart import SETTINGS, STYLES
+
+    plt.close("all")
+    mpl.rcdefaults()
+    mpl.rcParams.update(SETTINGS)
+    mpl.rcParams["axes.prop_cycle"] = mpl.rcsetup.cycler("color", [style[0] for style in STYLES])
+    torch.set_default_dtype(torch.float32)
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    signal.signal(signal.SIGALRM, _end)
+    signal.alarm(SECONDS)
+
+
+def _end(*_: object) -> None:
+    raise TimeoutError(f"a lab was ended after {SECONDS} seconds")
+
+
+def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
+    """The figures that a block of a lab has drawn, each for a light page and for a dark one.
+
+    What is seen is the figure's label, `fig.set_label(…)`; it follows the title in the alt text.
+    """
+    import matplotlib.pyplot as plt
+
+    figures = [plt.figure(number) for number in plt.get_fignums()]
+    paths = block_vars["image_path_iterator"]
+    texts = [_save(figure, next(paths), gallery_conf["src_dir"]) for figure in figures]
+    plt.close("all")
+    return "".join(texts)
+
+
+def _save(figure: Any, path: str, source: str) -> str:
+    from claimbook.teach.chart import INK
+
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", transparent=True)
+    titles = [figure.get_suptitle(), *(axes.get_title() for axes in figure.axes)]
+    title = next(filter(None, titles), "")
+    alt = " ".join(f"{title}. {figure.get_label()}".split())
+    text = ""
+    for theme, ink in INKS.items():
+        file = Path(path).with_suffix(".svg")
+        if theme == "dark":  # the light one's name is where the thumbnail is looked for
+            file = file.with_stem(f"{file.stem}_dark")
+        file.write_text(buffer.getvalue().replace(INK, ink), "utf-8")
+        place = PurePosixPath(os.path.relpath(file, source))
+        text += dedent(f"""
+            .. image:: /{place}
+               :alt: {alt}
+               :class: lab-figure only-{theme}
+            """)
+    return text

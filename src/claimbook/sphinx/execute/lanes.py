@@ -1,0 +1,153 @@
+"""Which claims a build runs, and what each lane says of every claim."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
+from sphinx.util.display import status_iterator
+
+from claimbook.checking.report import explain, first_place
+from claimbook.engine import environment
+from claimbook.engine.pool import Runner
+from claimbook.exports.data import lane_data
+from claimbook.model import Claim, Environment, Lane, Outcome, Record, Run
+from claimbook.pages.book import Project, read_page
+from claimbook.records.runs import Records, status
+from claimbook.sphinx.domain import claim_domain, tell_broken
+
+logger = logging.getLogger(__name__)
+
+LaneData = dict[str, Any]
+
+SETTLED = {Outcome.PASSED, Outcome.VARIED}
+"""What came of a claim that is not run again while it stays the same, and the machine does."""
+
+LOGGED = 50
+"""Of so many claims that have run, a log names one."""
+
+
+def project_of(env: BuildEnvironment) -> Project:
+    """The project whose docs are being built."""
+    return Project.find(Path(env.srcdir))
+
+
+def warn(path_and_line: str, message: str, subtype: str) -> None:
+    """A warning at a place, of type `claim`."""
+    logger.warning(message, location=path_and_line, type="claim", subtype=subtype)
+
+
+class Lanes:
+    """The lanes of one build; its workers import torch while pages are read."""
+
+    def __init__(self, app: Sphinx) -> None:
+        self._app = app
+        self._runner: Runner | None = None
+        self._open = ExitStack()
+        self._kept: dict[Lane, Records] = {}
+        app.connect("env-before-read-docs", self._prepare)
+        # Before other processes are forked: they would hold the workers' sockets open.
+        app.connect("env-updated", self._close, priority=800)
+        app.connect("build-finished", self._close, priority=100)
+
+    def read(self) -> Iterator[tuple[Claim, Lane, LaneData]]:
+        """Runs what has no valid record, and says of each claim what its lanes say."""
+        domain = claim_domain(self._app.env)
+        for lane in Lane:
+            claims = [claim for claim in domain.claims() if lane in claim.lanes]
+            records = self._records(lane)
+            found = {claim.id: records.load(claim) for claim in claims}
+            for place, why in records.problems:
+                tell_broken(place, why)
+            due = [claim for claim in claims if self._is_due(claim, lane, found[claim.id])]
+            ran = dict(self._run(records, due)) if _may_run(lane) else {}
+            found.update(ran)
+            missing = sum(found[claim.id] is None for claim in claims)
+            kept = len(claims) - missing - len(ran)
+            message = "claims on %s: %d run, %d from records, %d never run"
+            logger.info(message, lane, len(ran), kept, missing)
+            for claim in claims:
+                record = found[claim.id]
+                said = status(claim, lane, record, environment.torch_version())
+                yield claim, lane, lane_data(said, record)
+
+    def _prepare(self, app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
+        if any(self._has_due(Path(env.doc2path(name))) for name in docnames):
+            self._start()
+
+    def _has_due(self, page: Path) -> bool:
+        if page.suffix != ".md":
+            return False
+        records = self._records(Lane.CPU)
+        return any(
+            self._is_due(claim, Lane.CPU, records.load(claim))
+            for claim in read_page(project_of(self._app.env), page).claims
+            if Lane.CPU in claim.lanes
+        )
+
+    def _is_due(self, claim: Claim, lane: Lane, record: Record | None) -> bool:
+        kept = {Outcome.PASSED} if self._app.config.claimbook_strict else SETTLED
+        return self._app.config.claimbook_fresh or not (
+            record is not None
+            and record.run.outcome in kept
+            and record.digest == claim.digest(lane)
+            and record.environment == self._environment(lane)
+        )
+
+    def _records(self, lane: Lane) -> Records:
+        if lane not in self._kept:
+            self._kept[lane] = Records.of(project_of(self._app.env).docs, lane)
+        return self._kept[lane]
+
+    def _environment(self, lane: Lane) -> Environment | None:
+        """Where claims of the lane run here, as far as this or the last build knows."""
+        if lane is Lane.CPU:
+            return environment.describe(lane)
+        known: dict[Lane, Environment] = claim_domain(self._app.env).data["environments"]
+        return known.get(lane)
+
+    def _start(self) -> Runner:
+        if self._runner is None:
+            self._runner = self._open.enter_context(Runner())
+        return self._runner
+
+    def _close(self, *_: object) -> None:
+        self._open.close()
+        self._runner = None
+
+    def _run(self, records: Records, due: list[Claim]) -> Iterator[tuple[str, Record]]:
+        if not due:
+            return
+        runner = self._start()
+        env = self._app.env
+        provenance = environment.provenance(project_of(env).root)
+        for claim, run in _told(runner, due, records.lane):
+            made_in = runner.environments[records.lane]
+            claim_domain(env).data["environments"][records.lane] = made_in
+            record = Record(run, claim.digest(records.lane), made_in, provenance)
+            records.save(claim, record)
+            yield claim.id, record
+            if run.outcome.is_fault:
+                warn(first_place(claim, run), explain(claim, run), str(run.outcome))
+
+
+def _told(runner: Runner, due: Iterable[Claim], lane: Lane) -> Iterator[tuple[Claim, Run]]:
+    claims = {claim.id: claim for claim in due}
+    runs = (r for r in runner.run(claims.values(), lane) if r.outcome is not Outcome.SKIPPED)
+    every = 1 if sys.stdout.isatty() else LOGGED  # a terminal overwrites the line
+    told, title = range(0, len(claims), every), f"running claims on {lane}... "
+    lines = status_iterator(told, title, "green", len(told), stringify_func=lambda _: run.claim)
+    for number, run in enumerate(runs):
+        if number in told:
+            next(lines)
+        yield claims[run.claim], run
+    logger.info("")  # ends the line
+
+
+def _may_run(lane: Lane) -> bool:
+    # A torch that was built with CUDA may still find no GPU; the runner then skips the claims.
+    return lane is Lane.CPU or not environment.torch_version().endswith(("+cpu", "none"))

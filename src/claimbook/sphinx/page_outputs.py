@@ -1,0 +1,149 @@
+"""The Sphinx extension that writes the other forms of a page whenever the page is written."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util.typing import ExtensionMetadata
+
+from claimbook import __version__
+from claimbook.exports import epub, social
+from claimbook.exports.markdown import markdown
+from claimbook.exports.notebook import notebook
+from claimbook.exports.site import Listed, download_links, form_links, llms_txt, sitemap
+from claimbook.files import write_atomically, write_changed
+from claimbook.model import Page
+from claimbook.sphinx.domain import claim_domain
+
+CARD = "_images/cards/{page}.png"
+"""Where the picture of a page lies that is shown where the page is shared."""
+
+
+def setup(app: Sphinx) -> ExtensionMetadata:
+    """Writes what belongs to a page with the page, and what belongs to the site at the end."""
+    app.setup_extension("sphinx_markdown_builder")
+    app.connect("env-get-outdated", remove_gone)
+    app.connect("doctree-read", note_summary)
+    app.connect("html-page-context", write_forms)
+    app.connect("html-page-context", epub.adapt)
+    app.connect("build-finished", write_lists)
+    return {
+        "version": __version__,
+        "env_version": 1,
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }
+
+
+def remove_gone(
+    app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
+) -> list[str]:
+    """Takes away what was written of pages that are no more; Sphinx leaves it in the site."""
+    for page in removed if _is_site(app) else ():
+        for form in (f"{page}.html", f"{page}.md", f"{page}.ipynb", CARD.format(page=page)):
+            Path(app.outdir, form).unlink(missing_ok=True)
+    return []
+
+
+def note_summary(app: Sphinx, doctree: nodes.document) -> None:
+    """Keeps the first paragraph of each page, and the parts into which the start page puts them."""
+    kept = app.env.metadata[app.env.docname]
+    prose = (p for p in doctree.findall(nodes.paragraph) if isinstance(p.parent, nodes.section))
+    first = next(prose, None)
+    kept["summary"] = " ".join(first.astext().split()) if first else ""
+    kept["parts"] = [
+        (tree.get("caption"), tree["includefiles"]) for tree in doctree.findall(addnodes.toctree)
+    ]
+
+
+def write_forms(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Writes a page's Markdown, notebook and picture, and links them on the page."""
+    if doctree is None or not _is_site(app):
+        return
+    folder, name = Path(app.outdir, page).parent, page.rpartition("/")[2]
+    write_atomically(folder / f"{name}.md", markdown(app.builder, doctree, doctree))
+    context["metatags"] += f'\n<link rel="alternate" type="text/markdown" href="{name}.md">'
+    if app.config.html_baseurl:
+        context["metatags"] += "\n" + _share(app, page)
+    if page == app.config.root_doc and app.config.claimbook_downloads:
+        links = download_links(app.config.claimbook_downloads, app.config.epub_basename)
+        context["body"] = context["body"].replace("</h1>", f"</h1>\n{links}", 1)
+    if page != app.config.root_doc and _write_notebook(app, page, doctree):
+        links = form_links(name, page, app.config.claimbook_repository)
+        context["body"] = context["body"].replace("</h1>", f"</h1>\n{links}", 1)
+
+
+def _is_site(app: Sphinx) -> bool:
+    return bool(app.builder.name == "html")  # where a page's file has the page's own name
+
+
+def _address(app: Sphinx, page: str) -> str:
+    """Where a page is published; relative to the start page where no address is known."""
+    return str(urljoin(app.config.html_baseurl, app.builder.get_target_uri(page)))
+
+
+def _share(app: Sphinx, page: str) -> str:
+    """The tags for those who share the page; writes the picture that they name."""
+    title = app.env.titles[page].astext()
+    path = CARD.format(page=page)
+    write_atomically(Path(app.outdir, path), social.card(app.config.html_title, title))
+    summary, address = app.env.metadata[page]["summary"], _address(app, page)
+    shown = urljoin(app.config.html_baseurl, path)
+    return social.tags(app.config.html_title, title, summary, address, shown)
+
+
+def _write_notebook(app: Sphinx, page: str, doctree: nodes.document) -> bool:
+    """Writes the notebook of a page with claims, and says whether it is one; others have none."""
+    path = Path(app.outdir, f"{page}.ipynb")
+    scanned = claim_domain(app.env).pages.get(page, Page(""))
+    claims = () if scanned.problems else scanned.claims
+    if claims:
+        address = _address(app, page)
+        data = notebook(
+            doctree,
+            {claim.id: claim for claim in claims},
+            lambda node: markdown(app.builder, doctree, node, address),
+            app.config.claimbook_repository,
+        )
+        text = json.dumps(data, ensure_ascii=False, indent=1) + "\n"
+        write_atomically(path, text)
+    else:
+        path.unlink(missing_ok=True)
+    return bool(claims)
+
+
+def write_lists(app: Sphinx, exception: Exception | None) -> None:
+    """Writes `llms.txt` and `sitemap.xml` where they changed."""
+    if exception or not _is_site(app):
+        return
+    title, env = app.config.html_title, app.env
+    summary = env.metadata[app.config.root_doc].get("summary", "")
+    write_changed(Path(app.outdir, "llms.txt"), llms_txt(title, summary, _parts(env)))
+    if base := app.config.html_baseurl:
+        addresses = map(app.builder.get_target_uri, sorted(env.found_docs))
+        write_changed(Path(app.outdir, "sitemap.xml"), sitemap(base, addresses))
+
+
+def _parts(env: BuildEnvironment) -> Iterator[tuple[str, list[Listed]]]:
+    """The parts of the start page, each with its pages and those beneath them."""
+    for caption, pages in env.metadata[env.config.root_doc].get("parts", ()):
+        below = [page for top in pages for page in _with_children(env, top)]
+        yield caption or "Start here", [_listed(env, page) for page in below]
+
+
+def _listed(env: BuildEnvironment, page: str) -> Listed:
+    return Listed(f"{page}.md", env.titles[page].astext(), env.metadata[page].get("summary", ""))
+
+
+def _with_children(env: BuildEnvironment, page: str) -> Iterator[str]:
+    yield page
+    for child in env.toctree_includes.get(page, ()):
+        yield from _with_children(env, child)

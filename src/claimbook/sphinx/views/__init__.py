@@ -1,0 +1,1 @@
+"""What pages show of the whole book."""

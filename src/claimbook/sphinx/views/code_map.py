@@ -1,0 +1,74 @@
+"""The directive `code-map`: the folders of this package and who imports whom, drawn from them."""
+
+import ast
+from collections.abc import Iterator
+from itertools import permutations
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+import claimbook
+
+PACKAGE = Path(claimbook.__file__).parent
+SHARED = {"__init__", "__main__", "model", "files"}
+"""What all import, or nobody; arrows to it would say nothing."""
+
+
+class CodeMapDirective(SphinxDirective):
+    """Draws the package as it is now; any change of its code has all pages read anew."""
+
+    def run(self) -> list[nodes.Node]:
+        """Boxes for the folders, with an arrow to each that builds on another."""
+        from claimbook.teach.boxes import Box, draw
+        from claimbook.teach.figure import Figure
+
+        used = imports_between_folders()
+        folders = sorted(used)
+        arrows = [(folders.index(below), folders.index(above)) for below, above in shown(used)]
+        boxes = [Box(name, f"{_count(name)} files") for name in folders]
+        words = (f"{name} imports {', '.join(sorted(used[name])) or 'nothing'}" for name in folders)
+        alt = "\n".join(
+            ["The folders of the package; an arrow leads to what builds on them.", *words]
+        )
+        picture = Figure(draw(boxes, arrows), alt)._repr_html_()
+        return [nodes.raw("", picture, format="html")]
+
+
+def imports_between_folders() -> dict[str, set[str]]:
+    """Return each folder, or module beside them, with those that its files import."""
+    used: dict[str, set[str]] = {}
+    for file in sorted(PACKAGE.rglob("*.py")):
+        if (here := _folder(file)) not in SHARED:
+            used.setdefault(here, set()).update(set(_imported(file)) - {here} - SHARED)
+    return used
+
+
+def shown(used: dict[str, set[str]]) -> list[tuple[str, str]]:
+    """Return the pairs (below, above) that do not follow from others: a path says as much."""
+    reached = {name: set(below) for name, below in used.items()}
+    for _ in used:
+        for name, below in reached.items():
+            reached[name] = below.union(*(reached[other] for other in below))
+    pairs = [(below, above) for above, below in permutations(used, 2) if below in used[above]]
+    return [
+        (below, above)
+        for below, above in pairs
+        if not any(below in reached[other] for other in used[above] if other != below)
+    ]
+
+
+def _imported(file: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            root, _, rest = node.module.partition(".")
+            if root == PACKAGE.name and rest:
+                yield rest.partition(".")[0]
+
+
+def _folder(file: Path) -> str:
+    return file.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def _count(folder: str) -> int:
+    return len([*(PACKAGE / folder).rglob("*.py")]) or 1

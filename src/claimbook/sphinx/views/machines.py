@@ -1,0 +1,110 @@
+"""What cards show of claims about a machine: on which it held, and the figures of each."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from docutils import nodes
+
+from claimbook.engine import environment
+from claimbook.model import Claim, Environment, Factor, Hardware, Lane, Measurement, Outcome
+from claimbook.records.machines import Machine
+from claimbook.sphinx import nodes as places
+from claimbook.sphinx import render
+from claimbook.sphinx.domain import ClaimDomain
+
+FACTORS = {
+    Factor.CLOCK: "time",
+    Factor.CACHE: "the caches",
+    Factor.CORES: "the number of cores",
+    Factor.INSTRUCTIONS: "the processor's instructions",
+    Factor.MEMORY: "memory",
+    Factor.SYSTEM: "the operating system",
+}
+"""What a claim depends on, as a reader is told."""
+
+
+@dataclass(frozen=True)
+class _Row:
+    """What one machine did."""
+
+    environment: Environment
+    hardware: Hardware | None
+    date: str
+    outcome: Outcome
+    measurements: tuple[Measurement, ...]
+    here: bool = False
+
+
+def made_of(claim: Claim, machines: Iterable[Machine]) -> list[Any]:
+    """Plain data; the claim's page is written anew when it changes."""
+    return [(row.environment.device, row.date, row.outcome) for row in _recorded(claim, machines)]
+
+
+def data(claim: Claim, domain: ClaimDomain) -> dict[str, str]:
+    """The name of each reference machine → what came of the claim there."""
+    found = ((machine.name, machine.of(claim)) for machine in domain.machines)
+    return {name: str(result.outcome) for name, result in found if result}
+
+
+def badge(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
+    """On how many machines it held, this one among them."""
+    if rows := _rows(claim, domain):
+        held = sum(row.outcome is Outcome.PASSED for row in rows)
+        status = "current" if held == len(rows) else "varied"
+        plural = "s" * (len(rows) != 1)
+        yield render.badge("machines", status, f"held on {held} of {len(rows)} processor{plural}")
+
+
+def table(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
+    """The machines, on demand, each with what it did and measured."""
+    if rows := _rows(claim, domain):
+        heads, widths = ["Machine", "Held", "Measured"], [58, 12, 30]
+        cells = [render.plain(*_cells(row)) for row in rows]
+        depends = ", ".join(FACTORS[factor] for factor in claim.machine)
+        said = nodes.paragraph("", f"It depends on {depends}.")
+        shown = render.table(heads, cells, widths)
+        shown["classes"].append("machines")
+        title = "On which machines it held"
+        yield places.fold("", said, shown, title=title, classes=["claim-fold"])
+
+
+def _rows(claim: Claim, domain: ClaimDomain) -> list[_Row]:
+    """This machine's run, then the reference machines'; none of a claim about PyTorch."""
+    if not claim.machine or Lane.CPU not in claim.lanes:
+        return []
+    run, here = domain.shown[claim.id][Lane.CPU], environment.describe(Lane.CPU)
+    rows = list(_recorded(claim, domain.machines))
+    if run["outcome"]:
+        measured = tuple(Measurement(**fields) for fields in run["measurements"])
+        hardware = next((row.hardware for row in rows if row.environment == here), None)
+        this = _Row(here, hardware, run["recorded"], Outcome(run["outcome"]), measured, here=True)
+        rows = [this, *(row for row in rows if row.environment != here)]
+    return rows
+
+
+def _recorded(claim: Claim, machines: Iterable[Machine]) -> Iterator[_Row]:
+    for machine in machines:
+        if result := machine.of(claim):
+            where = machine.environment, machine.hardware, machine.provenance.date
+            yield _Row(*where, result.outcome, result.measurements)
+
+
+def _cells(row: _Row) -> list[str]:
+    held = "yes" if row.outcome is Outcome.PASSED else "no"
+    return [_machine(row), held, render.figures(row.measurements)]
+
+
+def _machine(row: _Row) -> str:
+    where, hardware = row.environment, row.hardware
+    words = [where.device + " (this build)" * row.here]
+    if hardware:
+        caches = [(level, size) for level, size in hardware.cache.items() if level > "L1"]
+        words.append(f"{hardware.cores} cores")
+        words += [f"{level} {_size(size)}" for level, size in caches]
+        words.append(hardware.instructions)
+    return ", ".join([*words, f"torch {where.torch}", f"Python {where.python}"])
+
+
+def _size(size: int) -> str:
+    return f"{size >> 20} MiB" if size >> 20 else f"{size >> 10} KiB"

@@ -1,0 +1,121 @@
+"""The practice page: its decks, the data files that it loads, and the Anki deck beside them."""
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.addnodes import toctree
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+
+from claimbook.engine.environment import digest_of_code
+from claimbook.exports import cards, markup
+from claimbook.exports import deck as anki
+from claimbook.exports.cards import SAID, Deck, cards_in, data_file, page_cards, said_cards
+from claimbook.files import write_changed
+from claimbook.model import digest
+from claimbook.sphinx.domain import ClaimDomain, claim_domain
+from claimbook.sphinx.render import Link
+from claimbook.sphinx.tuning import beside
+
+MAKERS = [Path(str(module.__file__)) for module in (cards, anki, markup)]
+"""The code that makes cards."""
+
+
+def connect(app: Sphinx) -> None:
+    """The page's own script and style, and its data, which are made while pages are written."""
+    app.connect("html-page-context", _add_files)
+    app.connect("env-updated", _start_decks, priority=900)
+
+
+def _add_files(
+    app: Sphinx, name: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    if app.builder.name == "html" and name == claim_domain(app.env).page_with("practice"):
+        app.add_css_file("practice.css")
+        app.add_js_file("practice.js", loading_method="defer")
+
+
+def decks(domain: ClaimDomain) -> list[Deck]:
+    """What the sources say, and a deck for each part of the book."""
+    said = said_cards(domain.answers().values(), domain.places())
+    found = [Deck(SAID, "Often said: right or wrong?", list(said))]
+    for title, docnames in _parts(domain):
+        made = [
+            card
+            for name in docnames
+            for card in page_cards(name, domain.pages[name], domain.sections[name])
+        ]
+        if made:
+            found.append(Deck(made[0].deck, title, made))
+    return [deck for deck in found if deck.cards]
+
+
+def _parts(domain: ClaimDomain) -> list[tuple[str, list[str]]]:
+    """The captions of the book's contents, each with its pages that hold claims."""
+    contents = domain.env.tocs[domain.env.config.root_doc].findall(toctree)
+    pages = [
+        (tree["caption"], [name for name in tree["includefiles"] if name in domain.pages])
+        for tree in contents
+        if tree["caption"]
+    ]
+    return [(title, names) for title, names in pages if names]
+
+
+def made_of(domain: ClaimDomain) -> list[tuple[str, str, int]]:
+    """What the page itself shows of the decks."""
+    return [(deck.name, deck.title, len(deck.cards)) for deck in decks(domain)]
+
+
+def show(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
+    """The decks as a list, which the page's script makes a desk of, and the deck for Anki."""
+    items = [_item(*deck) for deck in made_of(domain)]
+    honest = nodes.paragraph("", "Practising on this page needs JavaScript, which is off.")
+    places = nodes.bullet_list("", *items, classes=["practice-decks"])
+    desk = nodes.container("", honest, places, classes=["practice"])
+    page, name = domain.page_with("practice").rpartition("/")[2], apkg(domain.env.config.project)
+    file = nodes.reference("", name, refuri=f"{page}/{name}", classes=["practice-file"])
+    return [desk, nodes.paragraph("", "", nodes.Text("The same cards for Anki: "), file)]
+
+
+def _item(name: str, title: str, count: int) -> nodes.list_item:
+    size = nodes.inline("", f" {count} cards", classes=["minutes"])
+    line = nodes.paragraph("", "", nodes.inline("", title), size)
+    return nodes.list_item("", line, ids=[f"deck-{name}"])
+
+
+def apkg(project: str) -> str:
+    """The name of the file with the Anki deck."""
+    return f"{nodes.make_id(project)}.apkg"
+
+
+def _start_decks(app: Sphinx, env: BuildEnvironment) -> None:
+    if app.builder.name == "html" and (page := claim_domain(env).page_with("practice")):
+        beside(app, lambda: write_decks(app, Path(app.outdir, page)))
+
+
+def write_decks(app: Sphinx, folder: Path) -> None:
+    """Writes a data file for each deck and the Anki deck, those whose cards changed.
+
+    The file of a deck that is no more goes.
+    """
+    found, made_with = decks(claim_domain(app.env)), digest_of_code(MAKERS)
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = {deck.title: _write_data(folder / f"{deck.name}.js", deck, made_with) for deck in found}
+    for gone in {*folder.glob("*.js")} - {folder / f"{deck.name}.js" for deck in found}:
+        gone.unlink()
+    title, site = app.config.project, app.config.html_baseurl
+    marks = {title: text.partition("\n")[0] for title, text in texts.items()}
+    file, mark = folder / apkg(title), digest([marks, title, site])
+    if anki.comment_of(file) != mark:
+        data = {title: cards_in(text) for title, text in texts.items()}
+        now = int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
+        anki.write_deck(file, title, data, site=site, seconds=now, comment=mark)
+
+
+def _write_data(path: Path, deck: Deck, made_with: str) -> str:
+    text = data_file(deck, made_with, path.read_text("utf-8") if path.exists() else "")
+    write_changed(path, text)
+    return text

@@ -1,0 +1,139 @@
+"""What some pages show of the whole book: counts, ledger, errors, names of torch."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from docutils import nodes
+
+from claimbook.exports import errors
+from claimbook.exports.data import anchor
+from claimbook.exports.sections import first_sentence
+from claimbook.model import Claim
+from claimbook.sphinx import render
+from claimbook.sphinx.domain import ClaimDomain
+from claimbook.sphinx.render import Link
+from claimbook.sphinx.views import counts, ledger, practice, releases, versions
+
+NAMED = 12
+"""How many claims are named that use the same name of torch."""
+
+
+@dataclass(frozen=True)
+class View:
+    """One way to show the whole book."""
+
+    made_of: Callable[[ClaimDomain], Any]
+    """Plain data; a page that shows the view is written anew when it changes."""
+    show: Callable[[ClaimDomain, Link], list[nodes.Node]]
+
+
+def _errors_made_of(domain: ClaimDomain) -> Any:
+    titles = {docname: domain.env.titles[docname].astext() for docname in domain.pages}
+    found = errors.messages(domain.claims())
+    told = [(m.type, m.text, c.id, c.statement, c.location.path) for m in found for c in m.claims]
+    return titles, told
+
+
+def _errors(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
+    where = domain.places()
+    by_type: dict[str, nodes.bullet_list] = {}
+    for message in errors.messages(domain.claims()):
+        item = nodes.list_item()
+        text = message.text or message.type
+        item += nodes.literal_block("", text, language="text", classes=["error-text"])
+        told = (_claim_item(domain, c, where[c.id], link) for c in message.claims)
+        item += nodes.bullet_list("", *told)
+        by_type.setdefault(message.type, nodes.bullet_list(classes=["error-list"])).append(item)
+    return [_section("errors", name, found) for name, found in by_type.items()]
+
+
+def _apis_made_of(domain: ClaimDomain) -> Any:
+    return [(name, c.id, c.location.path) for name, claims in _by_api(domain) for c in claims]
+
+
+def _apis(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
+    where, addresses = domain.places(), api_addresses(domain)
+    by_holder: dict[str, nodes.definition_list] = {}
+    for name, claims in _by_api(domain):
+        there = nodes.reference("", "", nodes.literal("", name), refuri=addresses[name])
+        term = nodes.term("", "", there, ids=[f"api-{name}"])
+        item = nodes.definition("", nodes.paragraph("", "", *_claim_names(claims, where, link)))
+        holder = name.rpartition(".")[0]
+        group = by_holder.setdefault(holder, nodes.definition_list(classes=["api-list"]))
+        group += nodes.definition_list_item("", term, item)
+    return [_section("apis", holder, group) for holder, group in by_holder.items()]
+
+
+def _by_api(domain: ClaimDomain) -> list[tuple[str, list[Claim]]]:
+    known, found = api_addresses(domain), dict[str, list[Claim]]()
+    for docname, claim in domain.located():
+        for name in known.keys() & domain.apis[docname][claim.id]:
+            found.setdefault(name, []).append(claim)
+    return sorted(found.items(), key=lambda pair: (pair[0].rpartition(".")[0], pair[0].lower()))
+
+
+def api_addresses(domain: ClaimDomain) -> dict[str, str]:
+    """The names that torch's own documentation explains → where."""
+    inventory = getattr(domain.env, "intersphinx_named_inventory", {}).get("torch", {})
+    return {
+        name: item.uri
+        for role in ("py:class", "py:function", "py:method", "py:attribute", "py:data")
+        for name, item in inventory.get(role, {}).items()
+    }
+
+
+def _index_made_of(domain: ClaimDomain) -> Any:
+    return sorted((claim.id, claim.statement, docname) for docname, claim in domain.located())
+
+
+def _index(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
+    by_letter: dict[str, nodes.definition_list] = {}
+    for name, statement, docname in _index_made_of(domain):
+        letter = by_letter.setdefault(name[0], nodes.definition_list(classes=["claim-index"]))
+        here = link(docname, anchor(name), nodes.literal("", name))
+        short = render.inline(first_sentence(statement))
+        stated = nodes.definition("", nodes.paragraph("", "", *short))
+        letter += nodes.definition_list_item("", nodes.term("", "", here), stated)
+    jumps = [nodes.reference("", name.upper(), refid=f"claims-{name}") for name in by_letter]
+    line = [part for jump in jumps for part in (jump, nodes.Text(" "))]
+    letters = nodes.paragraph("", "", *line, classes=["claim-letters"])
+    parts = (_section("claims", a, b, nodes.Text(a.upper())) for a, b in by_letter.items())
+    return [letters, *parts]
+
+
+def _claim_item(domain: ClaimDomain, claim: Claim, docname: str, link: Link) -> nodes.list_item:
+    here = link(docname, anchor(claim.id), nodes.Text(domain.env.titles[docname].astext()))
+    said = [nodes.Text(": "), *render.inline(claim.statement)]
+    return nodes.list_item("", nodes.paragraph("", "", here, *said))
+
+
+def _claim_names(claims: list[Claim], where: dict[str, str], link: Link) -> Iterator[nodes.Node]:
+    for number, claim in enumerate(claims[:NAMED]):
+        if number:
+            yield nodes.Text(", ")
+        yield render.claim_link(claim.id, where, link)
+    if len(claims) > NAMED:
+        yield nodes.Text(f" and {len(claims) - NAMED} more")
+
+
+def _section(
+    view: str, name: str, content: nodes.Element, title: nodes.Node | None = None
+) -> nodes.section:
+    heading = nodes.title("", "", title or nodes.literal("", name))
+    return nodes.section("", heading, content, ids=[f"{view}-{name}"])
+
+
+VIEWS = {
+    "timeline": View(releases.timeline_made_of, releases.timeline),
+    "changes": View(versions.made_of, versions.show),
+    "counts": View(counts.made_of, counts.show),
+    "ledger": View(ledger.made_of, ledger.show),
+    "errors": View(_errors_made_of, _errors),
+    "apis": View(_apis_made_of, _apis),
+    "claim-index": View(_index_made_of, _index),
+    "practice": View(practice.made_of, practice.show),
+}
+
+OF_RUNS = {"counts", "ledger"}
+"""Those that show what came of the claims in this build."""
