@@ -26,7 +26,7 @@ class CodeMapDirective(SphinxDirective):
         used = imports_between_folders()
         folders = sorted(used)
         arrows = [(folders.index(below), folders.index(above)) for below, above in shown(used)]
-        boxes = [Box(name, f"{_count(name)} files") for name in folders]
+        boxes = [Box(name, _count(name)) for name in folders]
         words = (f"{name} imports {', '.join(sorted(used[name])) or 'nothing'}" for name in folders)
         alt = "\n".join(
             ["The folders of the package; an arrow leads to what builds on them.", *words]
@@ -70,5 +70,6 @@ def _folder(file: Path) -> str:
     return file.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
-def _count(folder: str) -> int:
-    return len([*(PACKAGE / folder).rglob("*.py")]) or 1
+def _count(folder: str) -> str:
+    number = len([*(PACKAGE / folder).rglob("*.py")]) or 1
+    return f"{number} file{'s' * (number != 1)}"

@@ -59,7 +59,7 @@ def badge(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
 def table(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
     """The machines, on demand, each with what it did and measured."""
     if rows := _rows(claim, domain):
-        heads, widths = ["Machine", "Held", "Measured"], [58, 12, 30]
+        heads, widths = ["Machine", "Held", "Measured"], [48, 20, 32]
         cells = [render.plain(*_cells(row)) for row in rows]
         depends = ", ".join(FACTORS[factor] for factor in claim.machine)
         said = nodes.paragraph("", f"It depends on {depends}.")
