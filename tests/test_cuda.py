@@ -293,7 +293,7 @@ def test_no_stranger_reaches_our_gpus():
         assert "pull_request_target" not in workflow["on"]
         assert workflow["permissions"] == {}
         for job in workflow["jobs"].values():
-            if "cuda" in job["runs-on"]:
+            if "cuda" in job.get("runs-on", ""):  # one that calls a workflow names no machine
                 asked = job.get("if") == "github.event_name != 'pull_request'"
                 found.append((path.name, asked or "pull_request" not in workflow["on"]))
     assert found == [("ci.yml", True), ("cuda.yml", True)]
