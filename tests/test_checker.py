@@ -468,3 +468,12 @@ def test_many_dots_take_no_time():
 def test_dots_stand_for_what_is_left_out(want, got, fits):
     """Within a line for any text, alone on a line for any lines."""
     assert (compare(want, got) is None) == fits
+
+
+def test_dots_in_a_tensor_stand_for_text():
+    """Numbers beside them are compared as text; the message says so."""
+    assert compare("tensor([0.3300, ...])", "tensor([0.3300, 0.5000])") is None
+    found = compare("tensor([0.33, ...])", "tensor([0.3300, 0.5000])")
+    assert str(found) == (
+        "value: `...` stands for text: write the numbers beside it as torch prints them"
+    )

@@ -188,6 +188,23 @@ def claim_with(options="", statement="S.\n", code=">>> 1\n1", language="pycon", 
 
 
 PROBLEMS = {
+    "an included page": (
+        "```{include} other.md\n```\n",
+        [
+            (
+                "p.md:1: what `{include}` shows is not read for claims or code: write it as a "
+                "claim, or as a code cell that draws [claim.unowned-code]"
+            )
+        ],
+    ),
+    "an included script": (
+        "```{literalinclude} train.py\n```\n",
+        [f"p.md:1: the code of a `{{literalinclude}}` is never run: {UNOWNED}"],
+    ),
+    "a script by its language": (
+        "```{literalinclude} train.txt\n:language: python\n```\n",
+        [f"p.md:1: the code of a `{{literalinclude}}` is never run: {UNOWNED}"],
+    ),
     "a comment alone": (
         claim_with(code=">>> # one\n>>> 1\n1"),
         [

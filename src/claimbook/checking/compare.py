@@ -352,7 +352,10 @@ def _numbers(data: object, index: tuple[int, ...] = ()) -> Iterator[Numbered]:
 
 
 def _compare_numbers(wants: list[Numbered], gots: list[Numbered]) -> Difference | None:
-    pairs = zip(wants, gots, strict=True)
+    pairs = list(zip(wants, gots, strict=True))
+    if any(want == "..." != got for (_, want), (_, got) in pairs):
+        detail = "`...` stands for text: write the numbers beside it as torch prints them"
+        return Difference(Kind.VALUE, detail)
     different = [(i, w, g) for (i, w), (_, g) in pairs if not _same_number(w, g)]
     if not different:
         return None

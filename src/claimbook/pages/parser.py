@@ -6,6 +6,7 @@ with a page comes back as problems, each with its line.
 
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from docutils.parsers.rst.states import MarkupError
 from markdown_it.token import Token
@@ -85,6 +86,10 @@ class _Scan:
             self.unowned(token, line, f"the code of a `{{{name}}}` is never run")
         elif name == "code-cell":
             self.own(token, line)
+        elif name == "include":
+            self.unowned(token, line, "what `{include}` shows is not read for claims or code")
+        elif name == "literalinclude" and _is_python_file(argument, token.content):
+            self.unowned(token, line, "the code of a `{literalinclude}` is never run")
         elif name not in RAW_DIRECTIVES | CODE_DIRECTIVES:
             self.walk(token.content, line + 1)
 
@@ -144,6 +149,12 @@ def _is_python(directive: str, argument: str) -> bool:
     # The argument of the last two is a group; code in no language is taken for Python.
     language = (argument.split() or ["python"])[0].lower()
     return directive in ("doctest", "testcode") or language in PYTHON_LANGUAGES
+
+
+def _is_python_file(argument: str, content: str) -> bool:
+    language = re.search(r"^\s*:language:\s*(\w+)", content, re.MULTILINE)
+    shown = language[1].lower() if language else Path(argument.strip()).suffix.lstrip(".")
+    return shown in PYTHON_LANGUAGES
 
 
 def _language(token: Token) -> str:
