@@ -48,6 +48,16 @@ def test_what_is_wrong_is_red_until_it_is_mended(tmp_path, path, text, said):
     assert "To be mended" not in mended[0].stdout
 
 
+def test_an_older_file_in_place_of_a_page_is_seen(tmp_path):
+    """A backup that is moved back keeps its time, which is before the last build."""
+    book = TinyBook(tmp_path, {"index": "# New\n"})
+    assert book.build().returncode == 0
+    book.write("docs/index.md", "# Old\n")
+    os.utime(book.docs / "index.md", (10**9, 10**9))
+    assert book.build().returncode == 0
+    assert book.page("index").h1.text.startswith("Old")
+
+
 def test_a_build_that_is_terminated_leaves_nothing(tmp_path):
     """No cell goes on running, nor the process that reads its page."""
     cell = "```{code-cell} python\nimport time\ntime.sleep(300)\n```\n"

@@ -1,5 +1,6 @@
 """The build-time run: which claims run, what their pages show, and `claims.json`."""
 
+import hashlib
 import json
 import signal
 import threading
@@ -44,6 +45,7 @@ def connect(app: Sphinx) -> None:
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # all ends that was started
     lanes, started = Lanes(app), time.time()
+    app.connect("env-get-outdated", replaced)
     app.connect("source-read", scan)
     app.connect("env-updated", lambda _, env: run_claims(lanes, env))
     # Sphinx checks consistency only after a page was read; a build in which none was is no excuse.
@@ -56,11 +58,26 @@ def connect(app: Sphinx) -> None:
 def scan(app: Sphinx, docname: str, source: list[str]) -> None:
     """Reads a page's claims before Sphinx parses it."""
     path = app.env.doc2path(docname)
+    claim_domain(app.env).texts[docname] = _digest_of(path)
     if path.suffix == ".md":
         domain, page = claim_domain(app.env), read_page(project_of(app.env), Path(path))
         domain.pages[docname] = page
         domain.sections[docname] = sections(source[0])
         domain.apis[docname] = {claim.id: sorted(apis.used(claim.code)) for claim in page.claims}
+
+
+def replaced(app: Sphinx, env: BuildEnvironment, added: set[str], *_: object) -> list[str]:
+    """Return the pages whose file holds another text, though it may be older than the last build.
+
+    Sphinx goes by times, and misses a backup that is put in place of a page.
+    """
+    known = claim_domain(env).texts
+    there = (name for name in known.keys() - added if name in env.found_docs)
+    return [name for name in there if _digest_of(env.doc2path(name)) != known[name]]
+
+
+def _digest_of(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def run_claims(lanes: Lanes, env: BuildEnvironment) -> list[str]:

@@ -82,7 +82,7 @@ class ClaimRole(XRefRole):
         return title, target
 
 
-PER_PAGE = ("pages", "sections", "apis", "linked", "views", "minutes", "routes")
+PER_PAGE = ("texts", "pages", "sections", "apis", "linked", "views", "minutes", "routes")
 
 
 def _kept(name: str) -> Any:
@@ -98,6 +98,7 @@ class ClaimDomain(Domain):
     object_types: ClassVar[dict[str, ObjType]] = {"claim": ObjType("claim", "claim")}
     roles: ClassVar[dict[str, Any]] = {"claim": ClaimRole(warn_dangling=True)}
     initial_data: ClassVar[dict[str, Any]] = {
+        "texts": {},  # docname → the digest of its file as it was read
         "pages": {},  # docname → Page
         "sections": {},  # docname → its sections
         "apis": {},  # docname → claim id → which of torch's names its code may use
@@ -115,8 +116,10 @@ class ClaimDomain(Domain):
         "whole": {},  # kind of page that shows the whole book → the digest of what it was made of
         "environments": {},  # lane → where its claims ran last
     }
-    data_version = 17
+    data_version = 18
 
+    texts: dict[str, str] = _kept("texts")
+    """Docname → the digest of its file as it was read."""
     pages: dict[str, Page] = _kept("pages")
     """Docname → what the page scan found there."""
     sections: dict[str, list[Section]] = _kept("sections")
