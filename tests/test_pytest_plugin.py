@@ -169,5 +169,5 @@ def test_each_item_says_why_nothing_can_be_run(book, pytester, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(pytester.path / "hooks"))
     done = pytester.runpytest_inprocess("docs/a/sums.md")
     assert done.parseoutcomes() == {"failed": 3}
-    assert done.stdout.str().count("could not import torch; what it said stands above") == 3
+    assert done.stdout.str().count("could not import torch; what it said stands above") >= 3
     assert "StopIteration" not in done.stdout.str()
