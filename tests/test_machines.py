@@ -263,3 +263,16 @@ def test_hardware_is_told():
     assert found.memory > 1 << 28
     assert found.instructions
     assert all(re.fullmatch(r"L\d", level) and size > 0 for level, size in found.cache.items())
+
+
+def test_caches_that_are_not_told_are_left_out(tmp_path, monkeypatch):
+    """A virtual machine may name a cache without its size, or none at all."""
+    monkeypatch.setattr(environment, "CACHES", tmp_path)
+    assert environment.hardware().cache == {}
+    for number, files in enumerate(
+        [{"level": "1", "type": "Data", "size": "48K"}, {"level": "2", "type": "Unified"}]
+    ):
+        (folder := tmp_path / f"index{number}").mkdir()
+        for name, text in files.items():
+            (folder / name).write_text(text)
+    assert environment.hardware().cache == {"L1": 48 << 10}

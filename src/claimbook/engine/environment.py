@@ -9,6 +9,7 @@ import os
 import platform
 import subprocess
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -91,12 +92,14 @@ def cores() -> int:
 
 
 def _caches() -> Iterator[tuple[str, int]]:
-    for folder in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
-        level, kind, size = ((folder / name).read_text().strip() for name in CACHE_FILES)
-        if kind != "Instruction":
-            yield f"L{level}", int(size.removesuffix("K")) * 1024
+    for folder in sorted(CACHES.glob("index*")):
+        with suppress(OSError, ValueError):  # some machines tell no size
+            level, kind, size = ((folder / name).read_text().strip() for name in CACHE_FILES)
+            if kind != "Instruction":
+                yield f"L{level}", int(size.removesuffix("K")) * 1024
 
 
+CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 CACHE_FILES = ("level", "type", "size")
 
 
