@@ -161,6 +161,8 @@ class Claim:
     """Whether it speaks of a torch that was built without CUDA, and holds with no other."""
     machine: tuple[Factor, ...] = ()
     """What of a machine decides whether it holds there; empty for one that is about PyTorch."""
+    detail: bool = False
+    """Whether it is folded to its first sentence until a reader opens it."""
     explains: bool = False
     """Whether it is the first that somebody should read who met the errors it prints."""
 

@@ -26,6 +26,8 @@ class Section:
     """The id of its element on the page."""
     lines: range
     """Its lines on the page, counted from 1."""
+    asked: tuple[str, ...] = ()
+    """How people ask for what it says, in their own words; for the search alone."""
 
     def claims(self, page: Page) -> list[Claim]:
         """The claims of its page that stand in it."""
@@ -65,4 +67,13 @@ def _section(tokens: list[Token], lines: range) -> Section:
     ]
     shorts = [text.removeprefix(SHORT).strip() for text in texts if text.startswith(SHORT)]
     anchor = nodes.make_id(nodes.fully_normalize_name(re.sub(r"[`*]", "", title)))
-    return Section(title, shorts[0] if shorts else "", anchor, lines)
+    asked = tuple(line for token in tokens if _is_asked(token) for line in _content(token))
+    return Section(title, shorts[0] if shorts else "", anchor, lines, asked)
+
+
+def _is_asked(token: Token) -> bool:
+    return token.type in ("fence", "colon_fence") and token.info.strip() == "{asked}"
+
+
+def _content(token: Token) -> list[str]:
+    return [line.strip() for line in token.content.split("\n") if line.strip()]

@@ -76,6 +76,7 @@ class ClaimReader:
             timeout=self._timeout(parsed.options.get("timeout")),
             machine=self._factors(parsed.options.get("machine")),
             cpu_build="cpu-build" in parsed.options,
+            detail="detail" in parsed.options,
             explains="explains" in parsed.options,
         )
 

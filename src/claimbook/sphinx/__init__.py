@@ -8,7 +8,7 @@ from sphinx.util.typing import ExtensionMetadata
 from claimbook import __version__
 from claimbook.engine.environment import digest_of_code
 from claimbook.sphinx import build, complaints, guards, nodes, search, theme, tuning
-from claimbook.sphinx.directives import RemarkDirective, ViewDirective
+from claimbook.sphinx.directives import AskedDirective, RemarkDirective, ViewDirective
 from claimbook.sphinx.domain import ClaimDirective, ClaimDomain, ClaimRole
 from claimbook.sphinx.execute import cells, labs
 from claimbook.sphinx.views import practice, routes, versions
@@ -33,6 +33,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_config_value("claimbook_repository", default="", rebuild="html", types=str)
     app.add_domain(ClaimDomain)
     app.add_directive("claim", ClaimDirective)
+    app.add_directive("asked", AskedDirective)
     app.add_directive("remark", RemarkDirective)
     for kind in views.VIEWS:
         app.add_directive(kind, ViewDirective)

@@ -24,6 +24,16 @@ class RemarkDirective(SphinxDirective):
         return [body]
 
 
+class AskedDirective(SphinxDirective):
+    """Holds how people ask for what a section says, a line each; the search reads it."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return nothing to show."""
+        return []
+
+
 class ViewDirective(SphinxDirective):
     """Shows something of the whole book; its own name says what."""
 
