@@ -61,11 +61,15 @@ class Writer(MarkdownTranslator):  # type: ignore[misc]
         if has(node, "claim-unseen"):
             raise nodes.SkipNode
         super().visit_paragraph(node)
-        if has(node, "claim-title") and has(node.parent, "claim"):
-            self.add("Claim ")
 
     def depart_paragraph(self, node: nodes.Element) -> None:
         self._pop_context()
+
+    def visit_claim_title(self, node: nodes.Element) -> None:
+        self.add("**", prefix_eol=2)
+
+    def depart_claim_title(self, node: nodes.Element) -> None:
+        self.add("**", suffix_eol=2)
 
     def visit_inline(self, node: nodes.Element) -> None:
         if has(node.parent, "claim-badges") and node.parent.index(node):

@@ -119,17 +119,32 @@ def _cells(
     """A cell for each part of the page; prose is joined later."""
     for child in node.children:
         assert isinstance(child, nodes.Element)
-        if isinstance(child, nodes.section) or has(child, "claim"):
-            claim = claims.get(child["ids"][0])
+        if has(child, "claim") or has(child, "claim-body"):
+            yield from _card_cells(child, claims, write, repository)
+        elif isinstance(child, nodes.section):
             yield from _cells(child, claims, write, repository)
-            if claim:
-                yield from _claim_cells(claim, repository)
         elif has(child, "cell_output") or isinstance(child, nodes.raw):
             yield from map(_picture, DRAWN.findall(child.astext()))
         elif has(child, "cell"):
             yield from _cells(child, claims, write, repository)
         elif not any(has(child, kind) for kind in LEFT_OUT):
             yield _markdown(write(child))
+
+
+def _card_cells(
+    card: nodes.Element,
+    claims: dict[str, Claim],
+    write: Callable[[nodes.Node], str],
+    repository: str,
+) -> Iterator[Cell]:
+    """A claim's prose, its cells, and what these show."""
+    claim = claims.get(next(iter(card["ids"]), ""))
+    shown = [part for part in card if has(part, "claim-shown")]
+    above = nodes.container("", *(part for part in card if part not in shown))
+    yield from _cells(above, claims, write, repository)
+    if claim:
+        yield from _claim_cells(claim, repository)
+    yield from (_markdown(write(part)) for part in shown)
 
 
 def _claim_cells(claim: Claim, repository: str) -> Iterator[Cell]:

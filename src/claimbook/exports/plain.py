@@ -9,6 +9,10 @@ def simplify(doctree: nodes.document) -> None:
         classes = node.get("classes", ())
         if node.tagname == "fold":
             node.replace_self([nodes.paragraph("", f"{node['title']}:"), *node.children])
+        elif node.tagname == "claim_title":
+            node.replace_self(nodes.paragraph("", "", nodes.strong("", "", *node.children)))
+        elif node.tagname == "detail":
+            node.replace_self(node.children)
         elif node.tagname == "shares" or "claim-prelude" in classes:
             node.parent.remove(node)
         elif "claim-badges" in classes:

@@ -7,7 +7,7 @@ from sphinx.util.typing import ExtensionMetadata
 
 from claimbook import __version__
 from claimbook.engine.environment import digest_of_code
-from claimbook.sphinx import build, complaints, guards, nodes, search, theme, tuning
+from claimbook.sphinx import build, chapter, complaints, guards, nodes, search, theme, tuning
 from claimbook.sphinx.directives import AskedDirective, RemarkDirective, ViewDirective
 from claimbook.sphinx.domain import ClaimDirective, ClaimDomain, ClaimRole
 from claimbook.sphinx.execute import cells, labs
@@ -16,7 +16,7 @@ from claimbook.sphinx.views import registry as views
 from claimbook.sphinx.views.bench import BenchDirective
 from claimbook.sphinx.views.code_map import CodeMapDirective
 
-PARTS = (build, cells, labs, guards, tuning, practice, routes, search, theme, versions)
+PARTS = (build, chapter, cells, labs, guards, tuning, practice, routes, search, theme, versions)
 STATIC = Path(__file__).with_name("static")
 CODE = Path(__file__).parents[1]
 """The whole package; when any of it changes, all pages are read and written anew."""
@@ -41,6 +41,8 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_directive("code-map", CodeMapDirective)
     app.add_role("claim", ClaimRole(warn_dangling=True))
     app.add_node(nodes.fold, html=(theme.open_fold, theme.close_fold))
+    app.add_node(nodes.claim_title, html=(theme.open_title, theme.close_title))
+    app.add_node(nodes.detail, html=(theme.open_detail, theme.close_detail))
     app.add_node(nodes.shares, html=(theme.draw_shares, None))
     for node in (nodes.claim_status, nodes.whole_book):
         app.add_node(node)

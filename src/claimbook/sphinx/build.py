@@ -30,7 +30,7 @@ from claimbook.pages.register import check_relations
 from claimbook.records.release_history import spans
 from claimbook.records.version_history import ages
 from claimbook.sphinx import nodes as places
-from claimbook.sphinx import render
+from claimbook.sphinx import chapter, render
 from claimbook.sphinx.domain import ClaimDomain, claim_domain, tell_broken
 from claimbook.sphinx.execute.lanes import Lanes, project_of, warn
 from claimbook.sphinx.tuning import beside
@@ -203,22 +203,29 @@ def _status(
     if entries := place.get("remark"):
         pairs = [("remark", entry) for entry in entries]
         said = render.sources(pairs, domain.said(entries), ledger, link)
-        return [render.more("What the sources say", *said)]
+        return [render.more(render.verdicts(pairs), *said)]
     claim = domain.claim_on(place["page"], place["claim"])
     assert claim
     shown = domain.shown[claim.id]
     render.show_run(place.parent, claim, shown)
     found = spans(claim, domain.releases)
+    norm = chapter.norm(domain, place["page"])
     pairs = [(str(relation.kind), relation.entry) for relation in claim.relations]
     said = render.sources(pairs, domain.said(e for _, e in pairs), ledger, link)
     how = render.how_it_ran(claim.id, shown, domain.falsified[claim.id], repository)
     return [
         *render.lab_line(domain.data["drawn"].get(claim.id, ()), link),
-        render.badges(pairs, shown, [*machines.badge(claim, domain), *releases.badge(found)]),
+        render.badges(
+            claim,
+            shown,
+            norm.lanes,
+            *machines.badge(claim, domain),
+            *releases.badge(claim, found, norm.releases),
+        ),
         *machines.table(claim, domain),
         *render.failing(claim, shown),
         *releases.folds(claim, found),
-        render.more("What the sources say, how it ran" if pairs else "How it ran", *said, *how),
+        render.more(" · ".join([render.verdicts(pairs), "How it ran"][not pairs :]), *said, *how),
     ]
 
 

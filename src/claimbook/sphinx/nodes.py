@@ -7,6 +7,18 @@ class claim_status(nodes.General, nodes.Element):  # noqa: N801 (docutils names 
     """Where a claim's badges stand; `claim` is its id, `page` the docname of where it stands."""
 
 
+class claim_title(nodes.General, nodes.TextElement):  # noqa: N801
+    """What a claim states, in a sentence; a claim that is folded shows it alone."""
+
+
+class detail(nodes.General, nodes.Element):  # noqa: N801
+    """A claim that is folded to its title: that, and a container of all else with its id."""
+
+
+class provenance(nodes.General, nodes.Element):  # noqa: N801
+    """Where a page says on what its claims ran; `page` is its docname."""
+
+
 class whole_book(nodes.General, nodes.Element):  # noqa: N801
     """Where one of the `views` of the whole book stands; `kind` is its name."""
 

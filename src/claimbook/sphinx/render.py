@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from itertools import groupby, zip_longest
 from typing import Any
 from urllib.parse import urlencode
@@ -11,6 +11,7 @@ from docutils import nodes
 
 from claimbook.checking.compare import HEADER, compare, mismatches
 from claimbook.exports.data import anchor, spaced
+from claimbook.exports.sections import first_sentence
 from claimbook.model import (
     Claim,
     Example,
@@ -24,14 +25,14 @@ from claimbook.model import (
 from claimbook.sphinx import nodes as places
 
 WORDS = {
-    RelationKind.CONFIRMS: "right as said",
-    RelationKind.QUALIFIES: "right under a condition",
+    RelationKind.CONFIRMS: "right",
+    RelationKind.QUALIFIES: "right if",
     RelationKind.CORRECTS: "wrong",
     RelationKind.UPDATES: "outdated",
-    "remark": "that no program can decide",
+    "remark": "no run can tell",
     "open": "still open",
 }
-"""What may become of an entry, and what that says of its statement."""
+"""What may become of an entry, and what a reader is told of its statement."""
 LANE_NAMES = {Lane.CPU: "CPU", Lane.CUDA: "CUDA"}
 STATUS_WORDS = {
     "current": "runs as printed",
@@ -48,27 +49,57 @@ Link = Callable[[str, str, nodes.Node], nodes.Node]
 """(docname, anchor, content) → a link to it from the page being written."""
 
 
-def card(claim: Claim, body: nodes.Element, page: str) -> nodes.container:
-    """A claim: its prose, its code with the outputs, and a place for its badges.
+def card(claim: Claim, body: nodes.Element, page: str) -> nodes.Element:
+    """A claim: its title, its prose, its code with the outputs, and a place for its badges.
 
     Args:
         body: the parsed content of the directive; it is taken apart.
         page: its docname; a builder may put all pages into one.
     """
-    whole = nodes.container(ids=[anchor(claim.id)], names=[anchor(claim.id)], classes=["claim"])
-    link = nodes.reference("", claim.id, refid=anchor(claim.id), internal=True)
-    whole += nodes.paragraph("", "", link, classes=["claim-title"])
-    sessions, extra = iter(claim.fences), 0
-    for node in list(body.children):
+    title, rest = _title(body)
+    name = anchor(claim.id)
+    title["anchor"] = name
+    whole = nodes.container("", ids=[name], names=[name], classes=["claim"])
+    sessions, extra, shown = iter(claim.fences), 0, False
+    for node in rest:
         if not (isinstance(node, nodes.literal_block) and node.get("language") == "pycon"):
+            if shown:
+                node["classes"].append("claim-shown")
             whole += node
         elif extra:
             extra -= 1
         elif fence := next(sessions, None):
             whole += session(fence, claim.code)
-            extra = fence.cuda_examples is not None
+            extra, shown = fence.cuda_examples is not None, True
     whole += places.claim_status(claim=claim.id, page=page)
-    return whole
+    if not claim.detail:
+        whole.insert(0, title)
+        return whole
+    whole["classes"] = ["claim-body"]
+    return places.detail("", title, whole, classes=["claim", "detail"])
+
+
+def _title(body: nodes.Element) -> tuple[places.claim_title, list[nodes.Node]]:
+    """Take the first sentence from a claim's first paragraph; return it, and what is left."""
+    first, *rest = body.children
+    if not isinstance(first, nodes.paragraph):
+        return places.claim_title(), list(body.children)
+    sentence, others = _first_sentence(first.children)
+    paragraph = [nodes.paragraph("", "", *others)] if others else []
+    return places.claim_title("", "", *sentence), [*paragraph, *rest]
+
+
+def _first_sentence(parts: list[nodes.Node]) -> tuple[list[nodes.Node], list[nodes.Node]]:
+    """Split the content of a paragraph where its first sentence ends."""
+    texts = [part.astext() if isinstance(part, nodes.Text) else "`" for part in parts]
+    length = len(first_sentence(" ".join("".join(texts).split("\n"))))
+    for number, (part, text) in enumerate(zip(parts, texts, strict=True)):
+        if length < len(text) or (length == len(text) and isinstance(part, nodes.Text)):
+            head, tail = nodes.Text(text[:length]), nodes.Text(text[length:].lstrip())
+            after = [tail] if tail.astext() else []
+            return [*parts[:number], head], [*after, *parts[number + 1 :]]
+        length -= len(text)
+    return parts, []
 
 
 def session(fence: Fence, source: str) -> nodes.container:
@@ -209,30 +240,40 @@ def prelude(code: str) -> str:
     return "".join(f"{line}\n" for sign, line in PRELUDE.items() if re.search(sign, code))
 
 
-def badges(
-    pairs: Iterable[tuple[str, str]], lanes: Lanes, releases: Iterable[nodes.Node] = ()
-) -> nodes.paragraph:
-    """What a claim does to statements of the sources, where it holds, and what it measured.
+def badges(claim: Claim, lanes: Lanes, ran: Container[str], *others: nodes.Node) -> nodes.paragraph:
+    """Where a claim is an exception to what its page says of all; what one of a machine measured.
 
     Args:
-        pairs: (relation word, entry id).
+        ran: the lanes on which any claim of the page ran.
+        others: further badges.
     """
     line = nodes.paragraph(classes=["claim-badges"])
-    for word, count in Counter(word for word, _ in pairs).items():
-        line += verdict(word, f"{word} {count} statement{'s' * (count > 1)}")
+    if len(claim.lanes) == 1:
+        line += nodes.inline("", f"{LANE_NAMES[claim.lanes[0]]} only")
     for lane, data in lanes.items():
-        line += badge(LANE_NAMES[Lane(lane)], data["status"], STATUS_WORDS[data["status"]])
-    line += [*releases]
-    for lane, data in lanes.items():
+        if data["status"] != Status.CURRENT and (data["status"] != Status.MISSING or lane in ran):
+            line += badge(LANE_NAMES[Lane(lane)], data["status"], STATUS_WORDS[data["status"]])
+    line += [*others]
+    for lane, data in lanes.items() if claim.machine else ():
         if measured := figures(Measurement(**fields) for fields in data["measurements"]):
             text = f"measured on {LANE_NAMES[Lane(lane)]}: {measured}"
             line += nodes.inline("", text)
     return line
 
 
-def verdict(word: str, text: str) -> nodes.inline:
+def verdicts(pairs: Iterable[tuple[str, str]]) -> str:
+    """What a claim says of statements of the sources, in a line.
+
+    >>> verdicts([("corrects", "basics-01.1"), ("confirms", "basics-01.2")])
+    'Sources: 1 wrong, 1 right'
+    """
+    counted = Counter(WORDS[word] for word, _ in pairs).items()
+    return "Sources: " + ", ".join(f"{count} {word}" for word, count in counted)
+
+
+def verdict(word: str) -> nodes.inline:
     """What becomes of an entry, in its colour."""
-    return nodes.inline("", text, classes=[f"relation-{word}"])
+    return nodes.inline("", WORDS[word], classes=[f"relation-{word}"])
 
 
 def badge(name: str, status: str, words: str) -> nodes.inline:
@@ -304,7 +345,7 @@ def sources(
     """
     for word, entry in pairs:
         name = [nodes.Text(" "), entry_link(entry, ledger, link), nodes.Text(": ")]
-        yield nodes.paragraph("", "", verdict(word, word), *name, *inline(said.get(entry, "")))
+        yield nodes.paragraph("", "", verdict(word), *name, *inline(said.get(entry, "")))
 
 
 def how_it_ran(

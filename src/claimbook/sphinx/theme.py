@@ -8,6 +8,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
+from claimbook.sphinx import nodes as places
+
 MENDED = {
     "furo_navigation_tree": {
         'role="heading"': 'role="heading" aria-level="2"',  # screen readers ask for a level
@@ -47,6 +49,37 @@ def draw_shares(writer: HTML5Translator, node: nodes.Element) -> None:
     )
     writer.body.append(f'<div class="shares" aria-hidden="true">{"".join(parts)}</div>\n')
     raise nodes.SkipNode
+
+
+def open_title(writer: HTML5Translator, node: nodes.Element) -> None:
+    """The title of a claim; of one that is folded, what is clicked."""
+    writer.body.append(f'<{_title_tag(writer, node)} class="claim-title">')
+
+
+def close_title(writer: HTML5Translator, node: nodes.Element) -> None:
+    """Its end, with a permanent link to the claim."""
+    link = f'<a class="claim-link" href="#{node["anchor"]}" title="Link to this statement">#</a>'
+    writer.body.append(f"{link}</{_title_tag(writer, node)}>\n")
+
+
+def _title_tag(writer: HTML5Translator, node: nodes.Element) -> str:
+    folded = isinstance(node.parent, places.detail) and not _is_epub(writer)
+    return "summary" if folded else "p"
+
+
+def open_detail(writer: HTML5Translator, node: nodes.Element) -> None:
+    """A claim that is folded; readers of an EPUB seldom can open one."""
+    tag = "div" if _is_epub(writer) else "details"
+    writer.body.append(f'<{tag} class="{" ".join(node["classes"])}">\n')
+
+
+def close_detail(writer: HTML5Translator, node: nodes.Element) -> None:
+    """Its end."""
+    writer.body.append("</div>\n" if _is_epub(writer) else "</details>\n")
+
+
+def _is_epub(writer: HTML5Translator) -> bool:
+    return bool(writer.builder.name == "epub")
 
 
 def open_fold(writer: HTML5Translator, node: nodes.Element) -> None:

@@ -158,20 +158,32 @@ function errorLookup() {
   form.addEventListener("submit", (event) => event.preventDefault());
 }
 
-// A reader may ask for outputs to be hidden, and show them one by one. The choice is kept.
+// What a reader may ask of a page stands under its title.
 
-function prediction() {
+function pageTools() {
+  const tools = document.createElement("div");
+  tools.className = "page-tools";
+  if (document.querySelector(".claim-session")) document.querySelector("article h1").after(tools);
+  return tools;
+}
+
+// Outputs, and what is said of them, may be hidden and shown one by one. The choice is kept.
+
+function prediction(tools) {
   const outputs = [...document.querySelectorAll(".claim-session .claim-output")];
-  const title = document.querySelector("article h1");
-  if (!outputs.length || !title) return;
+  if (!outputs.length) return;
 
   const label = document.createElement("label");
   label.className = "prediction";
   label.innerHTML = "<input type=\"checkbox\"> Predict: hide what is printed until asked";
-  title.after(label);
+  tools.append(label);
   const box = label.firstElementChild;
   box.checked = remembered("prediction") === "on";
 
+  const explain = (card) => {
+    const waits = [...card.querySelectorAll(".prediction-show")].some((button) => !button.hidden);
+    card.querySelectorAll(".claim-shown").forEach((said) => { said.hidden = waits; });
+  };
   for (const output of outputs) {
     const button = document.createElement("button");
     button.type = "button";
@@ -182,6 +194,7 @@ function prediction() {
       button.hidden = true;
       output.tabIndex = -1;
       output.focus();
+      explain(output.closest(".claim"));
     });
     output.before(button);
   }
@@ -191,9 +204,46 @@ function prediction() {
       output.hidden = box.checked;
       output.previousElementSibling.hidden = !box.checked;
     });
+    document.querySelectorAll(".claim").forEach(explain);
   };
   box.addEventListener("change", apply);
   apply();
+}
+
+// Claims that are folded to their title: all are opened by a button and for paper, one by a link.
+
+function details(tools) {
+  const folded = [...document.querySelectorAll("details.detail")];
+  if (!folded.length) return;
+
+  const button = document.createElement("button");
+  button.type = "button";
+  const all = (open) => folded.forEach((each) => { each.open = open; });
+  const say = () => {
+    const closed = folded.filter((each) => !each.open).length;
+    button.textContent = closed ? `Open all details (${closed})` : "Close all details";
+  };
+  button.addEventListener("click", () => all(folded.some((each) => !each.open)));
+  folded.forEach((each) => each.addEventListener("toggle", say));
+  tools.append(button);
+  say();
+
+  let wereClosed = [];
+  addEventListener("beforeprint", () => {
+    wereClosed = folded.filter((each) => !each.open);
+    all(true);
+  });
+  addEventListener("afterprint", () => wereClosed.forEach((each) => { each.open = false; }));
+
+  const follow = () => {
+    const card = document.getElementById(location.hash.slice(1))?.closest("details.detail");
+    if (card) {
+      card.open = true;
+      card.scrollIntoView();
+    }
+  };
+  addEventListener("hashchange", follow);
+  follow();
 }
 
 // Where CPU and CUDA print different things, a switch on the claim says which is shown. It turns
@@ -207,9 +257,9 @@ function laneSwitches() {
       claim.querySelector(`.lane-switch [value=${lane}]`).checked = true;
     }
   };
-  for (const claim of claims) {
+  for (const [number, claim] of claims.entries()) {
     const choice = ([lane, name]) => (
-      `<label><input type="radio" name="lane-of-${claim.id}" value="${lane}"> ${name}</label>`);
+      `<label><input type="radio" name="lane-of-${number}" value="${lane}"> ${name}</label>`);
     const lanes = Object.entries({ cpu: "CPU", cuda: "CUDA" });
     const box = document.createElement("fieldset");
     box.className = "lane-switch";
@@ -238,6 +288,8 @@ function watchWidths(place) {
 
 ledgerFilter();
 errorLookup();
-prediction();
+const tools = pageTools();
+prediction(tools);
+details(tools);
 laneSwitches();
 watchWidths(document);

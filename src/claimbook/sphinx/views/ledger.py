@@ -45,7 +45,7 @@ def _row(
     domain: ClaimDomain, answer: Answer, where: dict[str, str], link: render.Link
 ) -> render.Cells:
     word = answer.word or "open"
-    verdict: list[nodes.Node] = [render.verdict(word, word)]
+    verdict: list[nodes.Node] = [render.verdict(word)]
     for claim in answer.claims:
         verdict += [nodes.Text(" "), render.claim_link(claim.id, where, link)]
     if answer.remark and not answer.claims:

@@ -24,12 +24,21 @@ def made_of(claim: Claim, releases: list[Release]) -> list[Any]:
     return [(span.first, span.last, span.result.word) for span in spans(claim, releases)]
 
 
-def badge(found: list[Span]) -> Iterator[nodes.Node]:
-    """On which releases the claim holds, and on which it does something else."""
-    if found:
-        differs = any(span.result.word != HOLDS for span in found)
-        words = [f"{_word(span)} on {span}" if differs else str(span) for span in found]
+def usual(claims: Iterable[Claim], releases: list[Release]) -> str:
+    """Return the releases on which most claims of a page hold; empty if none was run on any."""
+    found = (spans(claim, releases) for claim in claims if Lane.CPU in claim.lanes)
+    held = Counter(str(s[0]) for s in found if len(s) == 1 and s[0].result.word == HOLDS)
+    return max(held, key=held.__getitem__, default="")
+
+
+def badge(claim: Claim, found: list[Span], usual: str) -> Iterator[nodes.Node]:
+    """On which releases the claim holds, if these are not those of its whole page."""
+    differs = any(span.result.word != HOLDS for span in found)
+    words = [f"{_word(span)} on {span}" if differs else str(span) for span in found]
+    if found and words != [usual]:
         yield render.badge("torch", "stale" if differs else "current", " · ".join(words))
+    elif usual and not found and Lane.CPU in claim.lanes:
+        yield render.badge("torch", "missing", "not run on other releases")
 
 
 def folds(claim: Claim, found: Iterable[Span]) -> Iterator[nodes.Node]:

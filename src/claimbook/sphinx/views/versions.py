@@ -140,7 +140,7 @@ class _Step:
         return ([entry], list(render.inline(said)), *both)
 
     def _words(self, verdict: Verdict) -> Iterator[nodes.Node]:
-        yield render.verdict(verdict.relation, verdict.relation)
+        yield render.verdict(verdict.relation)
         for claim in verdict.claims:
             yield nodes.Text(" ")
             yield self._linked(claim)

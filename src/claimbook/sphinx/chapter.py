@@ -1,0 +1,86 @@
+"""The form of a chapter: short answers in a box, named subsections, and where its examples ran."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+from claimbook.exports.sections import SHORT
+from claimbook.model import Claim, Lane, Page, Status
+from claimbook.sphinx import nodes as places
+from claimbook.sphinx.domain import ClaimDomain, claim_domain
+from claimbook.sphinx.render import LANE_NAMES
+from claimbook.sphinx.views import releases
+
+SUBSECTIONS = {"Often said, and wrong": "often-wrong", "See also": "see-also"}
+"""Title of a subsection that every chapter may have → its class."""
+
+
+def connect(app: Sphinx) -> None:
+    """Mark the parts of each page once it is read; say where it ran when it is written."""
+    app.add_node(places.provenance)
+    app.connect("doctree-read", _mark)
+    app.connect("doctree-resolved", _fill_in)
+
+
+def _mark(app: Sphinx, doctree: nodes.document) -> None:
+    for paragraph in doctree.findall(nodes.paragraph):
+        first = next((part for part in paragraph.children if part.astext()), None)
+        if isinstance(first, nodes.strong) and first.astext() == SHORT.strip("*"):
+            paragraph["classes"].append("short-answer")
+    for section in doctree.findall(nodes.section):
+        if name := SUBSECTIONS.get(section[0].astext()):
+            section["classes"].append(name)
+    page = claim_domain(app.env).pages.get(app.env.docname, Page(""))
+    chapter = next(iter(doctree.findall(nodes.section)), None)
+    questions = [part for part in chapter or () if isinstance(part, nodes.section)]
+    if chapter and questions and page.claims:
+        chapter.insert(chapter.index(questions[0]), places.provenance(page=app.env.docname))
+
+
+def _fill_in(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    domain = claim_domain(app.env)
+    for place in list(doctree.findall(places.provenance)):
+        place.replace_self(_line(domain, place["page"]))
+
+
+@dataclass(frozen=True)
+class Norm:
+    """What a page says of all its examples; cards say where one is an exception."""
+
+    lanes: frozenset[str]
+    """Those on which any of them ran."""
+    releases: str
+    """Those on which most of them hold: `2.6.0 to 2.15.0`; empty if none is known."""
+
+
+def norm(domain: ClaimDomain, docname: str) -> Norm:
+    """Return what a page says of all its examples."""
+    claims = domain.pages[docname].claims
+    told = [(lane, data) for claim in claims for lane, data in domain.shown[claim.id].items()]
+    ran = frozenset(lane for lane, data in told if data["status"] != Status.MISSING)
+    return Norm(ran, releases.usual(claims, domain.releases))
+
+
+def _line(domain: ClaimDomain, docname: str) -> nodes.paragraph:
+    """Return on what the examples of a page ran, in a line; what a card says is left to it."""
+    claims = domain.pages[docname].claims
+    said = [part for lane in Lane for part in _of_lane(domain, claims, lane)]
+    if usual := norm(domain, docname).releases:
+        said.append(f"torch {usual}")
+    text = f"{len(claims)} examples ran as printed: {'; '.join(said)}."
+    return nodes.paragraph("", text, classes=["provenance"])
+
+
+def _of_lane(domain: ClaimDomain, claims: tuple[Claim, ...], lane: Lane) -> Iterator[str]:
+    """Yield the lane's devices with how many ran there, and what became of the others."""
+    told: list[dict[str, Any]] = [
+        domain.shown[c.id][lane] for c in claims if lane in domain.shown[c.id]
+    ]
+    current = [data for data in told if data["status"] == Status.CURRENT]
+    if current:
+        devices = ", ".join(dict.fromkeys(data["device"] for data in current))
+        count = "" if len(current) == len(claims) else f", {len(current)} of them"
+        yield f"{LANE_NAMES[lane]} ({devices}){count}"
