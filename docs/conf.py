@@ -74,6 +74,7 @@ claimbook_downloads = os.environ.get("BOOK_DOWNLOADS", "")  # the address of the
 html_theme = "furo"
 html_title = project
 html_static_path = ["_static"]
+html_logo = html_favicon = "_static/mark.svg"
 html_copy_source = False
 html_show_sourcelink = False
 html_use_index = False  # all that it would hold is in the index of claims

@@ -8,7 +8,7 @@ from docutils import nodes
 from markdown_it.token import Token
 
 from claimbook.model import Claim, Page
-from claimbook.pages.myst import tokenize
+from claimbook.pages.myst import fences, tokenize
 from claimbook.pages.text import strip_markup
 
 SHORT = "**In short.**"
@@ -50,6 +50,17 @@ def sections(text: str) -> list[Section]:
     parts = [tokens[start:end] for start, end in pairwise([*starts, len(tokens)])]
     lines = [*(_line(part[0]) for part in parts), text.count("\n") + 2]
     return [_section(part, range(*ends)) for part, ends in zip(parts, pairwise(lines), strict=True)]
+
+
+def reading_words(text: str, page: Page) -> int:
+    """Return how many words of a page are read: of a detail its title, of what is asked none."""
+    rows = text.split("\n")
+    titles = {claim.location.line: claim.statement for claim in page.claims if claim.detail}
+    for token, line in fences(tokenize(text), 1):
+        if token.map and (line in titles or _is_asked(token)):
+            rows[slice(*token.map)] = [""] * (token.map[1] - token.map[0])
+            rows[token.map[0]] = first_sentence(titles.get(line, ""))
+    return len(" ".join(rows).split())
 
 
 def _is_heading(token: Token) -> bool:

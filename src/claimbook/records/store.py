@@ -169,6 +169,8 @@ class ByPage(ABC, Generic[T]):
         self.problems: list[tuple[str, str]] = []
         """The place of each broken line that was met, and what is wrong with it."""
         self._pages: dict[Path, dict[str, T]] = {}
+        self._elsewhere: dict[str, Path] | None = None
+        """Claim id → the file in which it stands; read once a claim is not where it should be."""
 
     @abstractmethod
     def parse(self, data: dict[str, Any]) -> T:
@@ -189,8 +191,21 @@ class ByPage(ABC, Generic[T]):
         return place.with_name(f"{place.name}.jsonl")
 
     def load(self, claim: Claim) -> T | None:
-        """Return what is kept of a claim; None if there is nothing, or its line is broken."""
-        return self._page(self.path(claim)).get(claim.id)
+        """Return what is kept of a claim; None if there is nothing, or its line is broken.
+
+        A claim that has moved to another page is found where it was.
+        """
+        path = self._place(claim)
+        return self._page(path).get(claim.id) if path else None
+
+    def _place(self, claim: Claim) -> Path | None:
+        own = self.path(claim)
+        if claim.id in self._page(own):
+            return own
+        if self._elsewhere is None:
+            files = sorted(self.folder.rglob("*.jsonl"))
+            self._elsewhere = {name: path for path in files for name in self._page(path)}
+        return self._elsewhere.get(claim.id)
 
     def put(self, claim: Claim, value: T) -> None:
         """Write what is to be kept of a claim, with the rest of its page.
@@ -198,10 +213,14 @@ class ByPage(ABC, Generic[T]):
         Raises:
             WriteError: the disk is full, or the folder is not to be written in.
         """
-        path = self.path(claim)
+        path, was = self.path(claim), self._place(claim)
         page = self._page(path)
         page[claim.id] = value
         write_changed(path, self._text(page))
+        if was and was != path:
+            del self._page(was)[claim.id]
+            write_changed(was, self._text(self._page(was)))
+            self._elsewhere = None
 
     def _page(self, path: Path) -> dict[str, T]:
         if path not in self._pages:

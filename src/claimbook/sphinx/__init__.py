@@ -11,12 +11,15 @@ from claimbook.sphinx import build, chapter, complaints, guards, nodes, search, 
 from claimbook.sphinx.directives import AskedDirective, RemarkDirective, ViewDirective
 from claimbook.sphinx.domain import ClaimDirective, ClaimDomain, ClaimRole
 from claimbook.sphinx.execute import cells, labs
-from claimbook.sphinx.views import practice, routes, versions
+from claimbook.sphinx.views import guides, practice, versions
 from claimbook.sphinx.views import registry as views
 from claimbook.sphinx.views.bench import BenchDirective
 from claimbook.sphinx.views.code_map import CodeMapDirective
 
-PARTS = (build, chapter, cells, labs, guards, tuning, practice, routes, search, theme, versions)
+PARTS = (
+    *(build, chapter, cells, labs, guards, tuning),
+    *(practice, guides, search, theme, versions),
+)
 STATIC = Path(__file__).with_name("static")
 CODE = Path(__file__).parents[1]
 """The whole package; when any of it changes, all pages are read and written anew."""

@@ -36,7 +36,7 @@ def _mark(app: Sphinx, doctree: nodes.document) -> None:
     page = claim_domain(app.env).pages.get(app.env.docname, Page(""))
     chapter = next(iter(doctree.findall(nodes.section)), None)
     questions = [part for part in chapter or () if isinstance(part, nodes.section)]
-    if chapter and questions and page.claims:
+    if chapter and questions and page.claims and app.env.docname != app.config.root_doc:
         chapter.insert(chapter.index(questions[0]), places.provenance(page=app.env.docname))
 
 

@@ -82,7 +82,7 @@ class ClaimRole(XRefRole):
         return title, target
 
 
-PER_PAGE = ("texts", "pages", "sections", "apis", "linked", "views", "minutes", "routes")
+PER_PAGE = ("texts", "pages", "sections", "apis", "linked", "views", "minutes", "guides")
 
 
 def _kept(name: str) -> Any:
@@ -105,8 +105,8 @@ class ClaimDomain(Domain):
         "linked": {},  # docname → the claims to which it links
         "views": {},  # docname → what it shows of the whole book: "ledger", "counts" and so on
         "minutes": {},  # docname → how long it takes to read
-        "routes": {},  # docname → the pages to which its routes lead
-        "routes_said": {},  # docname → titles and minutes of these, in the last build
+        "guides": {},  # docname → its guides to other pages: (kind, lines, line of the page, title)
+        "guides_said": {},  # docname → what these said in the last build
         "shown": {},  # claim id → what its badges said in the last build
         "releases": {},  # claim id → on which releases it did what, in the last build
         "machines": {},  # claim id → on which machines it came out how, as they said it
@@ -116,7 +116,7 @@ class ClaimDomain(Domain):
         "whole": {},  # kind of page that shows the whole book → the digest of what it was made of
         "environments": {},  # lane → where its claims ran last
     }
-    data_version = 18
+    data_version = 19
 
     texts: dict[str, str] = _kept("texts")
     """Docname → the digest of its file as it was read."""
@@ -132,8 +132,8 @@ class ClaimDomain(Domain):
     """Docname → the claims to which it links."""
     minutes: dict[str, int] = _kept("minutes")
     """Docname → how many minutes it takes to read."""
-    routes: dict[str, list[str]] = _kept("routes")
-    """Docname → the pages to which its routes lead."""
+    guides: dict[str, list[tuple[str, tuple[str, ...], int, str]]] = _kept("guides")
+    """Docname → its guides to other pages: kind, lines, line of the page, title."""
     shown: dict[str, dict[str, Any]] = _kept("shown")
     """Claim id → lane → what the lane said of it in this build."""
     falsified: dict[str, dict[str, Any] | None] = _kept("falsified")

@@ -23,8 +23,8 @@ class whole_book(nodes.General, nodes.Element):  # noqa: N801
     """Where one of the `views` of the whole book stands; `kind` is its name."""
 
 
-class minutes(nodes.General, nodes.Element):  # noqa: N801
-    """Where the time to read a page stands; `page` is its name."""
+class guide(nodes.General, nodes.Element):  # noqa: N801
+    """Where a guide to other pages stands; `kind` is its name, `lines` what it leads to."""
 
 
 class shares(nodes.General, nodes.Element):  # noqa: N801

@@ -7,7 +7,6 @@ from typing import Any
 from urllib.parse import urljoin
 
 from docutils import nodes
-from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.typing import ExtensionMetadata
@@ -19,6 +18,7 @@ from claimbook.exports.notebook import notebook
 from claimbook.exports.site import Listed, download_links, form_links, llms_txt, sitemap
 from claimbook.files import write_atomically, write_changed
 from claimbook.model import Page
+from claimbook.sphinx.contents import parts
 from claimbook.sphinx.domain import claim_domain
 
 CARD = "_images/cards/{page}.png"
@@ -52,14 +52,11 @@ def remove_gone(
 
 
 def note_summary(app: Sphinx, doctree: nodes.document) -> None:
-    """Keeps the first paragraph of each page, and the parts into which the start page puts them."""
+    """Keeps the first paragraph of each page."""
     kept = app.env.metadata[app.env.docname]
     prose = (p for p in doctree.findall(nodes.paragraph) if isinstance(p.parent, nodes.section))
     first = next(prose, None)
     kept["summary"] = " ".join(first.astext().split()) if first else ""
-    kept["parts"] = [
-        (tree.get("caption"), tree["includefiles"]) for tree in doctree.findall(addnodes.toctree)
-    ]
 
 
 def write_forms(
@@ -133,17 +130,10 @@ def write_lists(app: Sphinx, exception: Exception | None) -> None:
 
 
 def _parts(env: BuildEnvironment) -> Iterator[tuple[str, list[Listed]]]:
-    """The parts of the start page, each with its pages and those beneath them."""
-    for caption, pages in env.metadata[env.config.root_doc].get("parts", ()):
-        below = [page for top in pages for page in _with_children(env, top)]
-        yield caption or "Start here", [_listed(env, page) for page in below]
+    """The parts of the book, each with its pages."""
+    for part in parts(env):
+        yield part.title or "Start here", [_listed(env, page) for page in part.pages]
 
 
 def _listed(env: BuildEnvironment, page: str) -> Listed:
     return Listed(f"{page}.md", env.titles[page].astext(), env.metadata[page].get("summary", ""))
-
-
-def _with_children(env: BuildEnvironment, page: str) -> Iterator[str]:
-    yield page
-    for child in env.toctree_includes.get(page, ()):
-        yield from _with_children(env, child)

@@ -163,7 +163,7 @@ function errorLookup() {
 function pageTools() {
   const tools = document.createElement("div");
   tools.className = "page-tools";
-  if (document.querySelector(".claim-session")) document.querySelector("article h1").after(tools);
+  if (document.querySelectorAll(".claim").length > 1) document.querySelector("article h1").after(tools);
   return tools;
 }
 
@@ -273,6 +273,46 @@ function laneSwitches() {
   show(remembered("lane") === "cuda" ? "cuda" : "cpu");
 }
 
+// Who follows a route finds its next page at the end of each. What was read is kept here alone.
+
+function routes() {
+  if (typeof bookRoutes === "undefined") return;
+  const root = new URL(document.documentElement.dataset.content_root, location);
+  const address = (name) => new URL(`${name}.html`, root).href;
+  const here = location.href.split("#")[0];
+  const read = new Set((remembered("read") ?? "").split(" ").filter(Boolean));
+
+  for (const [number, { title, on, stops }] of bookRoutes.entries()) {
+    const place = stops.findIndex(([name]) => address(name) === here);
+    if (place >= 0 && remembered("route") === title) follow(title, on, stops, place);
+    if (address(on) !== here) continue;
+    const list = document.querySelectorAll("ol.route")[
+      bookRoutes.slice(0, number).filter((other) => other.on === on).length];
+    [...list.children].forEach((item, index) => {
+      item.classList.toggle("was-read", read.has(stops[index][0]));
+    });
+    list.addEventListener("click", (event) => {
+      if (event.target.closest("a")) remember("route", title);
+    });
+  }
+
+  function follow(title, on, stops, place) {
+    read.add(stops[place][0]);
+    remember("read", [...read].join(" "));
+    const link = (stop, words) => (stop
+      ? Object.assign(document.createElement("a"), { href: address(stop[0]), textContent: words })
+      : "");
+    const bar = document.createElement("nav");
+    bar.className = "route-bar";
+    bar.setAttribute("aria-label", `Route: ${title}`);
+    const name = link([on], title);
+    const before = stops[place - 1], next = stops[place + 1];
+    bar.append(name, ` · ${place + 1} of ${stops.length}`,
+      link(before, before && `← ${before[1]}`), link(next, next && `${next[1]} →`));
+    document.querySelector("article").append(bar);
+  }
+}
+
 // Code that is wider than its box can be scrolled with the keyboard, from when it is shown.
 
 const widths = new ResizeObserver((changes) => {
@@ -293,3 +333,4 @@ prediction(tools);
 details(tools);
 laneSwitches();
 watchWidths(document);
+addEventListener("DOMContentLoaded", routes);

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from sphinx.addnodes import toctree
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
@@ -16,6 +15,7 @@ from claimbook.exports import deck as anki
 from claimbook.exports.cards import SAID, Deck, cards_in, data_file, page_cards, said_cards
 from claimbook.files import write_changed
 from claimbook.model import digest
+from claimbook.sphinx.contents import parts
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
 from claimbook.sphinx.render import Link
 from claimbook.sphinx.tuning import beside
@@ -42,26 +42,16 @@ def decks(domain: ClaimDomain) -> list[Deck]:
     """What the sources say, and a deck for each part of the book."""
     said = said_cards(domain.answers().values(), domain.places())
     found = [Deck(SAID, "Often said: right or wrong?", list(said))]
-    for title, docnames in _parts(domain):
+    for part in parts(domain.env):
         made = [
             card
-            for name in docnames
+            for name in part.pages
+            if name in domain.pages
             for card in page_cards(name, domain.pages[name], domain.sections[name])
         ]
-        if made:
-            found.append(Deck(made[0].deck, title, made))
+        if made and part.title:
+            found.append(Deck(made[0].deck, part.title, made))
     return [deck for deck in found if deck.cards]
-
-
-def _parts(domain: ClaimDomain) -> list[tuple[str, list[str]]]:
-    """The captions of the book's contents, each with its pages that hold claims."""
-    contents = domain.env.tocs[domain.env.config.root_doc].findall(toctree)
-    pages = [
-        (tree["caption"], [name for name in tree["includefiles"] if name in domain.pages])
-        for tree in contents
-        if tree["caption"]
-    ]
-    return [(title, names) for title, names in pages if names]
 
 
 def made_of(domain: ClaimDomain) -> list[tuple[str, str, int]]:

@@ -1,0 +1,246 @@
+"""Directives that lead through the book: `route`, `overview` and `questions`.
+
+Each has a line for every page or section that it names, and shows what these say of themselves, so
+its page is written anew when they say something else.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util.docutils import SphinxDirective
+from sphinx.util.nodes import make_refnode
+
+from claimbook.exports.sections import Section, first_sentence, reading_words
+from claimbook.files import write_changed
+from claimbook.model import Page, RelationKind
+from claimbook.sphinx import nodes as places
+from claimbook.sphinx import render
+from claimbook.sphinx.domain import ClaimDomain, claim_domain
+from claimbook.sphinx.execute.lanes import warn
+
+WORDS_A_MINUTE = 200
+"""How fast prose and code are read, in words between blanks."""
+ROUTES = "routes.js"
+
+
+def connect(app: Sphinx) -> None:
+    """Time each page when it is read; fill in guides when their pages are written."""
+    for kind in GUIDES:
+        app.add_directive(kind, GuideDirective)
+    app.add_node(places.guide)
+    app.connect("source-read", _time)
+    app.connect("env-updated", _changed)
+    app.connect("doctree-resolved", _fill_in)
+    app.connect("html-page-context", _add_routes)
+    app.connect("build-finished", _write_routes)
+
+
+class GuideDirective(SphinxDirective):
+    """Leads to pages, or to sections as `page#section`, a line each; its own name says how.
+
+    Without a line it leads to the pages of its own page's contents. A route has a title, by which
+    those know it who follow it.
+    """
+
+    optional_arguments = 1
+    final_argument_whitespace = True
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return a place for it."""
+        lines = tuple(line.strip() for line in self.content if line.strip())
+        title = "".join(self.arguments)
+        guides = claim_domain(self.env).guides.setdefault(self.env.docname, [])
+        guides.append((self.name, lines, self.lineno, title))
+        return [places.guide(kind=self.name, lines=lines)]
+
+
+def _time(app: Sphinx, docname: str, source: list[str]) -> None:
+    domain = claim_domain(app.env)
+    words = reading_words(source[0], domain.pages.get(docname, Page("")))
+    domain.minutes[docname] = max(1, round(words / WORDS_A_MINUTE))
+
+
+def _changed(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Return the pages whose guides say something else than in the last build."""
+    domain = claim_domain(env)
+    said = dict[str, list[Any]]()
+    for docname, guides in domain.guides.items():
+        said[docname] = []
+        for kind, lines, number, _ in guides:
+            for line in lines or env.toctree_includes.get(docname, ()):
+                found = list(GUIDES[kind].data(domain, line))
+                said[docname].append(found)
+                if not found:
+                    place = f"{env.doc2path(docname)}:{number}"
+                    warn(place, f"{kind}: no page or section `{line}`", "unknown-page")
+    before, domain.data["guides_said"] = domain.data["guides_said"], said
+    return sorted(docname for docname in said if said[docname] != before.get(docname))
+
+
+def _fill_in(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    domain = claim_domain(app.env)
+
+    def link(target: str, anchor: str, content: nodes.Node) -> nodes.Node:
+        return make_refnode(app.builder, docname, target, anchor, content)
+
+    for place in list(doctree.findall(places.guide)):
+        guide = GUIDES[place["kind"]]
+        lines = place["lines"] or app.env.toctree_includes.get(docname, ())
+        found = [data for line in lines for data in guide.data(domain, line)]
+        place.replace_self(guide.show(found, link))
+
+
+@dataclass(frozen=True)
+class Guide:
+    """One way to lead through the book."""
+
+    data: Callable[[ClaimDomain, str], Iterator[Any]]
+    """A line of it → what it says of the page or section, as plain data; nothing of one unknown."""
+    show: Callable[[list[Any], render.Link], nodes.Node]
+
+
+def _stop(domain: ClaimDomain, name: str) -> Iterator[Any]:
+    if name in domain.minutes:
+        yield name, domain.env.titles[name].astext(), domain.minutes[name]
+
+
+def _route(stops: list[Any], link: render.Link) -> nodes.Node:
+    """Pages in the order in which to read them, with the minutes of each and of all."""
+    items = [nodes.list_item("", _line(*stop, link)) for stop in stops]
+    whole = nodes.paragraph("", f"{_hours(sum(stop[2] for stop in stops))} in all")
+    whole["classes"].append("minutes")
+    listed = nodes.enumerated_list("", *items, enumtype="arabic", classes=["route"])
+    return nodes.container("", listed, whole)
+
+
+def _line(name: str, title: str, minutes: int, link: render.Link) -> nodes.paragraph:
+    time = nodes.inline("", f" {minutes} min", classes=["minutes"])
+    return nodes.paragraph("", "", link(name, "", nodes.inline("", title)), time)
+
+
+def _hours(minutes: int) -> str:
+    hours, rest = divmod(minutes, 60)
+    return " ".join([f"{hours} h"] * bool(hours) + [f"{rest} min"] * bool(rest or not hours))
+
+
+def _chapter(domain: ClaimDomain, name: str) -> Iterator[Any]:
+    for stop in _stop(domain, name):
+        asked = [(s.title, s.anchor, s.short) for s in domain.sections.get(name, ()) if s.short]
+        yield *stop, domain.env.metadata[name].get("summary", ""), asked
+
+
+def _overview(chapters: list[Any], link: render.Link) -> nodes.Node:
+    """Chapters with what they are about, and all their short answers."""
+    whole = nodes.container(classes=["overview"])
+    for name, title, minutes, summary, asked in chapters:
+        whole += nodes.rubric("", "", *_line(name, title, minutes, link).children)
+        whole += nodes.paragraph("", summary)
+        answers = nodes.definition_list(classes=["short-answers"])
+        for question, anchor, short in asked:
+            asks = nodes.inline("", "", *render.inline(question))
+            said = nodes.definition("", nodes.paragraph("", "", *render.inline(short)))
+            term = nodes.term("", "", link(name, anchor, asks))
+            answers += nodes.definition_list_item("", term, said)
+        whole += answers
+    return whole
+
+
+def _question(domain: ClaimDomain, line: str) -> Iterator[Any]:
+    name, _, anchor = line.partition("#")
+    for section in domain.sections.get(name, ()):
+        if section.anchor == anchor and section.short:
+            title = domain.env.titles[name].astext()
+            said = next(_said(domain, name, section), None)
+            yield name, title, anchor, section.title, section.short, said
+
+
+def _said(domain: ClaimDomain, name: str, section: Section) -> Iterator[Any]:
+    """Yield what sources say that the section decides, first what is wrong: to be judged."""
+    claims = section.claims(domain.pages[name])
+    for kind in (RelationKind.CORRECTS, RelationKind.UPDATES, RelationKind.CONFIRMS):
+        for claim in claims:
+            for relation in claim.relations:
+                for text in domain.said([relation.entry]).values():
+                    if relation.kind is kind:
+                        yield str(kind), text, first_sentence(claim.statement), claim.id
+
+
+def _questions(asked: list[Any], link: render.Link) -> nodes.Node:
+    """Questions with their answers, and something to judge under each."""
+    listed = nodes.enumerated_list(enumtype="arabic", classes=["questions"])
+    for name, title, anchor, question, short, said in asked:
+        item = nodes.list_item()
+        item += nodes.paragraph("", "", nodes.strong("", "", *render.inline(question)))
+        item += nodes.paragraph("", "", *render.inline(short))
+        if said:
+            item += _judged(name, *said, link)
+        more = link(name, anchor, nodes.inline("", title))
+        item += nodes.paragraph("", "", nodes.Text("More: "), more, classes=["minutes"])
+        listed += item
+    return listed
+
+
+def _judged(
+    name: str, kind: str, text: str, statement: str, claim: str, link: render.Link
+) -> places.fold:
+    title = "True or false? " + text.replace("`", "")
+    fold = places.fold(title=title, classes=["claim-fold", "judge"])
+    shown = link(name, render.anchor(claim), nodes.inline("", "the example"))
+    words = [render.verdict(kind), nodes.Text(". "), *render.inline(statement)]
+    fold += nodes.paragraph("", "", *words, nodes.Text(" See "), shown, nodes.Text("."))
+    return fold
+
+
+def _belief(domain: ClaimDomain, line: str) -> Iterator[Any]:
+    name, _, quote = line.partition(": ")
+    for docname, claim in domain.located():
+        if claim.id == name:
+            yield docname, name, quote, first_sentence(claim.statement)
+
+
+def _beliefs(found: list[Any], link: render.Link) -> nodes.Node:
+    """What is often said, to be turned over: what is true, with a link to the example."""
+    cards = nodes.container(classes=["beliefs"])
+    for docname, claim, quote, statement in found:
+        card = places.fold(title=quote, classes=["belief"])
+        shown = link(docname, render.anchor(claim), nodes.inline("", "See it run"))
+        card += nodes.paragraph("", "", *render.inline(statement), nodes.Text(" "), shown)
+        cards += card
+    return cards
+
+
+GUIDES = {
+    "beliefs": Guide(_belief, _beliefs),
+    "route": Guide(_stop, _route),
+    "overview": Guide(_chapter, _overview),
+    "questions": Guide(_question, _questions),
+}
+
+
+def _add_routes(app: Sphinx, name: str, *rest: Any) -> None:
+    """Let each page know the routes, so that a reader who follows one finds its next page."""
+    if app.builder.name == "html" and any(_routes(app)):
+        app.add_js_file(ROUTES, loading_method="defer")
+
+
+def _write_routes(app: Sphinx, exception: Exception | None) -> None:
+    if not exception and app.builder.name == "html" and (routes := list(_routes(app))):
+        text = f"const bookRoutes = {json.dumps(routes, ensure_ascii=False)};\n"
+        write_changed(Path(app.outdir, "_static", ROUTES), text)
+
+
+def _routes(app: Sphinx) -> Iterator[dict[str, Any]]:
+    """Yield each route: its name, where it stands, and its pages."""
+    domain = claim_domain(app.env)
+    for docname, guides in sorted(domain.guides.items()):
+        for kind, lines, _, title in guides:
+            if kind == "route" and title:
+                stops = [stop[:2] for line in lines for stop in _stop(domain, line)]
+                yield {"title": title, "on": docname, "stops": stops}
