@@ -103,7 +103,7 @@ def test_timeout():
     assert one_claim(CLAIM.replace(":confirms:", ":timeout: 2.5\n:confirms:")).timeout == 2.5
 
 
-@pytest.mark.parametrize("option", ["cpu-build", "explains"])
+@pytest.mark.parametrize("option", ["cpu-build", "detail", "explains"])
 def test_options_without_a_value(option):
     """They stand alone."""
     field = option.replace("-", "_")
@@ -178,7 +178,7 @@ def test_remark():
 UNOWNED = "write it as a claim, or as a code cell that draws [claim.unowned-code]"
 NOT_RUN = "code that nothing runs and compares: write it as a claim [claim.unowned-code]"
 ALLOWED = (
-    "['confirms', 'corrects', 'cpu-build', 'explains', 'lanes', 'machine', 'qualifies', "
+    "['confirms', 'corrects', 'cpu-build', 'detail', 'explains', 'lanes', 'machine', 'qualifies', "
     "'timeout', 'updates']"
 )
 

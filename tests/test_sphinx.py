@@ -96,9 +96,11 @@ def test_claims_json_has_every_claim(built):
 
 def test_a_lane_that_did_not_run_is_said_so(built):
     """A card never shows a device, a version or a date for a lane without a record."""
-    page = built.page("a/sums").select_one("#claim-sum-adds")
-    badges = [badge.text for badge in page.select(".claim-badge")]
-    assert badges == ["CPU runs as printed", "CUDA not run yet"]
+    whole = built.page("a/sums")
+    ran = whole.select_one(".provenance").text
+    assert re.fullmatch(r"3 examples ran as printed: CPU \(.*\)\.", ran)
+    page = whole.select_one("#claim-sum-adds")
+    assert not page.select(".claim-badge")
     told = [line.text for line in page.select(".claim-more > p") if re.match("CPU|CUDA", line.text)]
     assert len(told) == 1
     assert re.fullmatch(r"CPU: torch .*, .*, \d{4}-\d\d-\d\d", told[0])
@@ -166,11 +168,10 @@ OTHER_FORMS = {".txt", ".1", ".tex", ".texi", ".html"}
 def test_a_claim_as_text(built, tmp_path):
     """Its statement, its code, what that prints, and where it holds; no code for its button."""
     python("-m", "sphinx", "-q", "-b", "text", "docs", str(tmp_path), cwd=built.root)
-    shown = (tmp_path / "a/sums.txt").read_text("utf-8").split("prod-multiplies")[0]
+    shown = (tmp_path / "a/sums.txt").read_text("utf-8").split("A product")[0]
     assert re.sub(r"^CPU: .*", "CPU: …", shown, flags=re.MULTILINE).split("\n\n")[1:-1] == [
-        *("sum-adds", "It says so.", "   torch.ones(2).sum()", "Output", "   tensor(2.)"),
-        "confirms 1 statement | **CPU** runs as printed | **CUDA** not run yet",
-        *("What the sources say, how it ran:", 'confirms basics-01.1: A sum adds "all" elements.'),
+        *("**It says so.**", "   torch.ones(2).sum()", "Output", "   tensor(2.)"),
+        *("Sources: 1 right · How it ran:", 'right basics-01.1: A sum adds "all" elements.'),
         *("CPU: …", 'Run it: "claimbook run sum-adds"'),
     ]
 
@@ -185,9 +186,9 @@ def test_ledger_and_counts(built):
     assert 'href="a/sums.html#claim-sum-adds"' in remark
     legend = {item.a["href"]: item.text.strip() for item in page.select("ul.verdicts li")}
     assert legend == {
-        "ledger.html#verdict-confirms": "1 right as said",
+        "ledger.html#verdict-confirms": "1 right",
         "ledger.html#verdict-corrects": "1 wrong",
-        "ledger.html#verdict-remark": "1 that no program can decide",
+        "ledger.html#verdict-remark": "1 no run can tell",
         "ledger.html#verdict-open": "1 still open",
     }
     assert all(f'id="{link.partition("#")[2]}"' in ledger for link in legend)
@@ -200,7 +201,7 @@ def test_ledger_and_counts(built):
 
 
 TORCH = environment.torch_version()
-SAID = "confirms basics-01.1 : A sum adds all elements."
+SAID = "right basics-01.1 : A sum adds all elements."
 RAN = r"CPU: torch \S+, .*, \d{4}-\d\d-\d\d Run it: claimbook run"
 
 
@@ -210,7 +211,7 @@ def test_a_card_says_more_on_demand(built):
     more = re.findall(r'<details class="claim-more">(.*?)</details>', page, re.DOTALL)
     texts = [" ".join(re.sub("<[^>]+>", " ", part).split()) for part in more]
     expected = [
-        f"What the sources say, how it ran {SAID} {RAN} sum-adds",
+        f"Sources: 1 right · How it ran {SAID} {RAN} sum-adds",
         f"How it ran {RAN} prod-multiplies",
         f"How it ran {RAN} script-is-text",
     ]
@@ -248,7 +249,9 @@ def test_the_tip_of_a_link_is_plain_text(tmp_path):
     told = SUM.replace("It says so.", "A `sum` adds.")
     book = TinyBook(tmp_path, {"index": f"# I\n\n{told}\nSee {{claim}}`sum-adds`.\n"})
     book.sphinx()
-    assert [link["title"] for link in book.page("index").select("p > a[title]")] == ["A sum adds."]
+    assert [link["title"] for link in book.page("index").select("p > a.reference[title]")] == [
+        "A sum adds."
+    ]
 
 
 def test_claim_index(built):
@@ -558,8 +561,8 @@ BAD_MESSAGES = [
     ),
     (
         "docs/options.md:4: bad-option: Unknown option key: 'lane' (allowed: ['confirms', "
-        "'corrects', 'cpu-build', 'explains', 'lanes', 'machine', 'qualifies', 'timeout', "
-        "'updates']) "
+        "'corrects', 'cpu-build', 'detail', 'explains', 'lanes', 'machine', 'qualifies', "
+        "'timeout', 'updates']) "
         "[claim.bad-option]"
     ),
     (

@@ -26,7 +26,8 @@ class ClaimSyntax(Directive):
     required_arguments = 1
     has_content = True
     option_spec: ClassVar[dict[str, Any]] = dict.fromkeys(
-        (*map(str, RelationKind), "lanes", "timeout", "machine", "cpu-build", "detail", "explains"), unchanged
+        (*map(str, RelationKind), "lanes", "timeout", "machine", "cpu-build", "detail", "explains"),
+        unchanged,
     )
 
 

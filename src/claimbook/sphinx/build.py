@@ -29,8 +29,8 @@ from claimbook.pages.book import Project, read_page, script_problems
 from claimbook.pages.register import check_relations
 from claimbook.records.release_history import spans
 from claimbook.records.version_history import ages
-from claimbook.sphinx import nodes as places
 from claimbook.sphinx import chapter, render
+from claimbook.sphinx import nodes as places
 from claimbook.sphinx.domain import ClaimDomain, claim_domain, tell_broken
 from claimbook.sphinx.execute.lanes import Lanes, project_of, warn
 from claimbook.sphinx.tuning import beside
@@ -51,6 +51,7 @@ def connect(app: Sphinx) -> None:
     # Sphinx checks consistency only after a page was read; a build in which none was is no excuse.
     app.connect("env-updated", report_problems, priority=600)
     app.connect("doctree-resolved", fill_in)
+    app.connect("doctree-resolved", simple, priority=900)
     app.connect("env-updated", start_json, priority=900)
     app.connect("build-finished", lambda app, error: tell_counts(app, error, started))
 
@@ -192,6 +193,10 @@ def fill_in(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         place.replace_self(_status(domain, place, link, repository))
     for view in list(doctree.findall(places.whole_book)):
         view.replace_self(VIEWS[view["kind"]].show(domain, link))
+
+
+def simple(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Leaves to builders of other forms than HTML what they know."""
     if app.builder.format != "html":
         simplify(doctree)
 

@@ -35,9 +35,16 @@ def _mark(app: Sphinx, doctree: nodes.document) -> None:
             section["classes"].append(name)
     page = claim_domain(app.env).pages.get(app.env.docname, Page(""))
     chapter = next(iter(doctree.findall(nodes.section)), None)
-    questions = [part for part in chapter or () if isinstance(part, nodes.section)]
-    if chapter and questions and page.claims and app.env.docname != app.config.root_doc:
-        chapter.insert(chapter.index(questions[0]), places.provenance(page=app.env.docname))
+    if chapter and len(page.claims) > 1:
+        place = next(n for n, part in enumerate(chapter) if _begins(part) or n == len(chapter) - 1)
+        chapter.insert(place, places.provenance(page=app.env.docname))
+
+
+def _begins(part: nodes.Node) -> bool:
+    """Whether it is a section of a chapter, or a claim that stands in none."""
+    return isinstance(part, nodes.section) or (
+        isinstance(part, nodes.Element) and "claim" in part["classes"]
+    )
 
 
 def _fill_in(app: Sphinx, doctree: nodes.document, docname: str) -> None:

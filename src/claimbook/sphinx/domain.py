@@ -61,7 +61,7 @@ class ClaimDirective(SphinxDirective):
         self.state.nested_parse(self.content, self.content_offset, body)
         card = render.card(claim, body, self.env.docname)
         self.set_source_info(card)
-        self.state.document.note_explicit_target(card.children[1] if claim.detail else card)
+        self.state.document.note_explicit_target(render.named(card))
         return [card]
 
 

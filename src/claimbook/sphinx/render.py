@@ -63,7 +63,7 @@ def card(claim: Claim, body: nodes.Element, page: str) -> nodes.Element:
     sessions, extra, shown = iter(claim.fences), 0, False
     for node in rest:
         if not (isinstance(node, nodes.literal_block) and node.get("language") == "pycon"):
-            if shown:
+            if shown and isinstance(node, nodes.Element):
                 node["classes"].append("claim-shown")
             whole += node
         elif extra:
@@ -79,14 +79,19 @@ def card(claim: Claim, body: nodes.Element, page: str) -> nodes.Element:
     return places.detail("", title, whole, classes=["claim", "detail"])
 
 
+def named(card: nodes.Element) -> nodes.Element:
+    """Return the part of a card that has the claim's id."""
+    return next(part for part in card.findall(nodes.container) if part["names"])
+
+
 def _title(body: nodes.Element) -> tuple[places.claim_title, list[nodes.Node]]:
     """Take the first sentence from a claim's first paragraph; return it, and what is left."""
-    first, *rest = body.children
-    if not isinstance(first, nodes.paragraph):
-        return places.claim_title(), list(body.children)
+    parts = list(body.children)
+    if not (parts and isinstance(first := parts[0], nodes.paragraph)):
+        return places.claim_title(), parts
     sentence, others = _first_sentence(first.children)
     paragraph = [nodes.paragraph("", "", *others)] if others else []
-    return places.claim_title("", "", *sentence), [*paragraph, *rest]
+    return places.claim_title("", "", *sentence), [*paragraph, *parts[1:]]
 
 
 def _first_sentence(parts: list[nodes.Node]) -> tuple[list[nodes.Node], list[nodes.Node]]:

@@ -16,6 +16,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
+from claimbook.exports.data import anchor
 from claimbook.exports.sections import Section, first_sentence, reading_words
 from claimbook.files import write_changed
 from claimbook.model import Page, RelationKind
@@ -113,14 +114,15 @@ def _stop(domain: ClaimDomain, name: str) -> Iterator[Any]:
 
 def _route(stops: list[Any], link: render.Link) -> nodes.Node:
     """Pages in the order in which to read them, with the minutes of each and of all."""
-    items = [nodes.list_item("", _line(*stop, link)) for stop in stops]
+    items = [nodes.list_item("", _line(stop, link)) for stop in stops]
     whole = nodes.paragraph("", f"{_hours(sum(stop[2] for stop in stops))} in all")
     whole["classes"].append("minutes")
     listed = nodes.enumerated_list("", *items, enumtype="arabic", classes=["route"])
     return nodes.container("", listed, whole)
 
 
-def _line(name: str, title: str, minutes: int, link: render.Link) -> nodes.paragraph:
+def _line(stop: tuple[str, str, int], link: render.Link) -> nodes.paragraph:
+    name, title, minutes = stop
     time = nodes.inline("", f" {minutes} min", classes=["minutes"])
     return nodes.paragraph("", "", link(name, "", nodes.inline("", title)), time)
 
@@ -140,25 +142,25 @@ def _overview(chapters: list[Any], link: render.Link) -> nodes.Node:
     """Chapters with what they are about, and all their short answers."""
     whole = nodes.container(classes=["overview"])
     for name, title, minutes, summary, asked in chapters:
-        whole += nodes.rubric("", "", *_line(name, title, minutes, link).children)
+        whole += nodes.rubric("", "", *_line((name, title, minutes), link).children)
         whole += nodes.paragraph("", summary)
         answers = nodes.definition_list(classes=["short-answers"])
-        for question, anchor, short in asked:
+        for question, place, short in asked:
             asks = nodes.inline("", "", *render.inline(question))
             said = nodes.definition("", nodes.paragraph("", "", *render.inline(short)))
-            term = nodes.term("", "", link(name, anchor, asks))
+            term = nodes.term("", "", link(name, place, asks))
             answers += nodes.definition_list_item("", term, said)
         whole += answers
     return whole
 
 
 def _question(domain: ClaimDomain, line: str) -> Iterator[Any]:
-    name, _, anchor = line.partition("#")
+    name, _, place = line.partition("#")
     for section in domain.sections.get(name, ()):
-        if section.anchor == anchor and section.short:
+        if section.anchor == place and section.short:
             title = domain.env.titles[name].astext()
             said = next(_said(domain, name, section), None)
-            yield name, title, anchor, section.title, section.short, said
+            yield name, title, place, section.title, section.short, said
 
 
 def _said(domain: ClaimDomain, name: str, section: Section) -> Iterator[Any]:
@@ -175,24 +177,23 @@ def _said(domain: ClaimDomain, name: str, section: Section) -> Iterator[Any]:
 def _questions(asked: list[Any], link: render.Link) -> nodes.Node:
     """Questions with their answers, and something to judge under each."""
     listed = nodes.enumerated_list(enumtype="arabic", classes=["questions"])
-    for name, title, anchor, question, short, said in asked:
+    for name, title, place, question, short, said in asked:
         item = nodes.list_item()
         item += nodes.paragraph("", "", nodes.strong("", "", *render.inline(question)))
         item += nodes.paragraph("", "", *render.inline(short))
         if said:
-            item += _judged(name, *said, link)
-        more = link(name, anchor, nodes.inline("", title))
+            item += _judged(name, said, link)
+        more = link(name, place, nodes.inline("", title))
         item += nodes.paragraph("", "", nodes.Text("More: "), more, classes=["minutes"])
         listed += item
     return listed
 
 
-def _judged(
-    name: str, kind: str, text: str, statement: str, claim: str, link: render.Link
-) -> places.fold:
+def _judged(name: str, said: tuple[str, str, str, str], link: render.Link) -> places.fold:
+    kind, text, statement, claim = said
     title = "True or false? " + text.replace("`", "")
     fold = places.fold(title=title, classes=["claim-fold", "judge"])
-    shown = link(name, render.anchor(claim), nodes.inline("", "the example"))
+    shown = link(name, anchor(claim), nodes.inline("", "the example"))
     words = [render.verdict(kind), nodes.Text(". "), *render.inline(statement)]
     fold += nodes.paragraph("", "", *words, nodes.Text(" See "), shown, nodes.Text("."))
     return fold
@@ -210,7 +211,7 @@ def _beliefs(found: list[Any], link: render.Link) -> nodes.Node:
     cards = nodes.container(classes=["beliefs"])
     for docname, claim, quote, statement in found:
         card = places.fold(title=quote, classes=["belief"])
-        shown = link(docname, render.anchor(claim), nodes.inline("", "See it run"))
+        shown = link(docname, anchor(claim), nodes.inline("", "See it run"))
         card += nodes.paragraph("", "", *render.inline(statement), nodes.Text(" "), shown)
         cards += card
     return cards

@@ -1,0 +1,280 @@
+"""The form of a chapter: titles, details, what holds of a whole page, guides to other pages."""
+
+import json
+import re
+import zipfile
+
+import pytest
+
+from claimbook.engine import environment
+from claimbook.exports.sections import reading_words
+from claimbook.model import Lane
+from claimbook.mutation.falsify import Falsified, Results
+from claimbook.pages.book import Book
+from claimbook.pages.parser import scan_page
+from helpers import CONF, SUM, TinyBook, claim_text, python
+
+FORMS = CONF.replace('"claimbook.sphinx"', '"claimbook.sphinx", "claimbook.sphinx.page_outputs"')
+CHAPTER = """# Sums
+
+You can add.
+
+## What is a sum?
+
+**In short.** A sum adds. It is one number.
+
+:::{claim} sums-add
+A `sum` adds all elements. The shape does not matter.
+
+```pycon
+>>> torch.ones(2, 2).sum()
+tensor(4.)
+```
+
+All four ones were added.
+:::
+
+:::{claim} sums-of-bools-count
+:detail:
+:confirms: basics-01.1
+
+A sum of bools counts. It does.
+
+```pycon
+>>> torch.tensor([True, False]).sum()
+tensor(1)
+```
+
+One of them is true.
+:::
+
+### Often said, and wrong
+
+Nothing.
+
+### See also
+
+Nothing.
+
+:::{asked}
+how many are true
+:::
+"""
+
+
+@pytest.fixture(scope="module")
+def chapter(tmp_path_factory):
+    """A book of one chapter, which two guides lead to, with all its forms."""
+    pages = {
+        "index": "# Tiny\n\n```{route} The way\nsums\n```\n\n```{toctree}\nguide\nledger\n```\n",
+        "guide": "# Guide\n\n```{overview}\n```\n\n```{questions}\nsums#what-is-a-sum\n```\n\n"
+        '```{beliefs}\nsums-add: "A sum is a vector."\n```\n\n```{toctree}\nsums\n```\n',
+        "ledger": "# Ledger\n\n```{ledger}\n```\n",
+        "sums": CHAPTER,
+    }
+    book = TinyBook(tmp_path_factory.mktemp("chapter"), pages, conf=FORMS)
+    done = book.sphinx()
+    assert done.returncode == 0, done.stderr
+    return book
+
+
+def test_a_title_is_the_first_sentence(chapter):
+    """The rest stands beneath; the id is a link beside it."""
+    card = chapter.page("sums").select_one("#claim-sums-add")
+    title, rest = card.select("p")[:2]
+    assert (title["class"], title.text) == (["claim-title"], "A sum adds all elements.#")
+    assert title.code.text == "sum"
+    assert title.a["href"] == "#claim-sums-add"
+    assert rest.text == "The shape does not matter."
+
+
+TITLES = {
+    "It is `x`. `y` is not.": ("It is x.", "y is not."),
+    "It is 0.5. Half\nof it.": ("It is 0.5.", "Half of it."),
+    "*All* of `a.b` are one.\n`c` is": ("All of a.b are one.", "c is"),
+    "No end": ("No end", ""),
+    "It is [a link](index.md). {claim}`sums <t>` too.": ("It is a link.", "sums too."),
+}
+
+
+def test_where_a_first_sentence_ends(tmp_path):
+    """At its stop, whatever markup is around it; not at the point of a number or a name."""
+    claims = [
+        claim_text("t" * n, ">>> 1\n1").replace("It says so.", said)
+        for n, said in enumerate(TITLES, 1)
+    ]
+    book = TinyBook(tmp_path, {"index": "# I\n\n" + "\n".join(claims)})
+    assert book.sphinx().returncode == 0
+    cards = book.page("index").select("div.claim")
+    found = [
+        (card.select_one(".claim-title").text.removesuffix("#"), paragraph_of(card))
+        for card in cards
+    ]
+    assert found == list(TITLES.values())
+
+
+def paragraph_of(card):
+    """The prose under a card's title, before its code."""
+    rest = card.select_one(".claim-title").find_next_sibling()
+    return " ".join(rest.text.split()) if rest.name == "p" else ""
+
+
+def test_a_detail_is_folded_to_its_title(chapter):
+    """All else of it is inside, with the id: a link to it opens it, without a script."""
+    (detail,) = chapter.page("sums").select("details.detail")
+    assert detail.summary.text == "A sum of bools counts.#"
+    body = detail.select_one("summary + #claim-sums-of-bools-count")
+    assert [p.text for p in body.select(":scope > p")][:2] == ["It does.", "One of them is true."]
+    assert body.select_one(".claim-output pre").text.strip() == "tensor(1)"
+
+
+def test_what_is_said_under_an_output_is_marked(chapter):
+    """So that it can be hidden with the output that is to be predicted."""
+    shown = chapter.page("sums").select(".claim-session ~ .claim-shown")
+    assert [p.text for p in shown] == ["All four ones were added.", "One of them is true."]
+
+
+def test_parts_of_a_section_are_marked(chapter):
+    """The short answer and two subsections have a look of their own; what is asked has none."""
+    page = chapter.page("sums")
+    assert page.select_one("p.short-answer").text.startswith("In short. A sum adds.")
+    assert page.select_one("section.often-wrong > h3")
+    assert page.select_one("section.see-also > h3")
+    assert "how many are true" not in page.text
+
+
+def test_what_holds_of_all_is_said_once(chapter):
+    """Where the examples ran stands under the page's first lines, and no card repeats it."""
+    page = chapter.page("sums")
+    device = environment.describe(Lane.CPU).device
+    assert (
+        page.select_one("h1 ~ p.provenance").text == f"2 examples ran as printed: CPU ({device})."
+    )
+    assert not page.select(".claim-badge")
+
+
+def test_a_card_says_what_is_an_exception(tmp_path):
+    """A claim for one lane, and one that came out otherwise."""
+    told = [SUM, claim_text("of-a-gpu", ">>> 2\n2", ":lanes: cuda\n"), claim_text("no", ">>> 1\n2")]
+    book = TinyBook(tmp_path, {"index": "# I\n\n" + "\n".join(told)})
+    assert book.sphinx().returncode == 1
+    page = book.page("index")
+    badges = {card["id"]: card.select_one(".claim-badges").text for card in page.select(".claim")}
+    assert badges == {
+        "claim-sum-adds": "",
+        "claim-of-a-gpu": "CUDA only",
+        "claim-no": "CPU prints something else",
+    }
+    assert page.select_one(".provenance").text.endswith(", 1 of them.")
+
+
+def test_other_forms_carry_the_form(chapter, tmp_path):
+    """In Markdown, in a notebook, as text and in an EPUB all stands open, in the page's order."""
+    for text in ((chapter.site / "sums.md").read_text("utf-8"), as_text(chapter, tmp_path)):
+        found = re.findall(r"\*\*A .*?\*\*|All four|One of them|How it ran", text)
+        assert found == [
+            *("**A `sum` adds all elements.**" if "`" in found[0] else found[0], "All four"),
+            *("How it ran", "**A sum of bools counts.**", "One of them", "How it ran"),
+        ]
+    cells = json.loads((chapter.site / "sums.ipynb").read_text("utf-8"))["cells"]
+    assert [(c["cell_type"], c["source"].split("\n")[-1]) for c in cells][2:] == [
+        ("code", "torch.ones(2, 2).sum()"),
+        ("markdown", "It does."),
+        ("code", "torch.tensor([True, False]).sum()"),
+        ("markdown", "Nothing."),
+    ]
+    assert cells[3]["source"].startswith("All four ones were added.\n\n**A sum of bools counts.**")
+
+
+def as_text(book, folder):
+    """The chapter as Sphinx's text builder writes it."""
+    python("-m", "sphinx", "-q", "-b", "text", "docs", str(folder), cwd=book.root)
+    return (folder / "sums.txt").read_text("utf-8")
+
+
+def test_an_epub_folds_nothing(chapter, tmp_path):
+    """Most readers of an EPUB could not open it."""
+    python("-m", "sphinx", "-q", "-b", "epub", "docs", str(tmp_path), cwd=chapter.root)
+    (packed,) = tmp_path.glob("*.epub")
+    page = zipfile.ZipFile(packed).read("sums.xhtml").decode()
+    assert 'class="claim detail"' in page
+    assert '<details class="claim detail"' not in page
+    assert "<summary" not in page.partition("claim detail")[2].partition("claim-session")[0]
+
+
+def test_details_are_not_read():
+    """The minutes of a page count a detail's title alone, and nothing that is only looked for."""
+    page = scan_page(CHAPTER, "docs/sums.md")
+    whole = CHAPTER.replace(":detail:\n", "")
+    assert reading_words(CHAPTER, page) == (
+        len(CHAPTER.split())
+        - len(CHAPTER[CHAPTER.index(":::{claim} sums-of") : CHAPTER.index("### Often")].split())
+        - len(CHAPTER[CHAPTER.index(":::{asked}") :].split())
+        + len(["A", "sum", "of", "bools", "counts."])
+    )
+    assert reading_words(whole, scan_page(whole, "docs/sums.md")) > reading_words(CHAPTER, page)
+
+
+def test_guides_say_what_pages_say(chapter):
+    """An overview has the short answers, questions have something to judge, beliefs turn over."""
+    guide = chapter.page("guide")
+    overview = guide.select_one(".overview")
+    assert overview.select_one(".rubric a")["href"] == "sums.html"
+    assert overview.select_one("dt a")["href"] == "sums.html#what-is-a-sum"
+    assert overview.dd.text.strip() == "A sum adds. It is one number."
+    (question,) = guide.select("ol.questions > li")
+    judged = question.select_one("details.judge")
+    assert judged.summary.text == "True or false? A sum adds all elements."
+    assert judged.p.text.startswith("right. A sum of bools counts. See the example")
+    belief = guide.select_one("details.belief")
+    assert belief.summary.text == '"A sum is a vector."'
+    assert belief.p.a["href"] == "sums.html#claim-sums-add"
+
+
+def test_who_follows_a_route_is_led_on(chapter):
+    """Each page knows the routes with a title, and their pages."""
+    text = (chapter.site / "_static/routes.js").read_text("utf-8")
+    routes = json.loads(text.removeprefix("const bookRoutes = ").rstrip(";\n"))
+    assert routes == [{"title": "The way", "on": "index", "stops": [["sums", "Sums"]]}]
+    assert "_static/routes.js" in (chapter.site / "sums.html").read_text("utf-8")
+    assert chapter.page("index").select("ol.route li")
+
+
+def test_a_guide_to_nowhere_is_a_warning(tmp_path):
+    """It names the line of the guide, and what is not there."""
+    book = TinyBook(tmp_path)
+    book.write("docs/d.md", "# D\n\n```{questions}\na/sums#no-such-section\n```\n")
+    done = book.sphinx()
+    assert done.returncode == 1
+    expected = "docs/d.md:3: WARNING: questions: no page or section `a/sums#no-such-section`"
+    assert expected in done.stderr
+
+
+def test_a_guide_follows_its_pages(tmp_path):
+    """A page that shows short answers is written anew when they change."""
+    book = TinyBook(tmp_path)
+    book.write("docs/d.md", "# D\n\n```{overview}\ne\n```\n")
+    book.write("docs/e.md", "# E\n\n## Why?\n\n**In short.** So.\n")
+    assert book.sphinx().returncode == 0
+    book.write("docs/e.md", "# E\n\n## Why?\n\n**In short.** Thus.\n")
+    assert book.sphinx().returncode == 0
+    assert book.page("d").dd.text.strip() == "Thus."
+
+
+def test_what_is_kept_follows_a_claim_to_another_page(tmp_path):
+    """It is found where it was, and moves when it is written again."""
+    book = TinyBook(tmp_path)
+    (claim,) = Book.load(book.root).select(["sum-adds"])
+    results = Results.of(book.docs)
+    kept = Falsified(claim.id, Lane.CPU, "d", "o", 3, 3, 0, (), "2.13.0", "2026-01-01")
+    results.put(claim, kept)
+    was = results.path(claim)
+    text = (book.docs / "a/sums.md").read_text("utf-8")
+    book.write("docs/e.md", text.replace("# Sums", "# E"))
+    (book.docs / "a/sums.md").unlink()
+    (moved,) = Book.load(book.root).select(["sum-adds"])
+    anew = Results.of(book.docs)
+    assert anew.load(moved) == kept
+    anew.put(moved, kept)
+    assert was.read_text("utf-8") == ""
+    assert Results.of(book.docs).load(moved) == kept
