@@ -72,7 +72,7 @@ def test_hits_name_their_section(open_page):
     page = open_page("search")
     page.fill("#query", "retain_graph")
     hit = page.locator("ol.search-hits > li").first
-    assert "What the graph keeps" in hit.locator("> a").inner_text()
+    assert "Saved tensors" in hit.locator("> a").inner_text()
     assert "retain_graph or create_graph?" in hit.locator("> a").inner_text()
     short, statement = hit.locator("p").all()
     assert "retain_graph" in short.inner_text()
