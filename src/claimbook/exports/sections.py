@@ -53,11 +53,11 @@ def sections(text: str) -> list[Section]:
 
 
 def reading_words(text: str, page: Page) -> int:
-    """Return how many words of a page are read: of a detail its title, of what is asked none."""
+    """Return how many words of a page are read: of a detail its title, of what is not shown none."""
     rows = text.split("\n")
     titles = {claim.location.line: claim.statement for claim in page.claims if claim.detail}
     for token, line in fences(tokenize(text), 1):
-        if token.map and (line in titles or _is_asked(token)):
+        if token.map and (line in titles or _is_asked(token) or "remove-input" in token.content):
             rows[slice(*token.map)] = [""] * (token.map[1] - token.map[0])
             rows[token.map[0]] = first_sentence(titles.get(line, ""))
     return len(" ".join(rows).split())

@@ -46,13 +46,19 @@ def sitemap(base: str, addresses: Iterable[str]) -> str:
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def form_links(name: str, page: str, repository: str) -> str:
-    """Where else a page can be read, in one line of HTML."""
+def form_links(name: str, page: str, repository: str, practice: str) -> str:
+    """Where else a page can be read, in one line of HTML.
+
+    Args:
+        practice: the address of the page to practise on; may be empty.
+    """
     links = [("Notebook", f'href="{name}.ipynb" download')]
     if repository:
         colab = COLAB.format(repository=repository, page=page)
         links.append(("Open in Colab", f'href="{escape(colab)}"'))
     links.append(("Markdown", f'href="{name}.md"'))
+    if practice:
+        links.append(("Practise this chapter", f'href="{practice}?page={page}"'))
     items = " · ".join(f"<a {attributes}>{text}</a>" for text, attributes in links)
     return f'<p class="page-forms">{items}</p>'
 

@@ -19,7 +19,7 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
 from claimbook.exports.data import anchor
-from claimbook.exports.sections import Section
+from claimbook.exports.sections import Section, first_sentence
 from claimbook.model import Claim, Page, Remark
 from claimbook.pages.register import Answer, Register, answers, load_register
 from claimbook.records.machines import Machine, Machines
@@ -66,7 +66,7 @@ class ClaimDirective(SphinxDirective):
 
 
 class ClaimRole(XRefRole):
-    """Refers to a claim by its id, or by a title, which is text and no name."""
+    """Refers to a claim by its id; shows its first sentence, or the title that is given."""
 
     def process_link(
         self,
@@ -78,7 +78,7 @@ class ClaimRole(XRefRole):
     ) -> tuple[str, str]:
         """Looks in this domain, although the role's name has no domain in it."""
         refnode["refdomain"] = ClaimDomain.name
-        self.innernodeclass = nodes.inline if has_explicit_title else nodes.literal
+        self.innernodeclass = nodes.inline
         return title, target
 
 
@@ -238,8 +238,11 @@ class ClaimDomain(Domain):
         """A link to the claim of that id."""
         for docname, claim in self.located():
             if claim.id == target:
-                title = claim.statement.replace("`", "")  # a tip knows no Markdown
-                return make_refnode(builder, fromdocname, docname, anchor(target), contnode, title)
+                title = first_sentence(claim.statement)
+                if not node.get("refexplicit"):
+                    contnode = nodes.inline("", "", *render.inline(title.rstrip(".")))
+                tip = claim.statement.replace("`", "")  # which knows no Markdown
+                return make_refnode(builder, fromdocname, docname, anchor(target), contnode, tip)
         return None
 
     def resolve_any_xref(

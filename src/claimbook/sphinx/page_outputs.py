@@ -74,7 +74,9 @@ def write_forms(
         links = download_links(app.config.claimbook_downloads, app.config.epub_basename)
         context["body"] = context["body"].replace("</h1>", f"</h1>\n{links}", 1)
     if page != app.config.root_doc and _write_notebook(app, page, doctree):
-        links = form_links(name, page, app.config.claimbook_repository)
+        to = claim_domain(app.env).page_with("practice")
+        practice = app.builder.get_relative_uri(page, to) if to else ""
+        links = form_links(name, page, app.config.claimbook_repository, practice)
         context["body"] = context["body"].replace("</h1>", f"</h1>\n{links}", 1)
 
 

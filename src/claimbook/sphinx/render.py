@@ -368,7 +368,7 @@ def how_it_ran(
                 words.append(data["message"])
             yield nodes.paragraph("", f"{LANE_NAMES[Lane(lane)]}: {', '.join(words)}")
     if falsified:
-        text = "Falsified: {killed} of {mutants} mutants caught".format(**falsified)
+        text = "{killed} of {mutants} altered copies of it print something else".format(**falsified)
         text += " (stale: changed since)" * (falsified["status"] == "stale")
         yield nodes.paragraph("", text, classes=["claim-falsified"])
     run = nodes.literal("", f"claimbook run {claim}")

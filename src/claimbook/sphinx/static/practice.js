@@ -179,6 +179,9 @@ function practice() {
       const all = await load(folder, name);
       if (deck.value !== name) return; // another was chosen while this one was loading
       cards = all.filter((card) => kind.disabled || !kind.value || card.kind === kind.value);
+      if (page?.startsWith(`${name}/`)) {
+        cards = cards.filter(({ link }) => link.startsWith(`${page}.html`));
+      }
     } catch (error) {
       say(error.message);
       cards = [];
@@ -213,6 +216,8 @@ function practice() {
   const before = readProgress();
   if (names.some(([name]) => name === before.deck)) choice.deck.value = before.deck;
   choice.kind.value = before.kind ?? "";
+  const page = new URLSearchParams(location.search).get("page"); // a chapter asks for its own cards
+  if (names.some(([name]) => page?.startsWith(`${name}/`))) choice.deck.value = page.split("/")[0];
   choice.addEventListener("change", choose);
   choice.addEventListener("submit", (event) => event.preventDefault());
   button("show").addEventListener("click", showAnswer);

@@ -46,7 +46,7 @@ def verdicts(domain: ClaimDomain) -> dict[str, int]:
 def _totals(domain: ClaimDomain) -> Iterator[str]:
     shown = domain.shown.values()
     yield f"{len(domain.answers()):,} statements"
-    yield f"{len(shown):,} claims"
+    yield f"{len(shown):,} examples"
     for lane, name in render.LANE_NAMES.items():
         ran = [lanes[lane] for lanes in shown if lane in lanes]
         current = [data for data in ran if data["status"] == "current"]
@@ -56,4 +56,4 @@ def _totals(domain: ClaimDomain) -> Iterator[str]:
     mutants = [data for data in domain.falsified.values() if data and data["status"] == "current"]
     if total := sum(data["mutants"] for data in mutants):
         caught = 100 * sum(data["killed"] for data in mutants) // total
-        yield f"{caught} % of {total:,} mutants caught"
+        yield f"{caught} % of {total:,} altered copies print something else"

@@ -11,12 +11,13 @@ from claimbook.exports.data import anchor
 from claimbook.exports.sections import first_sentence
 from claimbook.model import Claim
 from claimbook.sphinx import render
+from claimbook.sphinx.contents import parts
 from claimbook.sphinx.domain import ClaimDomain
 from claimbook.sphinx.render import Link
 from claimbook.sphinx.views import counts, ledger, practice, releases, versions
 
-NAMED = 12
-"""How many claims are named that use the same name of torch."""
+NAMED = 5
+"""How many claims are shown that use the same name of torch."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def _apis(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
     for name, claims in _by_api(domain):
         there = nodes.reference("", "", nodes.literal("", name), refuri=addresses[name])
         term = nodes.term("", "", there, ids=[f"api-{name}"])
-        item = nodes.definition("", nodes.paragraph("", "", *_claim_names(claims, where, link)))
+        item = nodes.definition("", nodes.bullet_list("", *_statements(claims, where, link)))
         holder = name.rpartition(".")[0]
         group = by_holder.setdefault(holder, nodes.definition_list(classes=["api-list"]))
         group += nodes.definition_list_item("", term, item)
@@ -70,6 +71,9 @@ def _by_api(domain: ClaimDomain) -> list[tuple[str, list[Claim]]]:
     for docname, claim in domain.located():
         for name in known.keys() & domain.apis[docname][claim.id]:
             found.setdefault(name, []).append(claim)
+    for name, claims in found.items():
+        short = name.rpartition(".")[2]
+        claims.sort(key=lambda claim: (short not in claim.statement, claim.detail))
     return sorted(found.items(), key=lambda pair: (pair[0].rpartition(".")[0], pair[0].lower()))
 
 
@@ -84,22 +88,37 @@ def api_addresses(domain: ClaimDomain) -> dict[str, str]:
 
 
 def _index_made_of(domain: ClaimDomain) -> Any:
-    return sorted((claim.id, claim.statement, docname) for docname, claim in domain.located())
+    titles = {name: domain.env.titles[name].astext() for name in domain.pages}
+    return titles, sorted((claim.id, claim.statement, name) for name, claim in domain.located())
 
 
 def _index(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
-    by_letter: dict[str, nodes.definition_list] = {}
-    for name, statement, docname in _index_made_of(domain):
-        letter = by_letter.setdefault(name[0], nodes.definition_list(classes=["claim-index"]))
-        here = link(docname, anchor(name), nodes.literal("", name))
-        short = render.inline(first_sentence(statement))
-        stated = nodes.definition("", nodes.paragraph("", "", *short))
-        letter += nodes.definition_list_item("", nodes.term("", "", here), stated)
-    jumps = [nodes.reference("", name.upper(), refid=f"claims-{name}") for name in by_letter]
-    line = [part for jump in jumps for part in (jump, nodes.Text(" "))]
-    letters = nodes.paragraph("", "", *line, classes=["claim-letters"])
-    parts = (_section("claims", a, b, nodes.Text(a.upper())) for a, b in by_letter.items())
-    return [letters, *parts]
+    """Every claim by its first sentence, in the order of the book."""
+    found = list[nodes.Node]()
+    for part in parts(domain.env):
+        pages = [_of_page(domain, name, link) for name in part.pages if _claims(domain, name)]
+        if pages:
+            title = nodes.title("", part.title or "Beside the parts")
+            found.append(
+                nodes.section("", title, *pages, ids=[f"part-{nodes.make_id(part.title)}"])
+            )
+    return found
+
+
+def _claims(domain: ClaimDomain, name: str) -> tuple[Claim, ...]:
+    return domain.pages[name].claims if name in domain.pages else ()
+
+
+def _of_page(domain: ClaimDomain, name: str, link: Link) -> nodes.section:
+    title = nodes.title("", "", link(name, "", nodes.inline("", domain.env.titles[name].astext())))
+    where = {claim.id: name for claim in _claims(domain, name)}
+    items = (
+        nodes.list_item("", nodes.paragraph("", "", render.claim_link(claim.id, where, link, text)))
+        for claim in _claims(domain, name)
+        if (text := nodes.inline("", "", *render.inline(first_sentence(claim.statement))))
+    )
+    listed = nodes.bullet_list("", *items, classes=["claim-index"])
+    return nodes.section("", title, listed, ids=[f"page-{nodes.make_id(name)}"])
 
 
 def _claim_item(domain: ClaimDomain, claim: Claim, docname: str, link: Link) -> nodes.list_item:
@@ -108,13 +127,14 @@ def _claim_item(domain: ClaimDomain, claim: Claim, docname: str, link: Link) -> 
     return nodes.list_item("", nodes.paragraph("", "", here, *said))
 
 
-def _claim_names(claims: list[Claim], where: dict[str, str], link: Link) -> Iterator[nodes.Node]:
-    for number, claim in enumerate(claims[:NAMED]):
-        if number:
-            yield nodes.Text(", ")
-        yield render.claim_link(claim.id, where, link)
+def _statements(claims: list[Claim], where: dict[str, str], link: Link) -> Iterator[nodes.Node]:
+    """Claims by their first sentence, those first that say the most about it."""
+    for claim in claims[:NAMED]:
+        text = nodes.inline("", "", *render.inline(first_sentence(claim.statement)))
+        line = nodes.paragraph("", "", link(where[claim.id], anchor(claim.id), text))
+        yield nodes.list_item("", line)
     if len(claims) > NAMED:
-        yield nodes.Text(f" and {len(claims) - NAMED} more")
+        yield nodes.list_item("", nodes.paragraph("", f"and {len(claims) - NAMED} more"))
 
 
 def _section(
