@@ -132,7 +132,7 @@ def doctest(session: nox.Session) -> None:
 
 @nox.session
 def processors(session: nox.Session) -> None:
-    """Runs all claims and labs with older processors' instructions, and with other last bits."""
+    """Run all claims and labs with the instructions of older processors."""
     install(session, "docs")
     labs = [] if session.posargs else sorted(Path("gallery").rglob("plot_*.py"))
     for capability, libraries in PROCESSORS.items():
@@ -142,8 +142,6 @@ def processors(session: nox.Session) -> None:
         for lab in labs:
             drawn = {**settings, "MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"}
             session.run("python", str(lab), env=drawn)
-    for machine in "123":
-        session.run("claimbook", "run", *session.posargs, "--perturb", machine)
 
 
 @nox.session(python=PYTHONS, venv_backend="venv")

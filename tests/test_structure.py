@@ -39,8 +39,7 @@ MAY_IMPORT = {
 
 TORCH = {
     *("engine/worker", "engine/isolation", "engine/environment"),
-    *("mutation/falsify", "mutation/perturb/machine"),
-    *("sphinx/execute/kernel", "sphinx/execute/labs"),
+    *("mutation/falsify", "sphinx/execute/kernel", "sphinx/execute/labs"),
 }
 """Who imports torch, beside `teach`."""
 

@@ -12,7 +12,6 @@ from claimbook.cli import common
 from claimbook.engine import environment
 from claimbook.engine.pool import Runner
 from claimbook.model import Claim, Environment, Lane, Outcome, Provenance, Record, Run
-from claimbook.mutation.perturb import perturbed, watched
 from claimbook.pages.book import Book
 from claimbook.records.machines import Machine, Machines, name_of, results_of
 from claimbook.records.runs import Records
@@ -28,7 +27,6 @@ FIELDS = ("claim", "lane", "outcome", "message", "seconds", "outputs")
 @click.option("--strict", is_flag=True, help="Fail for what comes out otherwise on this machine.")
 @click.option("--shuffle", type=int, metavar="SEED", help="Run in an order drawn from this seed.")
 @click.option("--alone", is_flag=True, help="Run each in a process of its own.")
-@click.option("--perturb", type=click.IntRange(1), metavar="SEED", help="Round as another machine.")
 @common.as_json
 def run(
     names: tuple[str, ...],
@@ -39,7 +37,6 @@ def run(
     strict: bool,
     shuffle: int | None,
     alone: bool,
-    perturb: int | None,
     as_json: bool,
 ) -> None:
     """Runs claims and compares what they print with their pages.
@@ -54,9 +51,7 @@ def run(
         claims = common.chosen(book, names, lane)
         if shuffle is not None:
             random.Random(shuffle).shuffle(claims)
-        if perturb is not None:
-            claims = [perturbed(claim, perturb) for claim in _steady(runner, claims, lane)]
-        runs = {r.claim: r for r in common.progress(runner, claims, lane, explained=not perturb)}
+        runs = {run.claim: run for run in common.progress(runner, claims, lane)}
     ran = [(claim, runs[claim.id]) for claim in claims]
     differing = [(claim, run) for claim, run in ran if run.outcome.is_fault]
     varied = [(claim, run) for claim, run in ran if run.outcome is Outcome.VARIED]
@@ -68,16 +63,6 @@ def run(
     if require_lane:
         common.check_lane(runner, claims, lane, ", and --require-lane asks for it")
     sys.exit(1 if book.problems or differing or (strict and varied) else 0)
-
-
-def _steady(runner: Runner, claims: list[Claim], lane: Lane) -> list[Claim]:
-    """The claims that read no clock, and hold while they are watched."""
-    here = watched(claims, lane)
-    with common.progress_bar() as bar:
-        runs = bar.track(runner.run(here, lane), len(here))
-        held = {run.claim for run in runs if run.outcome is Outcome.PASSED}
-    common.err.print(f"{len(held)} of {len(claims)} claims read no clock, and hold watched")
-    return [claim for claim in claims if claim.id in held]
 
 
 @click.command()

@@ -1,1 +1,1 @@
-"""Claims with one thing changed: what their examples notice, and what other rounding does."""
+"""Claims with one thing changed, and what their examples notice of it."""
