@@ -3,6 +3,7 @@
 import argparse
 import hashlib
 import os
+import re
 import shutil
 import signal
 import sys
@@ -26,6 +27,11 @@ DOWNLOADS = Path("docs/_build/downloads")
 VNU = "vnu-jar@26.9.27"
 BOOK = "pytorch-under-test"
 PYTHONS = nox.project.python_versions(PYPROJECT)
+RELEASES = ["2.6.0", "2.8.0", "2.10.0", "2.12.1", "2.13.0", "2.15.0"]
+"""The releases of torch on which all claims are run, and which pages show."""
+NIGHTLY = "https://download.pytorch.org/whl/nightly/cpu"
+UPCOMING = {"newest": ["torch"], "nightly": ["--pre", "--index-url", NIGHTLY, "torch"]}
+"""What pip is told to install what may become one."""
 SHARED = ["--durations", "10", "--numprocesses", "auto", "--maxprocesses", "4", "--dist"]
 """What makes pytest share tests among processes, and say which took longest."""
 OTHERS = ["--ignore", "tests/browser", "--ignore", "tests/editions"]
@@ -58,6 +64,19 @@ def install(session: nox.Session, *groups: str) -> None:
     session.run_install(*pip, silent=not sys.stdout.isatty())
     held = [*held, *groups] if kept == versions else [*groups]
     stamp.write_text(" ".join([versions, *held]))
+
+
+def run_with(session: nox.Session, *torch: str) -> None:
+    """Run all claims with another torch in the session's own environment, and remove that."""
+    needed = {re.split(r"\W*=", name)[0] for name in PYPROJECT["project"]["dependencies"]}
+    pins = Path("constraints.txt").read_text("utf-8").split("\n")
+    own = [pin for pin in pins if pin.partition("==")[0] in {*needed, "setuptools"} - {"torch"}]
+    try:
+        session.install(*torch)
+        session.install("-e", ".", *own)
+        session.run("claimbook", "record-release", *session.posargs)
+    finally:
+        shutil.rmtree(session.virtualenv.location)
 
 
 def passes(session: nox.Session, *command: str) -> bool:
@@ -176,11 +195,18 @@ def record(session: nox.Session) -> None:
     session.run("claimbook", "record", *session.posargs, success_codes=[0, 3])
 
 
-@nox.session
-def matrix(session: nox.Session) -> None:
-    """Runs all claims on other releases of torch, minutes for each: `-- --changed`, `-- 2.8.0`."""
-    install(session)
-    session.run("claimbook", "matrix", *session.posargs, terminate_timeout=60)  # 5 GB to remove
+@nox.session(venv_backend="venv")
+@nox.parametrize("release", RELEASES, ids=RELEASES)
+def matrix(session: nox.Session, release: str) -> None:
+    """Run all claims on another release of torch, minutes and 5 GB for each: `-- --changed`."""
+    run_with(session, f"torch=={release}")
+
+
+@nox.session(venv_backend="venv")
+@nox.parametrize("build", [*UPCOMING], ids=[*UPCOMING])
+def upcoming(session: nox.Session, build: str) -> None:
+    """Run all claims on what is not recorded yet: `-- --report FILE` says which flipped."""
+    run_with(session, *UPCOMING[build])
 
 
 @nox.session

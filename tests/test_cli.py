@@ -160,8 +160,8 @@ def test_settings_that_name_no_folder(book):
     [
         ("docs = ['book']", "docs = ['book']; there are docs (str), "),
         ("docs = 'a/book'", "docs is a folder beside this file\n"),
-        ("releases = '2.8.0'", "releases = '2.8.0'; there are docs (str), "),
-        ("release = ['2.8.0']", "release = ['2.8.0']; there are docs (str), "),
+        ("texts = 'a.md'", "texts = 'a.md'; there are docs (str), "),
+        ("text = ['a.md']", "text = ['a.md']; there are docs (str), "),
     ],
 )
 def test_settings_that_are_none(book, setting, said):

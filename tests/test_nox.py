@@ -41,6 +41,7 @@ def sessions(monkeypatch):
             python_versions=lambda _: ["3.11"],
         ),
         session=lambda function=None, **_: function or (lambda function: function),
+        parametrize=lambda *_, **__: lambda function: function,
         command=SimpleNamespace(CommandFailed=FailedError),
         Session=object,
     )

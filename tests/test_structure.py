@@ -27,8 +27,7 @@ MAY_IMPORT = {
     "records": {"model", "files", "checking", "pages", "engine"},
     "mutation": {"model", "checking", "engine", "records"},
     "exports": {*LOWER, "checking", "pages", "records"},
-    "matrix": {*LOWER, "pages", "engine", "records"},
-    "cli": {*LOWER, "checking", "pages", "engine", "records", "mutation", "exports", "matrix"},
+    "cli": {*LOWER, "checking", "pages", "engine", "records", "mutation", "exports"},
     "pytest_plugin": {"model", "checking", "pages", "engine"},
     "sphinx": {
         *(*LOWER, "teach", "checking", "pages", "engine", "records", "mutation", "exports"),

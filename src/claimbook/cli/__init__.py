@@ -12,7 +12,7 @@ from claimbook.cli.accept import accept_outputs
 from claimbook.cli.ask import coverage, list_claims, show
 from claimbook.cli.explain import explain_error
 from claimbook.cli.falsify import falsify_claims
-from claimbook.cli.releases import bisect_claim, run_matrix
+from claimbook.cli.releases import record_release
 from claimbook.cli.run import record, run
 from claimbook.cli.versions import print_changes
 
@@ -21,7 +21,7 @@ from claimbook.cli.versions import print_changes
     cls=common.Commands,
     commands=[
         *(list_claims, show, explain_error, coverage, run, record, accept_outputs),
-        *(falsify_claims, run_matrix, bisect_claim, print_changes),
+        *(falsify_claims, record_release, print_changes),
     ],
     context_settings={"help_option_names": ["-h", "--help"]},
 )

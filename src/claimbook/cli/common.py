@@ -17,7 +17,6 @@ from rich.table import Table
 from claimbook.checking.report import explain
 from claimbook.engine.pool import Runner, RunnerError
 from claimbook.files import WriteError
-from claimbook.matrix.install import InstallError
 from claimbook.model import Claim, Lane, Outcome, Run
 from claimbook.pages.book import Book, BookError
 from claimbook.pages.register import RegisterError
@@ -61,7 +60,7 @@ class Commands(click.Group):
         """Runs the command that was asked for."""
         try:
             return super().invoke(context)
-        except (BookError, InstallError, RegisterError, RunnerError, WriteError) as error:
+        except (BookError, RegisterError, RunnerError, WriteError) as error:
             warn(str(error))
             sys.exit(2)
         except KeyboardInterrupt:

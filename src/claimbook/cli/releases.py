@@ -1,10 +1,9 @@
-"""The commands about other releases of torch: `matrix`, `bisect`."""
+"""The command about other releases of torch: `record-release`."""
 
-import re
+import os
 import sys
 from collections import Counter
-from collections.abc import Iterable
-from itertools import pairwise
+from dataclasses import replace
 from typing import TextIO
 
 import click
@@ -12,66 +11,70 @@ import click
 from claimbook.checking.compare import mismatches
 from claimbook.checking.report import differing
 from claimbook.cli import common
-from claimbook.matrix.bisect import flip
-from claimbook.matrix.install import InstallError, available, installed
-from claimbook.matrix.run import run_book
-from claimbook.model import Claim, Lane
+from claimbook.engine import environment
+from claimbook.engine.pool import Runner
+from claimbook.model import Claim, Lane, Outcome, Run
 from claimbook.pages.book import Book, BookError
-from claimbook.records.releases import Release, Releases, flipped
-from claimbook.records.store import order
+from claimbook.records.releases import Release, Releases, flipped, result_of
+
+OF_MACHINE = {Outcome.SKIPPED, Outcome.VARIED}
+"""What says nothing of a release: it is due to the machine, or to the build of torch."""
 
 
-@click.command("matrix")
-@click.argument("versions", nargs=-1, metavar="[VERSION]...")
+@click.command("record-release")
 @click.option(
     "--report",
-    type=click.File("w", encoding="utf-8", lazy=False),
-    help="Write no record; write to this file which claims flipped since the newest one.",
+    type=click.File("a", encoding="utf-8", lazy=False),
+    help="Write no record; add to this file which claims flipped since the newest one.",
 )
 @click.option("--changed", is_flag=True, help="Run only what is new or edited; keep the rest.")
-def run_matrix(versions: tuple[str, ...], report: TextIO | None, changed: bool) -> None:
-    """Runs all claims on other releases of torch, and records that.
+def record_release(report: TextIO | None, changed: bool) -> None:
+    """Runs all claims with the torch that is installed, and records its release.
 
-    Each VERSION, those of pyproject.toml if none is given, is installed into an environment of its
-    own, which takes some 5 GB, and is removed afterwards. A release that cannot be installed is
-    reported, and the others go on. VERSION may be `newest` or `nightly` too.
+    `nox -s matrix` calls this in an environment for each release.
     """
-    book, failed = common.load(), False
-    recorded = _recorded(book)
+    book = common.load()
+    releases = Releases.of(book.project.docs)
+    recorded = releases.load_all(common.tell_broken)
     if report and not recorded:
         raise BookError("no release is on record to compare with; run this without --report first")
-    if not (versions := versions or book.project.releases):
-        raise BookError("no release is named, here or in pyproject.toml; claimbook matrix 2.8.0")
-    for version in versions:
-        try:
-            release = _run(book, version, book.claims, recorded if changed else ())
-        except InstallError as error:
-            common.warn(f"torch {version}: {error}")
-            failed = True
-            continue
-        if report:
-            report.writelines(f"{line}\n" for line in _flips(book, recorded[-1], release))
-        else:
-            Releases.of(book.project.docs).save(release)
-        counts = Counter(result.word for result in release.results.values())
-        words = ", ".join(f"{count} {word}" for word, count in counts.most_common())
-        common.out.print(f"torch {release.version}: {words}", markup=False)
-    sys.exit(1 if failed else 0)
+    release = _run(book, recorded if changed else [])
+    if report:
+        report.writelines(f"{line}\n" for line in _flips(book, recorded[-1], release))
+    else:
+        releases.save(release)
+    counts = Counter(result.word for result in release.results.values())
+    words = ", ".join(f"{count} {word}" for word, count in counts.most_common())
+    common.out.print(f"torch {release.version}: {words}", markup=False)
 
 
-def _recorded(book: Book) -> list[Release]:
-    return Releases.of(book.project.docs).load_all(common.tell_broken)
+def _run(book: Book, recorded: list[Release]) -> Release:
+    """What all claims did here; what stays where a claim and the environment are as on record."""
+    here = environment.describe(Lane.CPU)
+    claims = {claim.id: claim for claim in book.claims if Lane.CPU in claim.lanes}
+    known = [release for release in recorded if release.environment == here]
+    kept = {c.id: result for release in known for c in claims.values() if (result := release.of(c))}
+    with Runner() as runner:
+        runs = _runs(runner, [claim for claim in claims.values() if claim.id not in kept])
+    results = {run.claim: result_of(claims[run.claim], run) for run in runs}
+    made = environment.provenance(book.project.root)
+    return Release(environment.release(here.torch), here, kept | results, made)
 
 
-def _run(
-    book: Book, version: str, claims: Iterable[Claim], recorded: Iterable[Release] = ()
-) -> Release:
-    version = available()[-1] if version == "newest" else version
-    known = next((release for release in recorded if release.version == version), None)
-    common.err.print(f"torch {version}: installing", markup=False)
-    with installed(version) as python:
-        common.err.print(f"torch {version}: running", markup=False)
-        return run_book(book, python, claims, known)
+def _runs(runner: Runner, claims: list[Claim]) -> list[Run]:
+    """Run claims, those that differ a second time: a busy machine is no change of torch."""
+    runs: dict[str, Run] = {}
+    for _ in range(2):
+        due = [c for c in claims if c.id not in runs or runs[c.id].outcome is not Outcome.PASSED]
+        runs |= {run.claim: run for run in common.progress(runner, due, Lane.CPU, explained=False)}
+    return [_lasting(run) for run in runs.values() if run.outcome not in OF_MACHINE]
+
+
+def _lasting(run: Run) -> Run:
+    """Take away the folder of this environment: errors may name torch's own files."""
+    folder = f"{sys.prefix}{os.sep}"
+    outputs = tuple(output.replace(folder, "") for output in run.outputs)
+    return replace(run, outputs=outputs, message=run.message.replace(folder, ""))
 
 
 def _flips(book: Book, old: Release, new: Release) -> list[str]:
@@ -90,63 +93,3 @@ def _differences(claim: Claim, release: Release) -> list[str]:
     result = release.results[claim.id]
     found = mismatches(claim, Lane.CPU, result.outputs)
     return [line for mismatch in found for line in differing(mismatch)] or [result.message]
-
-
-@click.command("bisect")
-@click.argument("claim")
-@click.option("--good", metavar="VERSION", help="A release on which it holds.")
-@click.option("--bad", metavar="VERSION", help="A release on which it does not.")
-def bisect_claim(claim: str, good: str | None, bad: str | None) -> None:
-    """Finds the release of torch since which a claim holds, or fails.
-
-    Where the records show it on one side and not on the other, GOOD and BAD need not be given.
-    Releases that are recorded are not installed again.
-    """
-    if (good is None) != (bad is None):
-        raise click.UsageError("--good and --bad go together; without them the records tell.")
-    book = common.load()
-    [chosen, *others] = book.select([claim])
-    if others:
-        raise BookError(f"{claim}: {1 + len(others)} claims stand there; name one of them")
-    known = {r.version: r for r in _recorded(book) if r.of(chosen)}
-    named = (_release(good), _release(bad)) if good and bad else None
-    ends = named or _neighbours(chosen, list(known.values()))
-    low, high = sorted(ends, key=order)
-
-    def holds(version: str) -> bool | None:
-        try:
-            known[version] = known.get(version) or _run(book, version, [chosen])
-        except InstallError as error:
-            common.warn(f"torch {version} is left out: {error}")
-            return None
-        if (result := known[version].of(chosen)) is None:
-            common.warn(f"torch {version} is left out: {chosen.id} does not run there")
-            return None
-        common.out.print(f"torch {version}: {result.word}", markup=False)
-        return result.word == "holds"
-
-    between = [v for v in available() if order(low) < order(v) < order(high)]
-    try:
-        before, after = flip([low, *between, high], holds)
-    except ValueError as error:
-        raise BookError(f"{chosen.id}: {error}") from error
-    began = known[after].results[chosen.id].word == "holds"
-    verb, failing = ("began", before) if began else ("ceased", after)
-    found = f"{chosen.id} {verb} to hold with torch {after}. On {failing}:"
-    common.out.print("", found, *_differences(chosen, known[failing]), sep="\n", markup=False)
-
-
-def _release(version: str) -> str:
-    """The number of a release, also of the newest; a build of last night has none."""
-    if version == "newest":
-        return available()[-1]
-    if not re.fullmatch(r"\d+(\.\d+)+", version):
-        raise click.UsageError(f"{version} is no release; name one, such as 2.13.0, or newest")
-    return version
-
-
-def _neighbours(claim: Claim, releases: list[Release]) -> tuple[str, str]:
-    for older, newer in pairwise(releases):
-        if flipped([claim], older, newer):
-            return older.version, newer.version
-    raise BookError(f"{claim.id}: the records show no change; name releases: --good and --bad")

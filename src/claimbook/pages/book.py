@@ -21,7 +21,7 @@ class NoBookError(BookError):
     """There is no book around a path."""
 
 
-SETTINGS = {"docs": str, "scripts": str, "texts": list, "ignored": list, "releases": list}
+SETTINGS = {"docs": str, "scripts": str, "texts": list, "ignored": list}
 """The settings of a book, each with its type."""
 
 
@@ -36,8 +36,6 @@ class Project:
     scripts: str = "gallery"
     ignored: tuple[str, ...] = ()
     """Folders of docs that hold no pages."""
-    releases: tuple[str, ...] = ()
-    """The releases of torch on which all claims are run."""
 
     @classmethod
     def find(cls, start: Path) -> "Project":
