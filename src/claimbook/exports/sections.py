@@ -53,7 +53,7 @@ def sections(text: str) -> list[Section]:
 
 
 def reading_words(text: str, page: Page) -> int:
-    """Return how many words of a page are read: of a detail its title, of what is not shown none."""
+    """Return how many words of a page are read: of a detail its title, of hidden code none."""
     rows = text.split("\n")
     titles = {claim.location.line: claim.statement for claim in page.claims if claim.detail}
     for token, line in fences(tokenize(text), 1):
