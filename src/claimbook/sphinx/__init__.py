@@ -7,7 +7,17 @@ from sphinx.util.typing import ExtensionMetadata
 
 from claimbook import __version__
 from claimbook.engine.environment import digest_of_code
-from claimbook.sphinx import build, chapter, complaints, guards, nodes, search, theme, tuning
+from claimbook.sphinx import (
+    build,
+    chapter,
+    complaints,
+    guards,
+    lab_pages,
+    nodes,
+    search,
+    theme,
+    tuning,
+)
 from claimbook.sphinx.directives import AskedDirective, RemarkDirective, ViewDirective
 from claimbook.sphinx.domain import ClaimDirective, ClaimDomain, ClaimRole
 from claimbook.sphinx.execute import cells, labs
@@ -17,7 +27,7 @@ from claimbook.sphinx.views.bench import BenchDirective
 from claimbook.sphinx.views.code_map import CodeMapDirective
 
 PARTS = (
-    *(build, chapter, cells, labs, guards, tuning),
+    *(build, chapter, cells, labs, guards, lab_pages, tuning),
     *(practice, guides, search, theme, versions),
 )
 STATIC = Path(__file__).with_name("static")

@@ -1,0 +1,60 @@
+"""How a lab is shown: its pictures first, then what made them; and thumbnails for dark pages."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+
+from claimbook.sphinx import nodes as places
+
+THUMBNAIL = re.compile(r"/thumb/(sphx_glr_.+)_thumb\.svg$")
+
+
+def connect(app: Sphinx) -> None:
+    """Come before Sphinx notes which images a page has."""
+    app.connect("doctree-read", _show, priority=100)
+
+
+def _show(app: Sphinx, doctree: nodes.document) -> None:
+    for image in list(doctree.findall(nodes.image)):
+        image.parent.insert(image.parent.index(image) + 1, list(_on_dark(app.env, image)))
+    for code in list(doctree.findall(nodes.literal_block)):
+        if pictures := list(_drawn_by(code)):
+            _put_first(code, pictures)
+
+
+def _on_dark(env: BuildEnvironment, thumbnail: nodes.image) -> Iterator[nodes.image]:
+    """Yield the thumbnail for a dark page, if the lab has drawn its figure for one."""
+    address = thumbnail["uri"]
+    if found := THUMBNAIL.search(address):
+        dark = THUMBNAIL.sub(rf"/{found[1]}_001_dark.svg", address)
+        if Path(env.srcdir, dark.lstrip("/")).exists():
+            thumbnail["classes"].append("only-light")
+            yield nodes.image("", uri=dark, alt=thumbnail.get("alt", ""), classes=["only-dark"])
+
+
+def _drawn_by(code: nodes.literal_block) -> Iterator[nodes.image]:
+    """Yield the figures of a lab that stand under the code which drew them."""
+    for node in code.parent.children[code.parent.index(code) + 1 :]:
+        if not (isinstance(node, nodes.image) and "lab-figure" in node["classes"]):
+            return
+        yield node
+
+
+def _put_first(code: nodes.literal_block, pictures: list[nodes.image]) -> None:
+    """Put figures with their captions above the code, and fold that."""
+    parent, shown = code.parent, list[nodes.Node]()
+    for picture in pictures:
+        parent.remove(picture)
+        shown.append(picture)
+        title, _, caption = picture["alt"].partition(". ")
+        if caption and "only-dark" in picture["classes"]:
+            shown.append(nodes.paragraph("", caption, classes=["lab-caption"]))
+        picture["alt"] = title if caption else picture["alt"]
+    fold = places.fold(title="How it is made", classes=["lab-code"])
+    place = parent.index(code)
+    parent[place : place + 1] = [*shown, fold]
+    fold += code
