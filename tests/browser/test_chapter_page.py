@@ -1,0 +1,133 @@
+"""A chapter as its reader meets it: short enough, with details that open when they are needed."""
+
+import json
+import re
+
+import pytest
+
+from helpers import SITE
+
+CHAPTERS = sorted(
+    page.relative_to(SITE).with_suffix("").as_posix()
+    for page in SITE.glob("*/*.html")
+    if page.with_suffix(".ipynb").exists()
+)
+SCREENS, MINUTES = 12, 15
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_a_chapter_is_not_long(open_page, name):
+    """No page is over twelve screens of a laptop, its details folded."""
+    page = open_page(name, width=1440)
+    assert page.evaluate("document.documentElement.scrollHeight") <= SCREENS * 900
+
+
+def test_no_chapter_takes_long(open_page):
+    """None is over fifteen minutes by the site's own count."""
+    found = dict[str, int]()
+    for part in {name.partition("/")[0] for name in CHAPTERS}:
+        if (SITE / part / "index.html").exists():
+            lines = open_page(f"{part}/index").locator(".overview .rubric").all_inner_texts()
+            found |= {line: int(re.search(r"(\d+) min$", line)[1]) for line in lines}
+    assert len(found) > len(CHAPTERS) / 2
+    assert {line: time for line, time in found.items() if time > MINUTES} == {}
+
+
+@pytest.fixture
+def chapter(open_page):
+    """A chapter with details."""
+    return open_page("autograd/backward")
+
+
+def details(page):
+    """How many details there are, and how many are open."""
+    return page.locator("details.detail").count(), page.locator("details.detail[open]").count()
+
+
+def test_all_details_open_at_once(chapter):
+    """The button says how many are folded, and folds them again."""
+    count, opened = details(chapter)
+    assert count > 5
+    assert opened == 0
+    chapter.get_by_role("button", name=f"Open all details ({count})").click()
+    assert details(chapter) == (count, count)
+    chapter.get_by_role("button", name="Close all details").click()
+    assert details(chapter) == (count, 0)
+
+
+def test_a_link_opens_a_detail(open_page, chapter):
+    """Also without a script: the id stands inside of what is opened."""
+    name = chapter.locator("details.detail .claim-body").last.get_attribute("id")
+    page = open_page(f"autograd/backward.html#{name}".removesuffix(".html"))
+    page.goto((SITE / "autograd/backward.html").as_uri() + f"#{name}")
+    assert page.locator(f"#{name}").is_visible()
+    assert details(page)[1] == 1
+    quiet = page.context.browser.new_context(java_script_enabled=False).new_page()
+    quiet.goto((SITE / "autograd/backward.html").as_uri() + f"#{name}")
+    assert quiet.locator(f"#{name}").is_visible()
+    quiet.context.close()
+
+
+def test_details_are_printed(chapter):
+    """On paper they are open, and folded again afterwards."""
+    chapter.evaluate("dispatchEvent(new Event('beforeprint'))")
+    count, opened = details(chapter)
+    assert opened == count
+    chapter.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert details(chapter) == (count, 0)
+
+
+def test_prediction_hides_what_explains_an_output(chapter):
+    """It is shown when all outputs of its card are."""
+    card = chapter.locator("div.claim:has(.claim-shown)").first
+    said = card.locator(".claim-shown").first
+    assert said.is_visible()
+    chapter.get_by_label(re.compile("Predict")).check()
+    assert not said.is_visible()
+    buttons = card.get_by_role("button", name="Show what is printed")
+    for _ in range(buttons.count()):
+        assert not said.is_visible()
+        buttons.first.click()
+    assert said.is_visible()
+
+
+def test_a_route_leads_on(open_page):
+    """Who enters a chapter from a route finds the next one, and sees what was read."""
+    page = open_page("index")
+    text = (SITE / "_static/routes.js").read_text("utf-8")
+    route = json.loads(text.removeprefix("const bookRoutes = ").rstrip(";\n"))[0]
+    page.locator("ol.route").first.locator("a").nth(1).click()
+    bar = page.locator(".route-bar")
+    assert f"{route['title']} · 2 of {len(route['stops'])}" in bar.inner_text()
+    bar.get_by_text(re.compile("→")).click()
+    assert f"3 of {len(route['stops'])}" in page.locator(".route-bar").inner_text()
+    page.goto((SITE / "index.html").as_uri())
+    assert page.locator("ol.route").first.locator(".was-read").count() == 2
+
+
+def test_a_belief_turns_over(open_page):
+    """What is true is shown when its card is clicked, with a way to the example."""
+    page = open_page("index")
+    card = page.locator("details.belief").first
+    assert not card.locator("p").is_visible()
+    card.locator("summary").click()
+    assert card.locator("p a").get_attribute("href").split("#")[1].startswith("claim-")
+    assert card.locator("p").is_visible()
+
+
+def test_a_question_from_the_start_page_is_searched(open_page):
+    """The box leads to the search, which has looked already."""
+    page = open_page("index")
+    page.fill("#ask", "what is a leaf tensor")
+    page.get_by_role("button", name="Find").click()
+    page.wait_for_url("**/search.html?q=*")
+    page.locator("ol.search-hits > li").first.wait_for()
+
+
+def test_a_chapter_is_practised_by_itself(open_page):
+    """Its link leads to its own cards."""
+    page = open_page("autograd/backward")
+    page.get_by_role("link", name="Practise this chapter").click()
+    page.locator(".practice-ask:not(:empty)").wait_for()
+    assert page.locator("select[name=deck]").input_value() == "autograd"
+    assert "autograd/backward.html" in page.locator(".practice-link a").get_attribute("href")
