@@ -5,6 +5,7 @@ from pkgutil import resolve_name
 
 import pytest
 
+from claimbook.exports.sections import first_sentence, reading_minutes, sections
 from claimbook.pages.book import Book
 from helpers import ROOT
 
@@ -75,3 +76,31 @@ def test_code_fits_its_card():
         if len(line) > WIDEST
     ]
     assert lines == []
+
+
+CHAPTERS = {
+    page.path: page
+    for page in Book.load(ROOT).pages
+    if page.path.count("/") == 2 and "/contributing/" not in page.path and page.claims
+}
+LONGEST_TITLE = 125
+MINUTES = 15
+
+
+@pytest.mark.parametrize("path", CHAPTERS)
+def test_titles_are_sentences(path):
+    """A card's title is one sentence, short enough to be read at a glance."""
+    titles = {str(c.location): first_sentence(c.statement) for c in CHAPTERS[path].claims}
+    assert {w: t for w, t in titles.items() if t[-1] not in ".?!" or len(t) > LONGEST_TITLE} == {}
+
+
+@pytest.mark.parametrize("path", CHAPTERS)
+def test_sections_answer_and_are_asked_for(path):
+    """Each begins with a short answer, and says how people ask for it; few cards are open."""
+    page, text = CHAPTERS[path], (ROOT / path).read_text("utf-8")
+    parts = [s for s in sections(text) if s.claims(page) and s.title != "Predict"]
+    told = {s.title: (bool(s.short), len(s.asked) >= 3, len(s.short.split()) < 80) for s in parts}
+    assert {title: each for title, each in told.items() if not all(each)} == {}
+    opened = {s.title: [c.detail for c in s.claims(page)].count(False) for s in parts}
+    assert {title: count for title, count in opened.items() if count > 6} == {}
+    assert reading_minutes(text, page) <= MINUTES

@@ -12,6 +12,8 @@ from claimbook.pages.myst import fences, tokenize
 from claimbook.pages.text import strip_markup
 
 SHORT = "**In short.**"
+WORDS_A_MINUTE = 200
+"""How fast prose and code are read, in words between blanks."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,11 @@ def sections(text: str) -> list[Section]:
     parts = [tokens[start:end] for start, end in pairwise([*starts, len(tokens)])]
     lines = [*(_line(part[0]) for part in parts), text.count("\n") + 2]
     return [_section(part, range(*ends)) for part, ends in zip(parts, pairwise(lines), strict=True)]
+
+
+def reading_minutes(text: str, page: Page) -> int:
+    """Return how long a page takes to read, its details folded, in minutes of 200 words."""
+    return max(1, round(reading_words(text, page) / WORDS_A_MINUTE))
 
 
 def reading_words(text: str, page: Page) -> int:

@@ -17,7 +17,7 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
 from claimbook.exports.data import anchor
-from claimbook.exports.sections import Section, first_sentence, reading_words
+from claimbook.exports.sections import Section, first_sentence, reading_minutes
 from claimbook.files import write_changed
 from claimbook.model import Page, RelationKind
 from claimbook.sphinx import nodes as places
@@ -25,8 +25,6 @@ from claimbook.sphinx import render
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
 from claimbook.sphinx.execute.lanes import warn
 
-WORDS_A_MINUTE = 200
-"""How fast prose and code are read, in words between blanks."""
 ROUTES = "routes.js"
 
 
@@ -64,8 +62,8 @@ class GuideDirective(SphinxDirective):
 
 def _time(app: Sphinx, docname: str, source: list[str]) -> None:
     domain = claim_domain(app.env)
-    words = reading_words(source[0], domain.pages.get(docname, Page("")))
-    domain.minutes[docname] = max(1, round(words / WORDS_A_MINUTE))
+    page = domain.pages.get(docname, Page(""))
+    domain.minutes[docname] = reading_minutes(source[0], page)
 
 
 def _changed(app: Sphinx, env: BuildEnvironment) -> list[str]:
