@@ -43,9 +43,9 @@ def _print(older: Version, now: Contents) -> None:
     told = ", ".join(f"{count} {word}" for word, count in found.counts())
     since = f"since {older.version} of {older.provenance.date}"
     common.out.print(f"{since}: {told or 'nothing changed'}")
-    verdicts = [(v.id, v.before.relation, v.after.relation) for v in found.verdicts]
+    verdicts = [(v.id, v.before, v.after) for v in found.verdicts]
     _table(("entry", "before", "now"), verdicts)
-    claims = [(c.id, c.card.page, ", ".join(c.kinds)) for c in found.claims]
+    claims = [(c.id, c.page, ", ".join(c.kinds)) for c in found.claims]
     _table(("claim", "page", "what changed"), claims)
 
 

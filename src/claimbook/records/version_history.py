@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
-from claimbook.records.versions import Card, Contents, Verdict, Version
+from claimbook.records.versions import Card, Contents, Version
 
-NO_ENTRY = Verdict("no entry", (), "")
+NO_ENTRY = "no entry"
 """What is said of an entry that the register did not, or does not, have."""
 
 
@@ -28,16 +28,9 @@ class ClaimChange:
     """A claim that changed."""
 
     id: str
-    before: Card | None
-    after: Card | None
+    page: str
+    """Where it stands now; where it stood, if it is withdrawn."""
     kinds: tuple[Kind, ...]
-
-    @property
-    def card(self) -> Card:
-        """What it is now; what it was, if it is withdrawn."""
-        found = self.after or self.before
-        assert found
-        return found
 
 
 @dataclass(frozen=True)
@@ -45,8 +38,8 @@ class VerdictChange:
     """An entry of which the book says something else."""
 
     id: str
-    before: Verdict
-    after: Verdict
+    before: str
+    after: str
 
 
 @dataclass(frozen=True)
@@ -57,7 +50,7 @@ class Changes:
     claims: Sequence[ClaimChange]
 
     def counts(self) -> Iterator[tuple[str, int]]:
-        """How many verdicts changed, and how many claims in which way."""
+        """Count the verdicts that changed, and the claims by how they did."""
         kinds = Counter(kind for change in self.claims for kind in change.kinds)
         if self.verdicts:
             yield "other verdict", len(self.verdicts)
@@ -65,19 +58,18 @@ class Changes:
 
 
 def changes(older: Contents, newer: Contents) -> Changes:
-    """What changed between two: verdicts in the order of entries, claims page by page."""
+    """Return what changed between two: verdicts in the order of entries, claims page by page."""
     verdicts = [
         VerdictChange(name, was, now)
         for name in {**older.entries, **newer.entries}
-        if (was := older.entries.get(name, NO_ENTRY)).relation
-        != (now := newer.entries.get(name, NO_ENTRY)).relation
+        if (was := older.entries.get(name, NO_ENTRY)) != (now := newer.entries.get(name, NO_ENTRY))
     ]
     claims = [
-        ClaimChange(name, before, after, kinds)
-        for name in {**older.claims, **newer.claims}
-        if (kinds := (*_kinds(before := older.claims.get(name), after := newer.claims.get(name)),))
+        ClaimChange(name, card.page, kinds)
+        for name, card in {**older.claims, **newer.claims}.items()
+        if (kinds := (*_kinds(older.claims.get(name), newer.claims.get(name)),))
     ]
-    return Changes(verdicts, sorted(claims, key=lambda change: (change.card.page, change.id)))
+    return Changes(verdicts, sorted(claims, key=lambda change: (change.page, change.id)))
 
 
 def _kinds(was: Card | None, now: Card | None) -> Iterator[Kind]:
@@ -86,7 +78,7 @@ def _kinds(was: Card | None, now: Card | None) -> Iterator[Kind]:
         return
     if was.code != now.code:
         yield Kind.CODE
-    elif was.examples != now.examples:
+    elif was.outputs != now.outputs:
         yield Kind.OUTPUT
     if was.statement != now.statement:
         yield Kind.STATEMENT
@@ -103,11 +95,11 @@ class Age:
 
 
 def ages(versions: Sequence[Version], now: Contents) -> dict[str, Age]:
-    """Claim id → since when the book has the claim as it stands."""
+    """Return, by claim id, since when the book has the claim as it stands."""
     found: dict[str, Age] = {}
     steps = [(version.version, version.contents) for version in versions]
     for (_, older), (version, newer) in pairwise([("", Contents({}, {})), *steps, (None, now)]):
         for change in changes(older, newer).claims:
-            since = found[change.id].since if change.before else version
+            since = version if Kind.NEW in change.kinds else found[change.id].since
             found[change.id] = Age(since, version)
     return found
