@@ -71,6 +71,14 @@ claimbook_repository = os.environ.get("BOOK_REPOSITORY", "")
 claimbook_version = os.environ.get("BOOK_VERSION", "").removeprefix("v")  # of a site that stays
 claimbook_downloads = os.environ.get("BOOK_DOWNLOADS", "")  # the address of the folder with them
 
+# Where a link to a page is shared, its title and first paragraph are shown beside a claim.
+if html_baseurl:
+    extensions.append("sphinxext.opengraph")  # takes half a second, which a build at home has not
+ogp_site_url = f"{html_baseurl.rstrip('/')}/"
+ogp_image, ogp_image_alt = "_static/claim.png", "A claim with its code, output and verdict."
+ogp_social_cards = {"enable": False}
+ogp_custom_meta_tags = ['<meta name="twitter:card" content="summary_large_image">']
+
 html_theme = "furo"
 html_title = project
 html_static_path = ["_static"]
@@ -92,7 +100,9 @@ suppress_warnings = [
 ]
 
 # A claim is copied whole, with what it finds in its namespace, and without what it prints.
-copybutton_selector = "div.claim-cells, div.highlight:not(.claim-cells *, details *) > pre"
+copybutton_selector = (
+    "div.claim-cells, div.highlight:not(.claim-cells *, details:not(.lab-code) *) > pre"
+)
 copybutton_exclude = ".linenos, .gp, .go, .claim-output, .prediction-show"
 
 

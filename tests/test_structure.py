@@ -53,7 +53,7 @@ OTHERS = {
         *("ipykernel", "jupyter_cache", "jupyter_client"),
     },
     "exports": {
-        *("docutils", "sphinx", "sphinx_markdown_builder", "PIL"),
+        *("docutils", "sphinx", "sphinx_markdown_builder"),
         *("genanki", "markdown_it", "pygments"),
     },
     "teach": {"torch", "matplotlib"},

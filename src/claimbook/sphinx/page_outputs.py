@@ -12,7 +12,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.typing import ExtensionMetadata
 
 from claimbook import __version__
-from claimbook.exports import epub, social
+from claimbook.exports import epub
 from claimbook.exports.markdown import markdown
 from claimbook.exports.notebook import notebook
 from claimbook.exports.site import Listed, download_links, form_links, llms_txt, sitemap
@@ -20,9 +20,6 @@ from claimbook.files import write_atomically, write_changed
 from claimbook.model import Page
 from claimbook.sphinx.contents import parts
 from claimbook.sphinx.domain import claim_domain
-
-CARD = "_images/cards/{page}.png"
-"""Where the picture of a page lies that is shown where the page is shared."""
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
@@ -46,30 +43,28 @@ def remove_gone(
 ) -> list[str]:
     """Takes away what was written of pages that are no more; Sphinx leaves it in the site."""
     for page in removed if _is_site(app) else ():
-        for form in (f"{page}.html", f"{page}.md", f"{page}.ipynb", CARD.format(page=page)):
-            Path(app.outdir, form).unlink(missing_ok=True)
+        for form in ("html", "md", "ipynb"):
+            Path(app.outdir, f"{page}.{form}").unlink(missing_ok=True)
     return []
 
 
 def note_summary(app: Sphinx, doctree: nodes.document) -> None:
-    """Keeps the first paragraph of each page."""
+    """Keep the first paragraph of each page, also for those who share it."""
     kept = app.env.metadata[app.env.docname]
     prose = (p for p in doctree.findall(nodes.paragraph) if isinstance(p.parent, nodes.section))
     first = next(prose, None)
-    kept["summary"] = " ".join(first.astext().split()) if first else ""
+    kept["summary"] = kept["og:description"] = " ".join(first.astext().split()) if first else ""
 
 
 def write_forms(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Writes a page's Markdown, notebook and picture, and links them on the page."""
+    """Write a page's Markdown and notebook, and link them on the page."""
     if doctree is None or not _is_site(app):
         return
     folder, name = Path(app.outdir, page).parent, page.rpartition("/")[2]
     write_atomically(folder / f"{name}.md", markdown(app.builder, doctree, doctree))
     context["metatags"] += f'\n<link rel="alternate" type="text/markdown" href="{name}.md">'
-    if app.config.html_baseurl:
-        context["metatags"] += "\n" + _share(app, page)
     if page == app.config.root_doc and app.config.claimbook_downloads:
         links = download_links(app.config.claimbook_downloads, app.config.epub_basename)
         context["body"] = context["body"].replace("</h1>", f"</h1>\n{links}", 1)
@@ -87,16 +82,6 @@ def _is_site(app: Sphinx) -> bool:
 def _address(app: Sphinx, page: str) -> str:
     """Where a page is published; relative to the start page where no address is known."""
     return str(urljoin(app.config.html_baseurl, app.builder.get_target_uri(page)))
-
-
-def _share(app: Sphinx, page: str) -> str:
-    """The tags for those who share the page; writes the picture that they name."""
-    title = app.env.titles[page].astext()
-    path = CARD.format(page=page)
-    write_atomically(Path(app.outdir, path), social.card(app.config.html_title, title))
-    summary, address = app.env.metadata[page]["summary"], _address(app, page)
-    shown = urljoin(app.config.html_baseurl, path)
-    return social.tags(app.config.html_title, title, summary, address, shown)
 
 
 def _write_notebook(app: Sphinx, page: str, doctree: nodes.document) -> bool:
