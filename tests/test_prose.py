@@ -104,3 +104,13 @@ def test_sections_answer_and_are_asked_for(path):
     opened = {s.title: [c.detail for c in s.claims(page)].count(False) for s in parts}
     assert {title: count for title, count in opened.items() if count > 6} == {}
     assert reading_minutes(text, page) <= MINUTES
+
+
+IN_A_SENTENCE = re.compile(r"^(?![-*+] |\d+[.)] |[ #:|]|$).*\n(- |1[.)] ).*", re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", CHAPTERS)
+def test_no_sentence_breaks_into_a_list(path):
+    """A line that begins with a dash or with `1.` would begin a list in the middle of a sentence."""
+    prose = FENCED.sub("", (ROOT / path).read_text("utf-8"))
+    assert [found[0] for found in IN_A_SENTENCE.finditer(prose)] == []
