@@ -77,7 +77,7 @@ def run_with(session: nox.Session, *torch: str) -> None:
     try:
         session.install(*torch)
         session.install("-e", ".", *own)
-        session.run("claimbook", "record-release", *session.posargs)
+        session.run("claimbook", "release", *session.posargs)
     finally:
         shutil.rmtree(session.virtualenv.location)
 

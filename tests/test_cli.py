@@ -62,23 +62,6 @@ def test_list(book):
     )
 
 
-def test_list_as_json(book):
-    """The same for a machine."""
-    status, said, _ = run("list", "--json", "sum-adds")
-    assert status == 0
-    assert json.loads(said) == [
-        {
-            "id": "sum-adds",
-            "statement": "It says so.",
-            "page": "a/sums",
-            "anchor": "claim-sum-adds",
-            "relations": {"confirms": ["basics-01.1"]},
-            "code": "torch.ones(2).sum()\n",
-            "machine": [],
-        }
-    ]
-
-
 @pytest.mark.parametrize(
     ("name", "claims"),
     [
@@ -91,7 +74,8 @@ def test_list_as_json(book):
 )
 def test_names(book, name, claims):
     """A claim is named by its id, its page, a folder, or as pytest names it."""
-    assert [each["id"] for each in json.loads(run("list", "--json", name)[1])] == claims
+    *lines, _ = run("list", name)[1].splitlines()
+    assert [line.split()[1] for line in lines] == claims
 
 
 def test_names_from_another_folder(book, monkeypatch):
@@ -312,16 +296,6 @@ def test_coverage(book):
     ]
 
 
-def test_coverage_as_json(book):
-    """Each entry with what became of it."""
-    found = json.loads(run("coverage", "--json", "basics-01")[1])
-    assert [(entry["id"], entry["relation"]) for entry in found] == [
-        ("basics-01.1", "confirms"),
-        ("basics-01.2", "corrects"),
-        ("basics-01.3", None),
-    ]
-
-
 def test_coverage_required(book):
     """Too little coverage is status 1, with both figures."""
     assert run("coverage", "--require", "75")[0] == 0
@@ -394,12 +368,6 @@ def test_show_what_looks_like_markup(book):
     assert run("show", "basics-01.3")[1].startswith("basics-01.3  x[m] and x[/] are fast.\n")
 
 
-def test_show_as_json(book):
-    """Both for a machine."""
-    assert json.loads(run("show", "--json", "sum-adds")[1])["id"] == "sum-adds"
-    assert json.loads(run("show", "--json", "basics-01.3")[1])["relation"] is None
-
-
 @pytest.mark.parametrize(
     "environ",
     [
@@ -408,13 +376,11 @@ def test_show_as_json(book):
     ],
 )
 def test_a_terminal_without_unicode(book, environ):
-    """What it cannot show is shown escaped; JSON is the same everywhere."""
+    """What it cannot show is shown escaped."""
     book.replace("docs/register/basics.yaml", "A sum is fast.", "Σ x³ is fast.")
     shown = book.claimbook("show", "basics-01.3", **environ)
     assert (shown.returncode, shown.stderr) == (0, "")
     assert shown.stdout.startswith("basics-01.3  \\u03a3 x\\xb3 is fast.\n")
-    told = book.claimbook("show", "--json", "basics-01.3", **environ)
-    assert json.loads(told.stdout)["statement"] == "Σ x³ is fast."
 
 
 def test_a_second_signal_cuts_no_cleanup_short():
@@ -466,18 +432,7 @@ def test_explain(book):
         "ZeroDivisionError division by zero\n  docs/zero.md:3  zero\n    It says so.\n\n",
     )
     (book.root / "log.txt").write_text(text)
-    status, said, _ = run("explain", "--json", "log.txt")
-    assert (status, json.loads(said)) == (
-        0,
-        [
-            {
-                "type": "ZeroDivisionError",
-                "text": "division by zero",
-                "likeness": 1.1,
-                "claims": ["zero"],
-            }
-        ],
-    )
+    assert run("explain", "log.txt")[:2] == (0, done.stdout)
 
 
 def test_explain_what_is_no_text(book):

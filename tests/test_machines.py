@@ -10,7 +10,7 @@ import pytest
 from claimbook.engine import environment
 from claimbook.model import Hardware, Lane, Measurement, Outcome, Provenance, Run
 from claimbook.pages.book import Book
-from claimbook.records.machines import Machine, Machines, name_of, results_of
+from claimbook.records.book_runs import BookRun, Machines, machine_name, results_of
 from helpers import ROOT, SUM, TinyBook, claim, claim_text, python
 
 CLOCK = Path(__file__).with_name("clock")
@@ -191,7 +191,7 @@ def kept(folder, processor, outcome, figure, **changed):
     where = replace(HERE, device=processor, **changed)
     hardware = replace(HARDWARE, model=f"Any {len(processor)} 7")
     results = results_of([timed], {timed.id: run})
-    machine = Machine(name_of(where, hardware), where, hardware, results, DAY)
+    machine = BookRun(machine_name(where, hardware), where, results, DAY, hardware)
     Machines(folder).save(machine)
     return machine
 

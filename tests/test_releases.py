@@ -12,8 +12,8 @@ from claimbook.cli import common, main
 from claimbook.engine import environment
 from claimbook.model import Lane, Outcome, Provenance, Run
 from claimbook.pages.book import Book
+from claimbook.records.book_runs import BookRun, Releases, flipped, result_of
 from claimbook.records.release_history import changed, spans
-from claimbook.records.releases import Release, Releases, flipped, result_of
 from claimbook.records.store import RecordError
 from helpers import CONF, PAGES, TinyBook, claim, claim_text
 
@@ -36,7 +36,7 @@ def ran(outcome=Outcome.PASSED, *outputs, message=""):
 def release(version, run):
     """A release on which `ERROR` did that."""
     here = environment.describe(Lane.CPU)
-    return Release(
+    return BookRun(
         version, here, {ERROR.id: result_of(ERROR, run)}, Provenance("2026-01-02", None, None)
     )
 
@@ -59,7 +59,7 @@ def book(tmp_path, monkeypatch):
 
 def record(book, *options):
     """What the command keeps of the torch that runs this test."""
-    done = CliRunner().invoke(main, ["record-release", *options])
+    done = CliRunner().invoke(main, ["release", *options])
     assert done.exit_code == 0, done.output
     return Releases.of(book.docs).load(TORCH)
 
@@ -165,7 +165,7 @@ def test_a_broken_file_is_named(tmp_path, old, new):
 
 def test_spans_and_changes():
     """Neighbours that did the same are one; a change is the first example that prints otherwise."""
-    newest = replace(NEW, version="2.13.0")
+    newest = replace(NEW, name="2.13.0")
     found = [(str(span), span.result.word) for span in spans(ERROR, [OLD, NEW, newest])]
     assert found == [("2.8.0", "error"), ("2.10.0 to 2.13.0", "holds")]
     [change] = changed([ERROR], OLD, NEW)
@@ -199,7 +199,7 @@ def test_what_a_page_leaves_open_is_no_change(order):
         Run("opens", Lane.CPU, Outcome.PASSED),
     )
     made = [
-        Release(
+        BookRun(
             str(n), here, {"opens": result_of(open_, run)}, Provenance("2026-01-02", None, None)
         )
         for n, run in enumerate(runs)
@@ -217,7 +217,7 @@ def test_a_claim_that_was_edited_since_was_not_run():
 def test_a_report_is_opened_first(book):
     """Where it cannot be written, that is said before anything is run."""
     Releases(book.docs / "records/releases").save(NEW)
-    done = CliRunner().invoke(main, ["record-release", "--report", "no/flips.md"])
+    done = CliRunner().invoke(main, ["release", "--report", "no/flips.md"])
     assert done.exit_code == 2
     assert "'no/flips.md': No such file or directory" in done.output
     assert " on cpu in " not in done.output
@@ -227,9 +227,9 @@ def test_a_report_says_what_flipped(book, monkeypatch):
     """Each claim that holds on one of two releases, with its place and what it prints now."""
     book.write("docs/raises.md", "# R\n\n" + claim_text(ERROR.id, _session(ERROR)))
     Releases(book.docs / "records/releases").save(NEW)
-    monkeypatch.setattr("claimbook.cli.releases._run", lambda *_: replace(OLD, version="2.12.0"))
+    monkeypatch.setattr("claimbook.cli.releases._run", lambda *_: replace(OLD, name="2.12.0"))
     for _ in range(2):  # two sessions write into one report
-        done = CliRunner().invoke(main, ["record-release", "--report", "flips.md"])
+        done = CliRunner().invoke(main, ["release", "--report", "flips.md"])
         assert done.exit_code == 0, done.output
     once = (book.root / "flips.md").read_text("utf-8").split("## torch 2.12.0, compared")[1:]
     assert len(once) == 2
@@ -239,7 +239,7 @@ def test_a_report_says_what_flipped(book, monkeypatch):
 
 def test_a_report_compares_with_what_is_recorded(book):
     """Without any record it says so, before anything is run."""
-    done = CliRunner().invoke(main, ["record-release", "--report", "flips.md"])
+    done = CliRunner().invoke(main, ["release", "--report", "flips.md"])
     assert (done.exit_code, "no release is on record" in done.output) == (2, True)
 
 
@@ -302,7 +302,7 @@ def test_the_timeline_counts_no_claim_that_was_edited_since(tmp_path):
     [ours], here = Book.load(book.root).claims, environment.describe(Lane.CPU)
     passed = result_of(ours, Run(ours.id, Lane.CPU, Outcome.PASSED))
     date = Provenance("2026-01-02", None, None)
-    Releases(book.docs / "records/releases").save(Release("2.8.0", here, {ours.id: passed}, date))
+    Releases(book.docs / "records/releases").save(BookRun("2.8.0", here, {ours.id: passed}, date))
 
     def counted():
         assert book.sphinx().returncode == 0

@@ -715,17 +715,6 @@ def test_one_try_is_one_try(tmp_path):
     )
 
 
-def test_alone_each_claim_has_its_own_process(tmp_path):
-    """Also where a claim before it left nothing behind."""
-    session = ">>> import os\n>>> os.getpid()\n0"
-    with Runner(jobs=1, alone=True) as runner:
-        done = run(runner, *(claim(name, session) for name in "abcdefgh"))
-    assert len({found.outputs for found in done.values()}) == 8
-    with Runner(jobs=1) as runner:
-        done = run(runner, *(claim(name, session) for name in "abcdefgh"))
-    assert len({found.outputs for found in done.values()}) == 1
-
-
 CHILD = """\
 >>> import os, pty
 >>> pid = {fork}

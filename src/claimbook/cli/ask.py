@@ -8,7 +8,6 @@ from rich.table import Table
 
 from claimbook.checking.report import prompted
 from claimbook.cli import common
-from claimbook.exports.data import answer_data, claim_data
 from claimbook.model import Claim, RelationKind
 from claimbook.pages.book import Book, BookError, unknown
 from claimbook.pages.register import Answer
@@ -18,14 +17,9 @@ WORDS = [*map(str, RelationKind), "remark"]
 
 @click.command("list")
 @common.names
-@common.as_json
-def list_claims(names: tuple[str, ...], as_json: bool) -> None:
+def list_claims(names: tuple[str, ...]) -> None:
     """Lists claims with their page and line."""
-    book = common.load()
-    claims = book.select(names)
-    if as_json:
-        common.print_json([claim_data(claim) for claim in claims])
-        return
+    claims = common.load().select(names)
     for claim in claims:
         common.out.print(f"{claim.location}  [bold]{claim.id}[/]  [dim]{' '.join(claim.lanes)}[/]")
     common.out.print(f"{len(claims)} claim{'s' * (len(claims) != 1)}")
@@ -34,16 +28,12 @@ def list_claims(names: tuple[str, ...], as_json: bool) -> None:
 @click.command()
 @click.argument("names", nargs=-1, metavar="[SOURCE|QUESTION]...")
 @click.option("--require", type=click.FloatRange(0, 100), help="Fail below this percentage.")
-@common.as_json
-def coverage(names: tuple[str, ...], require: float | None, as_json: bool) -> None:
+def coverage(names: tuple[str, ...], require: float | None) -> None:
     """Counts the entries that the book has answered, by question."""
     book = common.load()
     groups = _by_question(book, names)
     answers = [answer for group in groups.values() for answer in group]
-    if as_json:
-        common.print_json([answer_data(answer) for answer in answers])
-    else:
-        common.out.print(_coverage_table(groups))
+    common.out.print(_coverage_table(groups))
     share = 100 * sum(answer.word is not None for answer in answers) / max(1, len(answers))
     if require is not None and share < require:
         common.warn(f"{share:.1f} % of the entries are answered, {require:g} % are required")
@@ -52,17 +42,12 @@ def coverage(names: tuple[str, ...], require: float | None, as_json: bool) -> No
 
 @click.command()
 @click.argument("name", metavar="CLAIM|PAGE|ENTRY|QUESTION")
-@common.as_json
-def show(name: str, as_json: bool) -> None:
+def show(name: str) -> None:
     """Shows claims, or what the book says of an entry or question."""
     book = common.load()
     answers = [a for a in book.answers.values() if name in (a.entry.id, a.entry.id.split(".")[0])]
     known = [*book.answers, *(question.id for question in book.register.questions)]
     claims = [] if answers else book.select([name], also=known)
-    if as_json:
-        data = [*map(answer_data, answers), *map(claim_data, claims)]
-        common.print_json(data[0] if len(data) == 1 else data)
-        return
     for answer in answers:
         _show_answer(answer)
     for claim in claims:

@@ -9,7 +9,7 @@ from claimbook.checking.report import explain
 from claimbook.cli import common
 from claimbook.engine.pool import Runner
 from claimbook.model import Claim, Lane, Outcome, Run
-from claimbook.mutation.falsify import Falsified, Results, falsified_data, falsify
+from claimbook.mutation.falsify import Falsified, Results, falsify
 
 
 @click.command("falsify")
@@ -18,14 +18,12 @@ from claimbook.mutation.falsify import Falsified, Results, falsified_data, falsi
 @common.jobs_option
 @click.option("--require", type=click.FloatRange(0, 100), help="Fail below this percentage.")
 @click.option("--fresh", is_flag=True, help="Also run what already has a current result.")
-@common.as_json
 def falsify_claims(
     names: tuple[str, ...],
     lane: Lane,
     jobs: int | None,
     require: float | None,
     fresh: bool,
-    as_json: bool,
 ) -> None:
     """Runs claims with changed code; prints what no output reveals.
 
@@ -48,12 +46,7 @@ def falsify_claims(
                 elif _fails(runner, claim, result):
                     failed.append(claim.id)
     results = {claim: found[claim.id] for claim in claims if claim.id in found}
-    if as_json:
-        pairs = results.items()
-        data = [{"claim": c.id, "page": c.location.path, **falsified_data(c, r)} for c, r in pairs]
-        common.print_json(data)
-    else:
-        _print_falsified(results)
+    _print_falsified(results)
     if failed:
         common.warn(f"{', '.join(failed)}: what fails as it stands cannot be falsified")
     share = _caught(results.values())

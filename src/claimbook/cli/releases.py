@@ -1,4 +1,4 @@
-"""The command about other releases of torch: `record-release`."""
+"""The command about other releases of torch: `release`."""
 
 import os
 import sys
@@ -15,13 +15,13 @@ from claimbook.engine import environment
 from claimbook.engine.pool import Runner
 from claimbook.model import Claim, Lane, Outcome, Run
 from claimbook.pages.book import Book, BookError
-from claimbook.records.releases import Release, Releases, flipped, result_of
+from claimbook.records.book_runs import BookRun, Releases, flipped, result_of
 
 OF_MACHINE = {Outcome.SKIPPED, Outcome.VARIED}
 """What says nothing of a release: it is due to the machine, or to the build of torch."""
 
 
-@click.command("record-release")
+@click.command("release")
 @click.option(
     "--report",
     type=click.File("a", encoding="utf-8", lazy=False),
@@ -29,7 +29,7 @@ OF_MACHINE = {Outcome.SKIPPED, Outcome.VARIED}
 )
 @click.option("--changed", is_flag=True, help="Run only what is new or edited; keep the rest.")
 def record_release(report: TextIO | None, changed: bool) -> None:
-    """Runs all claims with the torch that is installed, and records its release.
+    """Records what all claims do with the installed torch.
 
     `nox -s matrix` calls this in an environment for each release.
     """
@@ -45,10 +45,10 @@ def record_release(report: TextIO | None, changed: bool) -> None:
         releases.save(release)
     counts = Counter(result.word for result in release.results.values())
     words = ", ".join(f"{count} {word}" for word, count in counts.most_common())
-    common.out.print(f"torch {release.version}: {words}", markup=False)
+    common.out.print(f"torch {release.name}: {words}", markup=False)
 
 
-def _run(book: Book, recorded: list[Release]) -> Release:
+def _run(book: Book, recorded: list[BookRun]) -> BookRun:
     """What all claims did here; what stays where a claim and the environment are as on record."""
     here = environment.describe(Lane.CPU)
     claims = {claim.id: claim for claim in book.claims if Lane.CPU in claim.lanes}
@@ -58,7 +58,7 @@ def _run(book: Book, recorded: list[Release]) -> Release:
         runs = _runs(runner, [claim for claim in claims.values() if claim.id not in kept])
     results = {run.claim: result_of(claims[run.claim], run) for run in runs}
     made = environment.provenance(book.project.root)
-    return Release(environment.release(here.torch), here, kept | results, made)
+    return BookRun(environment.release(here.torch), here, kept | results, made)
 
 
 def _runs(runner: Runner, claims: list[Claim]) -> list[Run]:
@@ -77,11 +77,11 @@ def _lasting(run: Run) -> Run:
     return replace(run, outputs=outputs, message=run.message.replace(folder, ""))
 
 
-def _flips(book: Book, old: Release, new: Release) -> list[str]:
+def _flips(book: Book, old: BookRun, new: BookRun) -> list[str]:
     """Markdown that says which claims hold on just one of two releases."""
     if not (found := flipped(book.claims, old, new)):
         return []
-    lines = [f"## torch {new.version}, compared with {old.version}", ""]
+    lines = [f"## torch {new.name}, compared with {old.name}", ""]
     for claim in found:
         was, now = old.results[claim.id].word, new.results[claim.id].word
         lines += [f"- `{claim.id}` ({claim.location}): {was} → {now}"]
@@ -89,7 +89,7 @@ def _flips(book: Book, old: Release, new: Release) -> list[str]:
     return lines
 
 
-def _differences(claim: Claim, release: Release) -> list[str]:
+def _differences(claim: Claim, release: BookRun) -> list[str]:
     result = release.results[claim.id]
     found = mismatches(claim, Lane.CPU, result.outputs)
     return [line for mismatch in found for line in differing(mismatch)] or [result.message]

@@ -13,7 +13,7 @@ from claimbook.engine import environment
 from claimbook.engine.pool import Runner
 from claimbook.model import Claim, Environment, Lane, Outcome, Provenance, Record, Run
 from claimbook.pages.book import Book
-from claimbook.records.machines import Machine, Machines, name_of, results_of
+from claimbook.records.book_runs import BookRun, Machines, machine_name, results_of
 from claimbook.records.runs import Records
 from claimbook.records.store import RecordError
 
@@ -26,7 +26,6 @@ FIELDS = ("claim", "lane", "outcome", "message", "seconds", "outputs")
 @click.option("--require-lane", is_flag=True, help="Fail if the lane cannot run on this machine.")
 @click.option("--strict", is_flag=True, help="Fail for what comes out otherwise on this machine.")
 @click.option("--shuffle", type=int, metavar="SEED", help="Run in an order drawn from this seed.")
-@click.option("--alone", is_flag=True, help="Run each in a process of its own.")
 @common.as_json
 def run(
     names: tuple[str, ...],
@@ -36,7 +35,6 @@ def run(
     require_lane: bool,
     strict: bool,
     shuffle: int | None,
-    alone: bool,
     as_json: bool,
 ) -> None:
     """Runs claims and compares what they print with their pages.
@@ -44,7 +42,7 @@ def run(
     Exit status 1 if any differs, 2 if none of those that are named runs on the lane. A claim about
     a machine that comes out otherwise on this one is told; it fails the run with --strict.
     """
-    with Runner(jobs, timeout, alone=alone) as runner:
+    with Runner(jobs, timeout) as runner:
         book = common.load()
         for problem in book.problems:
             common.err.print(str(problem), markup=False)
@@ -108,14 +106,14 @@ def _keep_machine(
 ) -> str:
     """Keeps what this machine did; where it ran other claims in the same environment, that too."""
     machines, hardware = Machines.of(book.project.docs), environment.hardware()
-    name = name_of(where, hardware)
+    name = machine_name(where, hardware)
     known = None
     with suppress(RecordError):  # of a broken one nothing is left
         known = machines.load(name)
     same = known if known and known.environment == where else None
     kept = {c.id: r for c in book.claims if same and (r := same.of(c))}
     results = kept | results_of(claims, runs)
-    machines.save(Machine(name, where, hardware, results, provenance))
+    machines.save(BookRun(name, where, results, provenance, hardware))
     return book.project.name(machines.path(name))
 
 

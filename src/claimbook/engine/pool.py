@@ -94,7 +94,6 @@ class Runner:
             operations take longer and a first call loads libraries.
         tries: how often a claim that depends on the clock is run before it has failed; with one,
             a claim that ran out of time is not tried again either.
-        alone: whether each claim has a process of its own, which takes twice as long.
 
     Raises:
         RunnerError: torch cannot be imported.
@@ -105,12 +104,9 @@ class Runner:
         jobs: int | None = None,
         timeout: float | None = None,
         tries: int = TRIES,
-        *,
-        alone: bool = False,
     ) -> None:
         self.jobs = jobs
         self.tries = tries
-        self.alone = alone
         self.timeout = timeout
         self.environments: dict[Lane, Environment] = {}
         self._workers: list[_Worker] = []
@@ -244,7 +240,7 @@ class Runner:
 
     def _hand_over(self, worker: _Worker) -> None:
         # The last few are dealt out one by one, so that no worker idles beside a full one.
-        many = len(self._queue) > AHEAD * self._jobs() and not self.alone
+        many = len(self._queue) > AHEAD * self._jobs()
         ahead = AHEAD if many else 1
         while self._queue and len(worker.claims) < ahead:
             if worker.claims and len(self._queue[0].code) > LONG:
@@ -282,7 +278,7 @@ class Runner:
                 claim = worker.claims.popleft()
                 yield from self._settled(claim, self._finished(claim, worker, message))
                 self._begin(worker)
-                if message["dirty"] or self.alone:
+                if message["dirty"]:
                     self._stop(worker)
                     return
 

@@ -6,7 +6,7 @@ from itertools import chain, groupby, repeat
 
 from claimbook.checking.compare import compare
 from claimbook.model import Claim, Example, Lane, Outcome
-from claimbook.records.releases import Release, Result
+from claimbook.records.book_runs import BookRun, Result
 
 NOT_REACHED = "(not reached)"
 
@@ -35,7 +35,7 @@ class Span:
         return self.first if self.first == self.last else f"{self.first} to {self.last}"
 
 
-def changed(claims: Iterable[Claim], older: Release, newer: Release) -> Iterator[Change]:
+def changed(claims: Iterable[Claim], older: BookRun, newer: BookRun) -> Iterator[Change]:
     """What claims print on one of two releases and not on the other, in the order of claims."""
     for claim in claims:
         was, now = older.of(claim), newer.of(claim)
@@ -43,9 +43,9 @@ def changed(claims: Iterable[Claim], older: Release, newer: Release) -> Iterator
             yield change
 
 
-def spans(claim: Claim, releases: Iterable[Release]) -> list[Span]:
+def spans(claim: Claim, releases: Iterable[BookRun]) -> list[Span]:
     """On which releases a claim did what, from the oldest on."""
-    found = [(release.version, result) for release in releases if (result := release.of(claim))]
+    found = [(release.name, result) for release in releases if (result := release.of(claim))]
     grouped = [list(group) for _, group in groupby(found, key=lambda pair: pair[1])]
     return [Span(group[0][0], group[-1][0], group[0][1]) for group in grouped]
 

@@ -20,7 +20,6 @@ from claimbook.checking.report import VARIED
 from claimbook.engine import environment
 from claimbook.exports import apis
 from claimbook.exports.data import SCHEMA, answer_data, claim_data
-from claimbook.exports.plain import simplify
 from claimbook.exports.sections import sections
 from claimbook.files import write_changed
 from claimbook.model import Claim, Lane, Outcome, Page, Problem, Status, digest
@@ -51,7 +50,6 @@ def connect(app: Sphinx) -> None:
     # Sphinx checks consistency only after a page was read; a build in which none was is no excuse.
     app.connect("env-updated", report_problems, priority=600)
     app.connect("doctree-resolved", fill_in)
-    app.connect("doctree-resolved", simple, priority=900)
     app.connect("env-updated", start_json, priority=900)
     app.connect("build-finished", lambda app, error: tell_counts(app, error, started))
 
@@ -195,12 +193,6 @@ def fill_in(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         view.replace_self(VIEWS[view["kind"]].show(domain, link))
 
 
-def simple(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Leaves to builders of other forms than HTML what they know."""
-    if app.builder.format != "html":
-        simplify(doctree)
-
-
 def _status(
     domain: ClaimDomain, place: nodes.Element, link: render.Link, repository: str
 ) -> list[nodes.Node]:
@@ -252,7 +244,7 @@ def write_json(domain: ClaimDomain, path: Path) -> None:
                 {
                     **claim_data(claim),
                     "lanes": domain.shown[claim.id],
-                    "releases": {r.version: d.word for r in domain.releases if (d := r.of(claim))},
+                    "releases": {r.name: d.word for r in domain.releases if (d := r.of(claim))},
                     "machines": machines.data(claim, domain),
                     "falsified": domain.falsified[claim.id],
                     "since": known[claim.id].since,

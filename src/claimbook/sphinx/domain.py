@@ -22,8 +22,7 @@ from claimbook.exports.data import anchor
 from claimbook.exports.sections import Section, first_sentence
 from claimbook.model import Claim, Page, Remark
 from claimbook.pages.register import Answer, Register, answers, load_register
-from claimbook.records.machines import Machine, Machines
-from claimbook.records.releases import Release, Releases
+from claimbook.records.book_runs import BookRun, Machines, Releases
 from claimbook.records.versions import Contents, Version, Versions, contents_of
 from claimbook.sphinx import render
 
@@ -145,12 +144,12 @@ class ClaimDomain(Domain):
         return load_register(Path(self.env.srcdir) / "register")
 
     @cached_property
-    def releases(self) -> list[Release]:
+    def releases(self) -> list[BookRun]:
         """The releases of torch on which the book was run, from the oldest on."""
         return Releases.of(Path(self.env.srcdir)).load_all(tell_broken)
 
     @cached_property
-    def machines(self) -> list[Machine]:
+    def machines(self) -> list[BookRun]:
         """The reference machines on which the book was run."""
         return Machines.of(Path(self.env.srcdir)).load_all(tell_broken)
 

@@ -8,7 +8,7 @@ from docutils import nodes
 
 from claimbook.engine import environment
 from claimbook.model import Claim, Environment, Factor, Hardware, Lane, Measurement, Outcome
-from claimbook.records.machines import Machine
+from claimbook.records.book_runs import BookRun
 from claimbook.sphinx import nodes as places
 from claimbook.sphinx import render
 from claimbook.sphinx.domain import ClaimDomain
@@ -36,7 +36,7 @@ class _Row:
     here: bool = False
 
 
-def made_of(claim: Claim, machines: Iterable[Machine]) -> list[Any]:
+def made_of(claim: Claim, machines: Iterable[BookRun]) -> list[Any]:
     """Plain data; the claim's page is written anew when it changes."""
     return [(row.environment.device, row.date, row.outcome) for row in _recorded(claim, machines)]
 
@@ -83,7 +83,7 @@ def _rows(claim: Claim, domain: ClaimDomain) -> list[_Row]:
     return rows
 
 
-def _recorded(claim: Claim, machines: Iterable[Machine]) -> Iterator[_Row]:
+def _recorded(claim: Claim, machines: Iterable[BookRun]) -> Iterator[_Row]:
     for machine in machines:
         if result := machine.of(claim):
             where = machine.environment, machine.hardware, machine.provenance.date

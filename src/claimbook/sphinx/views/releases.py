@@ -9,8 +9,8 @@ from docutils import nodes
 
 from claimbook.exports.sections import first_sentence
 from claimbook.model import Claim, Lane
+from claimbook.records.book_runs import BookRun
 from claimbook.records.release_history import Change, Span, changed, spans
-from claimbook.records.releases import Release
 from claimbook.sphinx import nodes as places
 from claimbook.sphinx import render
 from claimbook.sphinx.domain import ClaimDomain
@@ -19,12 +19,12 @@ from claimbook.sphinx.render import Link
 HOLDS = "holds"
 
 
-def made_of(claim: Claim, releases: list[Release]) -> list[Any]:
+def made_of(claim: Claim, releases: list[BookRun]) -> list[Any]:
     """Plain data; the claim's page is written anew when it changes."""
     return [(span.first, span.last, span.result.word) for span in spans(claim, releases)]
 
 
-def usual(claims: Iterable[Claim], releases: list[Release]) -> str:
+def usual(claims: Iterable[Claim], releases: list[BookRun]) -> str:
     """Return the releases on which most claims of a page hold; empty if none was run on any."""
     found = (spans(claim, releases) for claim in claims if Lane.CPU in claim.lanes)
     held = Counter(str(s[0]) for s in found if len(s) == 1 and s[0].result.word == HOLDS)
@@ -60,7 +60,7 @@ def timeline(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
     """How many claims hold on each release, and what each changed, the newest first."""
     claims, where = domain.claims(), domain.places()
     steps = [
-        _step(older.version, newer.version, list(changed(claims, older, newer)), where, link)
+        _step(older.name, newer.name, list(changed(claims, older, newer)), where, link)
         for older, newer in pairwise(domain.releases)
     ]
     rows = [render.plain(*row) for row in _counted(domain)]
@@ -75,7 +75,7 @@ def _counted(domain: ClaimDomain) -> list[list[str]]:
         words = Counter(result.word for claim in claims if (result := release.of(claim)))
         run, holds = words.total(), words.pop(HOLDS, 0)
         others = ", ".join(f"{count} {word}" for word, count in words.most_common())
-        rows.append([release.version, str(run), str(holds), others])
+        rows.append([release.name, str(run), str(holds), others])
     return rows
 
 
