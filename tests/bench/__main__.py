@@ -4,6 +4,7 @@ Everything is run in turns, so that a slow moment of the machine falls on all al
 """
 
 import argparse
+import csv
 import json
 import os
 import resource
@@ -16,8 +17,9 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, replace
-from itertools import cycle, islice
+from itertools import cycle, groupby, islice
 from pathlib import Path
+from typing import Any
 
 from peers import PEERS, comparable
 from rich.console import Console
@@ -56,6 +58,44 @@ def main() -> None:
         }
         # After each part: together they take more than an hour.
         file.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+        with file.with_suffix(".csv").open("w", encoding="utf-8", newline="") as table:
+            csv.writer(table, lineterminator="\n").writerows(_rows(results))
+
+
+def _rows(results: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """What the page `checked` shows: the rows of each part, above the machine that ran it."""
+    yield "", "Time", "Of a bare script"
+    for machine, parts in groupby(results, lambda part: _machine(results[part])):
+        for part in parts:
+            yield from _part_rows(part, results[part]["figures"])
+        yield machine, "", ""
+
+
+def _machine(part: dict[str, Any]) -> str:
+    environment, recorded = part["environment"], part["recorded"]
+    return (
+        f"Measured on {part['cores']} cores of {environment['device']}, {environment['os']}, "
+        f"Python {environment['python']}, torch {environment['torch']}, on {recorded['date']}."
+    )
+
+
+def _part_rows(part: str, figures: Any) -> Iterator[tuple[str, str, str]]:
+    if part == "growth":
+        for row in figures:
+            memory = f"at most {row['bytes'] >> 20} MiB a process"
+            yield f"{row['claims']:,} claims, {memory}", f"{row['seconds']:.1f} s", ""
+        return
+    for name, row in figures.items():
+        ratio = f"{row['ratio']:.2f}" if "ratio" in row else ""
+        failing = " (some fail)" * row.get("failed", False)
+        yield f"{TITLES[part]}: {name}{failing}", f"{row['median']:.1f} s", ratio
+
+
+TITLES = {
+    "book": "The claims that the book had then",
+    "many": "500 small claims",
+    "builds": "Build of the site",
+}
 
 
 def _options() -> argparse.Namespace:

@@ -23,7 +23,6 @@ from claimbook.sphinx.domain import ClaimDirective, ClaimDomain, ClaimRole
 from claimbook.sphinx.execute import cells, labs
 from claimbook.sphinx.views import guides, practice, versions
 from claimbook.sphinx.views import registry as views
-from claimbook.sphinx.views.bench import BenchDirective
 from claimbook.sphinx.views.code_map import CodeMapDirective
 
 PARTS = (
@@ -50,7 +49,6 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_directive("remark", RemarkDirective)
     for kind in views.VIEWS:
         app.add_directive(kind, ViewDirective)
-    app.add_directive("bench", BenchDirective)
     app.add_directive("code-map", CodeMapDirective)
     app.add_role("claim", ClaimRole(warn_dangling=True))
     app.add_node(nodes.fold, html=(theme.open_fold, theme.close_fold))

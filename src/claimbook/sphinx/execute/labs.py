@@ -43,16 +43,14 @@ INKS = {"light": "#1b1f24", "dark": "#e3e7ec"}
 
 
 def connect(app: Sphinx) -> None:
-    """Leaves Matplotlib to the labs that draw with it, without a screen as sphinx-gallery would.
+    """Leave Matplotlib to the labs that draw with it, without a screen as sphinx-gallery would.
 
-    And keeps it from ending a build in which no lab was due with the words that none has run. Labs
-    and cells have none of the variables that claims have not; torch does not warn of few cores.
+    Labs and cells lack the variables that claims lack, and torch does not warn of few cores.
     """
     for name in filter(SETTINGS.match, [*os.environ]):
         del os.environ[name]
     os.environ.update(MPLBACKEND="agg", PYTHONWARNINGS="ignore:This DataLoader will create")
     gen_gallery._import_matplotlib = lambda: None  # noqa: SLF001
-    gen_gallery.logger.logger.addFilter(lambda said: "no examples were" not in str(said.msg))
     app.connect("config-inited", _connect_gallery)
     app.connect("build-finished", _end_processes)
 
@@ -76,22 +74,18 @@ class _Gallery:
 
     def __init__(self, app: Sphinx) -> None:
         self._conf: dict[str, Any] = app.config.sphinx_gallery_conf
-        self._folders = {key: self._conf[key] for key in ("examples_dirs", "gallery_dirs")}
-        scripts, made = (Path(app.srcdir, folder) for folder in self._folders.values())
+        folders = self._conf["examples_dirs"], self._conf["gallery_dirs"]
+        scripts, made = (Path(app.srcdir, folder) for folder in folders)
         self._labs = {
             lab: _Stamp(made / f"{lab.relative_to(scripts)}.md5", get_md5sum(str(lab), mode="t"))
             for lab in scripts.rglob("plot_*.py")
         }
         self._pens = _Stamp(made / ".drawn-with", drawn_with())
-        self._texts = _Stamp(made / ".drawn-from", digest(_texts(scripts)))
-        app.connect("builder-inited", self._hand_over, priority=400)  # before it draws
-        app.connect("builder-inited", self._take_back, priority=600)
+        app.connect("builder-inited", self._prepare, priority=400)  # before it draws
+        app.connect("builder-inited", self._try_again, priority=600)
 
-    def _hand_over(self, app: Sphinx) -> None:
-        """Gives sphinx-gallery what changed: all, if the pens did; nothing, if no script did.
-
-        It would leave the page of a lab that is gone where it was.
-        """
+    def _prepare(self, app: Sphinx) -> None:
+        """Take away what has to be drawn again, and the pages of labs that are gone."""
         if not self._pens.is_current():
             shutil.rmtree(self._pens.path.parent, ignore_errors=True)
             self._pens.set()
@@ -101,11 +95,9 @@ class _Gallery:
         due = [lab for lab, drawn in self._labs.items() if not drawn.is_current()]
         logger.info("labs: %d to draw, %d as they were", len(due), len(self._labs) - len(due))
         self._conf["parallel"] = PROCESSES if len(due) > 1 else False
-        if not due and self._texts.is_current():
-            self._conf.update(examples_dirs=[], gallery_dirs=[], plot_gallery=False)
 
-    def _take_back(self, app: Sphinx) -> None:
-        """Draws labs again that failed and observe their machine, alone; at last that is told."""
+    def _try_again(self, app: Sphinx) -> None:
+        """Draw labs again that failed and observe their machine, alone; at last that is told."""
         failing = self._conf["failing_examples"]
         for again in range(2, TRIES + 1):
             if any("observe(" in Path(lab).read_text("utf-8") for lab in failing):
@@ -114,8 +106,6 @@ class _Gallery:
                 self._conf["parallel"] = False
                 with _telling(again == TRIES and not app.config.claimbook_strict):
                     gen_gallery.generate_gallery_rst(app)
-        self._conf.update(self._folders)
-        self._texts.set()
 
 
 @contextmanager
@@ -141,11 +131,6 @@ class _Stamp:
     def set(self) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.path.write_text(self.now, "utf-8")
-
-
-def _texts(scripts: Path) -> list[str]:
-    files = sorted(path for path in scripts.rglob("[!.]*") if path.suffix in {".py", ".rst"})
-    return [part for path in files for part in (path.name, path.read_text("utf-8"))]
 
 
 def _end_processes(app: Sphinx, exception: Exception | None) -> None:
