@@ -7,11 +7,12 @@ by structure, so that a line broken elsewhere is no difference. Nothing is evalu
 import difflib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sized
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from itertools import dropwhile, pairwise, zip_longest
+from typing import TypeVar
 
 from claimbook.model import Claim, Example, Lane
 
@@ -139,8 +140,7 @@ def _matches(want: str, got: str) -> bool:
     """Whether got is want with its `...` filled in."""
     if "..." not in want:
         return False
-    # Blocks of lines between lines that are `...` alone; each is found as early as it may stand,
-    # the first at the start and the last at the end.
+    # Blocks of lines between lines that are `...` alone.
     blocks: list[list[str]] = [[]]
     for line in want.split("\n"):
         if line.strip() == "...":
@@ -148,43 +148,41 @@ def _matches(want: str, got: str) -> bool:
         else:
             blocks[-1].append(line)
     lines = got.split("\n")
-    first, *others = blocks
-    if not _block_fits(first, lines, 0):
-        return False
-    if not others:
-        return len(first) == len(lines)
-    *inner, last = others
-    start = len(first)
-    for block in inner:
-        ends = len(lines) - len(block) + 1
-        found = next((n for n in range(start, ends) if _block_fits(block, lines, n)), None)
-        if found is None:
-            return False
-        start = found + len(block)
-    end = len(lines) - len(last)
-    return end >= start and _block_fits(last, lines, end)
 
+    def fits(block: list[str], start: int) -> bool:
+        found = lines[start : start + len(block)]
+        return len(found) == len(block) and all(map(_line_fits, block, found))
 
-def _block_fits(wants: list[str], lines: list[str], start: int) -> bool:
-    """Whether the lines from the start on are those of a block, each with its `...` filled in."""
-    found = lines[start : start + len(wants)]
-    return len(found) == len(wants) and all(map(_line_fits, wants, found))
+    return _in_order(blocks, len(lines), fits)
 
 
 def _line_fits(want: str, got: str) -> bool:
-    """Whether a line is the wanted one with its `...` filled in, found from left to right."""
-    first, *others = want.split("...")
-    if not others:
-        return want == got
-    *inner, last = others
-    if not got.startswith(first) or not got.endswith(last):
+    """Whether a line is the wanted one with its `...` filled in."""
+    return _in_order(want.split("..."), len(got), got.startswith)
+
+
+Part = TypeVar("Part", bound=Sized)
+
+
+def _in_order(parts: list[Part], length: int, fits: Callable[[Part, int], bool]) -> bool:
+    """Whether parts fit one after the other, the first at the start and the last at the end.
+
+    Each is found as early as it may stand, so that this takes as long as there is to look through.
+    """
+    first, *others = parts
+    if not fits(first, 0):
         return False
-    start, end = len(first), len(got) - len(last)
+    if not others:
+        return len(first) == length
+    *inner, last = others
+    start = len(first)
     for part in inner:
-        if (found := got.find(part, start, end)) < 0:
+        found = next((n for n in range(start, length - len(part) + 1) if fits(part, n)), None)
+        if found is None:
             return False
         start = found + len(part)
-    return start <= end
+    end = length - len(last)
+    return start <= end and fits(last, end)
 
 
 def _compare_printed(want: str, got: str) -> Difference | None:
