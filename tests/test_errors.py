@@ -1,6 +1,7 @@
 """The lookup of errors: the claim that reproduces one is found, whatever its numbers are."""
 
 import re
+import tomllib
 from dataclasses import replace
 
 import pytest
@@ -8,10 +9,20 @@ import yaml
 
 from claimbook.exports import errors
 from claimbook.exports.errors import LIKE
+from claimbook.exports.sections import sections
 from claimbook.pages.book import Book
-from helpers import ROOT, claim
+from claimbook.pages.parser import scan_page
+from helpers import ROOT, claim, claim_text
 
-BOOK = errors.messages(Book.load(ROOT).claims)
+WHOLE = Book.load(ROOT)
+BOOK = errors.messages(WHOLE.claims)
+PAGES = [
+    (page, sections((ROOT / page.path).read_text("utf-8")))
+    for page in WHOLE.pages
+    if page.path.startswith("docs/")
+]
+KNOWN = errors.known(PAGES)
+FOUND = ROOT / "tests/found"
 
 SIZES = """
     >>> torch.ones(3) + torch.ones(4)
@@ -121,6 +132,13 @@ def test_one_message_of_several_claims():
         ),
         ("ValueError: first\n\nTypeError: last\r\nof two lines", "TypeError", None),
         ("  raise EOFError\nEOFError", "EOFError", {"eoferror"}),
+        ("RuntimeError:\n    no more\n", "RuntimeError", {"no", "more"}),
+        ("Traceback (most recent call last): File y RuntimeError: no", "RuntimeError", {"no"}),
+        ("    raise ValueError('no good')", "ValueError", {"no", "good"}),
+        ("`ValueError: no`", "ValueError", {"no"}),
+        ("[rank0]:[E1 02:07:08.4 a/Group.cpp:607] [Rank 0] it hangs", "", {"e1", "it", "hangs"}),
+        ('  File "x.py", line 3, in f\n    y = z\nit is bad', "", {"it", "is", "bad"}),
+        ("UserWarning: old\n  warnings.warn('old')", "UserWarning", {"old"}),
         ("no type at all", "", {"no", "type", "at", "all"}),
         ("at 0x7f3a torch.float32", "", {"at", "torch.float32"}),
         ("", "", set()),
@@ -166,6 +184,108 @@ def test_every_message_of_the_book_is_found(message):
 def test_part_of_a_message(pasted, expected):
     """A piece of a line, as people paste it, finds the message too."""
     assert expected in errors.search(BOOK, pasted, 1)[0].message.text
+
+
+def what_differs(text, other):
+    """Whether two messages may explain each other at all."""
+    found = errors.search([errors.read(other)], text, 1)
+    return not found
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        (
+            "Could not run 'quantized::conv2d.new' with arguments from the 'CPU' backend.",
+            "Could not run 'aten::conv2d.new' with arguments from the 'CPU' backend.",
+        ),
+        (
+            "Could not run 'aten::max' with arguments from the 'CUDA' backend.",
+            "Could not run 'aten::max' with arguments from the 'SparseCPU' backend.",
+        ),
+        ("\"addmm\" not implemented for 'Half'", "\"addmm\" not implemented for 'Long'"),
+        (
+            "Input type (torch.cuda.HalfTensor) and weight type (torch.HalfTensor) differ",
+            "Input type (torch.cuda.HalfTensor) and weight type (torch.cuda.FloatTensor) differ",
+        ),
+    ],
+)
+def test_what_must_agree(text, other):
+    """Operator, backend and dtype of a message are no matter of likeness."""
+    assert what_differs(text, other)
+    assert not what_differs(text, text)
+
+
+ASKED = """# Page
+
+## `value is bad`
+
+{claim}
+:::{asked}
+TypeError: value was bad, in release 1
+fix a bad value in my model
+this value must be good here
+bad values often come later
+:::
+
+## What else?
+
+:::{asked}
+RuntimeError: it fails here
+what is a RuntimeError
+:::
+"""
+
+
+def test_what_askers_paste_leads_to_their_section():
+    """Beside an error each line that is a message; elsewhere those that a program printed."""
+    text = ASKED.replace("{claim}", claim_text("bad", MANY_LINES.replace("    ", "").strip()))
+    page = scan_page(text, "docs/a.md")
+    found = [*errors.wordings([(page, sections(text))])]
+    assert [(m.type, m.text, m.place.partition("#")[2], m.explained) for m in found] == [
+        ("", "value is bad", "value-is-bad", 2),
+        ("TypeError", "value was bad, in release 1", "value-is-bad", 2),
+        ("", "this value must be good here", "value-is-bad", 2),
+        ("RuntimeError", "it fails here", "what-else", 0),
+    ]
+    assert [[c.id for c in m.claims] for m in found] == [["bad"]] * 3 + [[]]
+
+
+def test_every_wording_leads_to_a_claim():
+    """A claim that is renamed or gone takes its wordings with it, unless somebody notices."""
+    named = {
+        each["claim"] for each in tomllib.loads(errors.WORDINGS.read_text("utf-8"))["wordings"]
+    }
+    assert named - {claim.id for claim in WHOLE.claims} == set()
+
+
+def first_place(text):
+    """The section that is shown first for an error; empty if none is."""
+    found = errors.search(KNOWN, text, 1)
+    return found[0].message.place if found and found[0].likeness >= LIKE else ""
+
+
+@pytest.mark.parametrize("name", ["errors", "errors_apart"])
+def test_errors_of_issues_and_forums(name):
+    """Of errors as people pasted them, 85 of 100 lead to cause and cure first, and 3 astray."""
+    items = yaml.safe_load((FOUND / f"{name}.yaml").read_text("utf-8"))
+    told = {item["text"]: first_place(item["text"]) for item in items}
+    right = [i for i in items if {told[i["text"]], told[i["text"]].split("#")[0]} & {*i["found"]}]
+    silent = [item for item in items if not told[item["text"]]]
+    may_be_silent = [item for item in silent if not item["found"] or item.get("none")]
+    wrong = [(i["text"], told[i["text"]]) for i in items if i not in right and i not in silent]
+    assert len(items) >= 40
+    assert len(right) + len(may_be_silent) >= 0.85 * len(items), wrong
+    assert len(wrong) <= 0.03 * len(items), wrong
+
+
+@pytest.mark.parametrize("path", sorted(FOUND.glob("*.yaml")), ids=lambda path: path.stem)
+def test_what_is_to_be_found_is_there(path):
+    """A section that is renamed is named anew in the lists of what is asked."""
+    there = {errors.place(page, section) for page, found in PAGES for section in found}
+    there |= {place.partition("#")[0] for place in there}
+    wanted = {place for item in yaml.safe_load(path.read_text("utf-8")) for place in item["found"]}
+    assert wanted - there == set()
 
 
 QUERIES = yaml.safe_load((ROOT / "tests/error_queries.yaml").read_text("utf-8"))

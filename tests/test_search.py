@@ -2,7 +2,9 @@
 
 import pytest
 
-from claimbook.exports.search import RARE, error_data, section_data, thinned
+from claimbook.exports import words
+from claimbook.exports.prose import sentences
+from claimbook.exports.search import BARE, ERROR, STEPS, Place, index, place
 from claimbook.exports.sections import sections
 from claimbook.pages.parser import scan_page
 from helpers import CONF, TinyBook, claim_text, data_of
@@ -13,51 +15,152 @@ FAILS = claim_text(
     "RuntimeError: The size of tensor a (3) must match the size of tensor b (4) "
     "at non-singleton dimension 0",
 )
-PAGE = f"# Sums\n\n## What is a sum?\n\n**In short.** An addition.\n\n{FAILS}"
+PAGE = f"""# Sums
+
+## What is a sum?
+
+**In short.** An addition.
+
+{FAILS}
+### In practice
+
+Sum along `dim`. Long sums lose digits.
+
+### See also
+
+{{doc}}`/a/other`
+
+:::{{asked}}
+how to add up
+:::
+"""
 
 
-def test_section_data():
-    """A section says what it asks, answers, states, and which names its code uses."""
+def test_a_section_as_it_is_searched():
+    """What it asks, answers, states, shows by the way, and by which names its code is known."""
     page = scan_page(PAGE, "docs/a/sums.md")
     (section,) = sections(PAGE)
     apis = {"sizes-must-match": ["torch.Tensor.add", "torch.ones"]}
-    assert section_data("a/sums", "Sums", page, section, apis) == {
-        "id": "a/sums.html#what-is-a-sum",
-        "page": "Sums",
+    found = place("a/sums", "Sums", page, section, sentences(PAGE), apis)
+    assert (found.address, found.page, found.title) == (
+        "a/sums.html#what-is-a-sum",
+        "Sums",
+        "What is a sum?",
+    )
+    assert found.texts == {
         "title": "What is a sum?",
+        "page": "Sums",
+        "asked": "how to add up",
         "short": "An addition.",
-        "claims": ["sizes-must-match"],
-        "statements": ["It says so."],
-        "names": "torch.Tensor.add torch.ones",
-        "words": "ones add alpha",
+        "statements": "It says so.",
+        "prose": "Sum along `dim`.\nLong sums lose digits.",
+        "names": "torch.Tensor.add\ntorch.ones",
     }
+    assert found.claims == ("sizes-must-match",)
+    assert [(line.claim, line.text) for line in found.lines] == [
+        ("sizes-must-match", "It says so."),
+        ("", "Sum along `dim`."),
+        ("", "Long sums lose digits."),
+    ]
 
 
-def test_error_data():
-    """An error leads to each section whose claims print it, once."""
-    claims = scan_page(PAGE, "docs/a/sums.md").claims
-    (error,) = error_data(claims, {"sizes-must-match": 7})
-    assert error["type"] == "RuntimeError"
-    assert error["sections"] == [7]
-    (unplaced,) = error_data(claims, {})
-    assert unplaced["sections"] == []
+def test_sentences_of_claims():
+    """An explanation belongs to its claim, options and code are no prose, a remark is."""
+    text = (
+        ":::{claim} views\n:detail:\n:confirms: a-1.1\n\nViews share memory. Copies do not.\n\n"
+        "```pycon\n>>> 1\n1\n```\n\nIt prints 1.\n:::\n\n"
+        ":::{remark} a-1.2\n\nNobody can tell.\n:::\n"
+    )
+    said = sentences(f"## A\n\n{text}")
+    assert [(each.claim, each.text) for each in said] == [
+        ("views", "Views share memory."),
+        ("views", "Copies do not."),
+        ("views", "It prints 1."),
+        ("", "Nobody can tell."),
+    ]
+    assert {each.line for each in said} == {3, 17}
 
 
-def test_statements_are_kept_in_short():
-    """Of what a hit does not show, only words that few sections hold and its statement not yet."""
-    others = {"title": "A sum", "short": "It adds `ones`.", "names": "torch.ones", "words": "alpha"}
-    told = "Sums add. All of them may overflow: `alpha` and torch.int8 do, and overflow ones."
-    one = {**others, "statements": [told]}
-    many = [{**others, "statements": ["All of them may add."]}] * RARE
-    section, *_ = thinned([one, *many])
-    assert section == {
-        **others,
-        "statements": ["Sums add."],
-        "rest": ["overflow and torch.int8 do"],
-    }
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("normalization", "normalised"),
+        ("behavior", "behaviours"),
+        ("accumulate", "accumulation"),
+        ("optimizer", "optimise"),
+        ("Conv2d", "conv"),
+        ("dropped", "drop"),
+        ("losses", "loss"),
+        ("copies", "copied"),
+        ("analyze", "analyse"),
+    ],
+)
+def test_one_stem(one, other):
+    """Inflections, American spelling and the dimensions of a layer make no other word."""
+    assert words.stem(one.lower()) == words.stem(other.lower())
 
 
-PAGES = {"index": "# Tiny\n\n```{toctree}\na/sums\n```\n", "a/sums": PAGE}
+def test_stems_that_stay_apart():
+    """What is no inflection is another word."""
+    assert len({*map(words.stem, ("train", "trace", "loss", "lose", "none", "non"))}) == 6
+
+
+def test_synonyms_are_of_stems_and_of_both_sides():
+    """Each is found by the other; of several words the pair counts."""
+    found = words.synonyms()
+    assert words.stem("count") in found[words.stem("number")]
+    assert words.stem("number") in found[words.stem("count")]
+    assert "lr" in found["".join(map(words.stem, ("learning", "rate")))]
+
+
+def weights(places):
+    """Word → number of a place → its weight."""
+    told = {}
+    for word, numbers in index(places).items():
+        here, told[word] = 0, {}
+        for step, weight in zip(numbers[::2], numbers[1::2], strict=True):
+            here += step
+            told[word][here] = weight
+    return told
+
+
+def somewhere(title="Sums", claims=("a",), **texts):
+    """A section that says something."""
+    return Place("a.html#b", "Page", title, "", {"title": title, **texts}, claims)
+
+
+def test_a_title_weighs_more_than_prose_and_a_long_text_less():
+    """So does a section with claims more than one without, or than an error."""
+    said = "gradients of many other things that are said here at length"
+    told = weights(
+        [
+            somewhere(title="Gradients"),
+            somewhere(prose="gradients"),
+            somewhere(prose=said),
+            somewhere(title="Gradients", claims=()),
+            somewhere(title="`Gradients`"),
+        ]
+    )[words.stem("gradients")]
+    assert STEPS > told[0] > told[1] >= told[2] > 0
+    assert told[3] == pytest.approx(told[0] * BARE, abs=1)
+    assert told[4] == pytest.approx(told[0] * ERROR, abs=1)
+
+
+def test_pairs_are_words_where_somebody_asks_for_them():
+    """In a title, by an asker, or as a name of torch; then they count in every text."""
+    told = weights(
+        [somewhere(asked="tensor cores"), somewhere(prose="Tensor Cores and big things")]
+    )
+    assert {*told["tensorcor"]} == {0, 1}
+    assert "bigth" not in told
+    assert {*weights([somewhere(names="torch.no_grad")])} >= {"nograd", "grad"}
+
+
+PAGES = {
+    "index": "# Tiny\n\n```{toctree}\na/sums\na/other\n```\n",
+    "a/sums": PAGE,
+    "a/other": "# Other\n",
+}
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +178,7 @@ def test_search_page(book):
     html = (book.site / "search.html").read_text("utf-8")
     assert "needs JavaScript" in html
     assert '<script src="searchdata.js' in html
+    assert html.index("errors.js") < html.index("search.js")
     assert not (book.site / "searchindex.js").exists()
     assert "search.js" not in (book.site / "a/sums.html").read_text("utf-8")
 
@@ -83,7 +187,20 @@ def test_page_and_data_are_written_with_others_only(book):
     """The data holds every section and each page without one; where nothing changed both stay."""
     path, page = book.site / "searchdata.js", book.site / "search.html"
     (data,) = data_of(path)
-    assert [each["id"] for each in data["sections"]] == ["a/sums.html#what-is-a-sum", "index.html"]
+    assert [address for address, *_ in data["places"]] == [
+        "a/other.html",
+        "a/sums.html#what-is-a-sum",
+        "index.html",
+    ]
+    (lines,) = data_of(book.site / "searchlines.js")
+    assert lines[1][0] == ["sizes-must-match", "It says so."]
+    (errors,) = data_of(book.site / "errordata.js")
+    (message,) = errors["messages"]
+    assert message["sections"] == [0]
+    assert errors["sections"] == [
+        ["a/sums.html#what-is-a-sum", "Sums: What is a sum?", "An addition."]
+    ]
+    assert message["claims"] == [["sizes-must-match", "It says so.", 0]]
 
     def times():
         return path.stat().st_mtime_ns, page.stat().st_mtime_ns

@@ -8,15 +8,142 @@ from pathlib import Path
 import pytest
 import yaml
 
-from browser.test_browser import serious
-from helpers import SITE
+from browser.test_browser import KNOWN, serious
+from claimbook.exports import errors, words
+from helpers import ROOT, SITE
 
 QUERIES, ASKED = (
     yaml.safe_load(Path(__file__).with_name(name).read_text("utf-8"))
     for name in ("queries.yaml", "asked.yaml")
 )
+FOUND = ROOT / "tests/found"
+QUESTIONS, APART, ERRORS, ERRORS_APART = (
+    yaml.safe_load((FOUND / f"{name}.yaml").read_text("utf-8"))
+    for name in ("questions", "questions_apart", "errors", "errors_apart")
+)
 ENOUGH = 0.95
 ENOUGH_OF_THREE = 0.9
+FIRST, AMONG_THREE = 0.6, 0.8
+"""Of questions from forums, which hold words of every kind, so many are answered at least."""
+
+
+def searching(open_page, **how):
+    """The search page, with all that it loads."""
+    page = open_page("search", **how)
+    page.wait_for_function("theErrors && document.querySelector('script[src=\"searchlines.js\"]')")
+    return page
+
+
+def first_hits(page, text, count=3):
+    """Where the first hits lead, as `page#section`."""
+    page.fill("#query", text)
+    links = page.locator("ol.search-hits > li > a").all()[:count]
+    return [link.get_attribute("href").replace(".html", "") for link in links]
+
+
+@pytest.mark.parametrize("items", [QUESTIONS, APART], ids=["questions", "questions_apart"])
+def test_questions_of_forums(open_page, items):
+    """As they were asked; those that nothing was tuned for are no worse."""
+    page = searching(open_page)
+    answered = [item for item in items if item["found"]]
+    found = [(item, first_hits(page, item["text"])) for item in answered]
+    first = [item for item, hits in found if fits(hits[0], item["found"])]
+    three = [item for item, hits in found if any(fits(hit, item["found"]) for hit in hits)]
+    assert len(first) >= FIRST * len(answered)
+    assert len(three) >= AMONG_THREE * len(answered)
+
+
+STEMS = """(texts) => texts.map((text) => {
+  const names = theSearch.names(text);
+  return names.map((name) => name.map((word) => theSearch.stem(word)));
+})"""
+
+
+def test_words_are_those_of_python(open_page):
+    """A question falls into the same stems as the book, for which Python made them."""
+    page = searching(open_page)
+    texts = [item["text"] for item in (*QUESTIONS, *APART, *ERRORS)]
+    wanted = [[[words.stem(word) for word in name] for name in words.words(t)] for t in texts]
+    assert page.evaluate(STEMS, texts) == wanted
+
+
+LOOKUPS = """(texts) => texts.map((text) => [
+  theErrors.looks(text),
+  ...theErrors.find(text, 3).map(({ message, likeness }) => [message.text, likeness]),
+])"""
+
+
+def test_errors_are_looked_up_as_in_python(open_page):
+    """The same messages with the same likeness, for all that was pasted, and for questions."""
+    page = searching(open_page)
+    texts = [item["text"] for item in (*ERRORS, *ERRORS_APART, *QUESTIONS)]
+    texts += [" ".join(text.split("\n")) for text in texts]
+    for text, (looks, *shown) in zip(texts, page.evaluate(LOOKUPS, texts), strict=True):
+        assert looks == errors.looks_like_error(text), text
+        found = [m for m in errors.search(KNOWN, text, 3) if m.likeness >= errors.LIKE]
+        wanted = [[m.message.text[: errors.LENGTH], pytest.approx(m.likeness)] for m in found]
+        assert shown == wanted, text
+
+
+def test_an_error_comes_first_and_says_so(open_page):
+    """What was printed, the short answer beneath it, and the claim that shows it."""
+    page = searching(open_page)
+    page.fill("#query", "RuntimeError: mat1 and mat2 shapes cannot be multiplied (32x784 and 5x1)")
+    assert page.locator("[role=status]").last.inner_text().startswith("An error, and what")
+    hit = page.locator("ol.search-hits > li").first
+    assert hit.evaluate("item => item.className") == "error-hit"
+    assert "shapes cannot be multiplied" in hit.locator("pre").inner_text()
+    hit.get_by_text("Its example").first.click()
+    page.wait_for_url("**#claim-*")
+    target = page.locator(":target")
+    assert target.count() == 1
+    assert target.evaluate("card => !card.closest('details') || card.closest('details').open")
+
+
+def test_an_error_that_nobody_knows_is_not_explained(open_page):
+    """It is said what to do next, and the sections are not taken for an answer."""
+    page = searching(open_page)
+    page.fill("#query", "pandas.errors.ParserError: Error tokenizing data. C error: EOF in string")
+    assert page.locator(".error-hit").count() == 0
+    status = page.locator("section.search [role=status]")
+    assert status.inner_text().startswith("No example of this book prints this error")
+    assert status.locator("a").get_attribute("href") == "errors.html"
+
+
+def test_one_hit_is_one_section(open_page):
+    """A number that is one has no plural."""
+    page = searching(open_page)
+    page.evaluate("theSearch.find = () => [0]")
+    page.fill("#query", "x")
+    assert page.locator("section.search [role=status]").inner_text() == "1 section"
+
+
+def test_no_lone_backtick(open_page):
+    """What a cut leaves of code is shown without its mark."""
+    page = searching(open_page)
+    parts = "marked('a `b` and `c d').map((part) => part.textContent ?? part)"
+    assert page.evaluate(parts) == ["a ", "b", " and c d"]
+
+
+def test_a_letter_too_many(open_page):
+    """A word that the book lacks is taken for one with a letter less, more or another."""
+    page = searching(open_page)
+    spelled = page.evaluate(
+        "['radom', 'randomm', 'rundom', 'xylophone'].map((w) => theSearch.spelled(w))"
+    )
+    assert spelled == ["random", "random", "random", "xylophone"]
+
+
+def test_a_hit_on_a_detail_opens_it(open_page):
+    """The link leads to the claim, which is folded until then."""
+    page = searching(open_page)
+    page.fill("#query", "ones_like does not copy requires_grad from its argument")
+    link = page.locator("a[href$='claim-flag-is-off-unless-asked-or-inherited']").first
+    link.click()
+    page.wait_for_url("**/backward.html#claim-*")
+    assert (
+        page.locator("details:has(:target), details:target").first.get_attribute("open") is not None
+    )
 
 
 def first_hit(page, query):
@@ -33,7 +160,7 @@ def fits(hit, wanted):
 
 def test_first_hits(open_page):
     """At least 95 of 100 queries lead to the right place first, opened from a file."""
-    page = open_page("search")
+    page = searching(open_page)
     pairs = [pair for group in QUERIES.values() for pair in group.items()]
     wrong = [
         (query, hit) for query, wanted in pairs if not fits(hit := first_hit(page, query), wanted)
@@ -45,7 +172,7 @@ def test_first_hits(open_page):
 
 def test_first_three_hits(open_page):
     """Of questions in the words of those who ask, nine of ten are answered by one of three hits."""
-    page = open_page("search")
+    page = searching(open_page)
 
     def hits(query):
         page.fill("#query", query)
@@ -60,7 +187,7 @@ def test_first_three_hits(open_page):
 
 def test_hits_lead_to_examples(open_page):
     """The statement that holds the words is followed by a link to its claim."""
-    page = open_page("search")
+    page = searching(open_page)
     page.fill("#query", "torch.gather")
     page.locator("ol.search-hits p a").first.click()
     page.wait_for_url("**/memory/indexing.html#claim-*")
@@ -69,7 +196,7 @@ def test_hits_lead_to_examples(open_page):
 
 def test_hits_name_their_section(open_page):
     """A hit says page and section, its short answer, and a statement; its claim has the words."""
-    page = open_page("search")
+    page = searching(open_page)
     page.fill("#query", "retain_graph")
     hit = page.locator("ol.search-hits > li").first
     assert "Saved tensors" in hit.locator("> a").inner_text()
@@ -83,7 +210,7 @@ def test_hits_name_their_section(open_page):
 
 def test_nothing_found(open_page):
     """The page says so, aloud too."""
-    page = open_page("search")
+    page = searching(open_page)
     page.fill("#query", "xylophone")
     assert page.locator("section.search [role=status]").inner_text().startswith("Nothing")
     assert page.locator("ol.search-hits a").count() == 0
@@ -108,7 +235,7 @@ def test_by_keyboard(open_page):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_hits_are_accessible(open_page, theme):
     """axe-core finds no serious fault in a list of hits."""
-    page = open_page("search", theme=theme)
+    page = searching(open_page, theme=theme)
     page.fill("#query", "backward")
     assert serious(page) == []
 

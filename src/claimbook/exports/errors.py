@@ -1,31 +1,86 @@
 """Which claims reproduce an error: a lookup by what torch printed.
 
 Messages are compared by their words. Numbers, shapes, addresses and devices differ from program to
-program, so they are no words here. `static/claimbook.js` does the same in a browser.
+program, so they are no words here. `lookup_data` prepares all that for the browser, patterns
+included; `static/errors.js` compares, as `search` does.
 """
 
 import re
+import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import log, sqrt
+from pathlib import Path
+from typing import Any
 
 from claimbook.checking.compare import HEADER
-from claimbook.model import Claim, Lane
+from claimbook.exports.sections import Section, first_sentence, is_error
+from claimbook.model import Claim, Lane, Page
 
 TYPE = r"[A-Za-z_][\w.]*(?:Error|Exception|Warning)"
-MESSAGE = re.compile(rf"(?:^|(?<=[\s\]]))({TYPE})(?:: (.*)|$)", re.ASCII)
-WORD = re.compile(r"\b[a-z_][a-z_0-9]*(?:\.[a-z_][a-z_0-9]*)*", re.ASCII)
-NO_WORDS = {"cpu", "cuda", "meta", "mps", "xpu"}
-STOP = re.compile(r"\.(?=[A-Z])")
+MESSAGE = rf"(?:^|[\s\]\"'`(])({TYPE})(?::[ \t]*(.*)|\([\"'](.*)|$)"
+WORD = r"\b[a-z_][a-z_0-9]*(?:\.[a-z_][a-z_0-9]*)*"
+NO_WORDS = ["cpu", "cuda", "meta", "mps", "xpu"]
+STOP = r"\.(?=[A-Z])"
 """The end of a sentence where torch leaves out the blank."""
-KEYS = re.compile(r"(?<=key\(s\) in state_dict:)[^\n]*|(?<=size mismatch for )\S+", re.ASCII)
-"""The names of a model's own weights in an error of `load_state_dict`."""
 NAMED = re.compile(rf"`({TYPE}: [^`]+)`", re.ASCII)
 """An error whose words depend on something, and so stand in the statement and not in an output."""
-ADVICE = "Search for `cuda|CUDA kernel errors|For debugging consider|Compile with `TORCH_USE"
-TRIGGERED = re.compile(rf"\s*\(Triggered internally at .*?\)|\n(?:{ADVICE})[^\n]*")
-"""What torch adds to messages of any kind."""
+
+ONE_DTYPE = (
+    r"\(torch\.(?:cuda\.)?(\w+)Tensor\)( and \w+ type) \(torch\.(?:cuda\.)?\1Tensor\)",
+    "one_dtype",
+)
+"""Types of two tensors that differ in the device alone, and the word for them."""
+
+ADDED = (
+    r"\s*\(Triggered internally at .*?\)",
+    r"\s*(?:Search for `cuda|CUDA kernel errors|For debugging consider)[^\n]*",
+    r"\s*Compile with `TORCH_USE[^\n]*",
+)
+"""What torch adds to messages of any kind, and nobody needs to see."""
+
+NOISE = (
+    *ADDED,
+    r"\s*Hint: [^\n]*",
+    r"\n[^\n]*\bwarnings\.warn\([^\n]*",
+    r"\s*This could be because the operator[\s\S]*",
+    r"(?<=Tried to allocate)[\s\S]*",
+    r"\bSee (?:more details|documentation|also)\b[^\n]*",
+    r"https?://\S+",
+    r"\bsm_\d+",
+    r"(?<=key\(s\) in state_dict:)[^\n]*",
+    r"(?<=size mismatch for )\S+",
+    r"(?<=inplace operation:)[\s\S]*",
+)
+"""That, and what names a program's own things."""
+
+LOG = (
+    r"(?:[A-Za-z]:)?[\w.~<>-]*[/\\][\w.~<>/\\+-]+(?::\d+)*:?",
+    r"\w+\.(?:py|cpp|cu|h):\d+[:\]]?",
+    r"(?:^|\n)[\t ]*File \"[^\n]*(?:\n[\t ]+[^\n]*)?",
+    r"\[\s*[Rr]ank ?\d+\s*\]:?",
+)
+"""Where something was logged: paths, lines of a program, processes."""
+
+AGREE = (
+    r"Could not run '(\w+)::",
+    r"with arguments from the '(\w+)",
+    r"not implemented for '(\w+)'",
+    r"Input type (one_dtype|\(torch)",
+)
+"""What two messages must have in common if both have it: the operator's library, the backend, the
+dtype, whether it is the device that differs."""
+
+LOOKS = (
+    rf"(?:^|[\s\]\"'`(]){TYPE}(?::|\()|^[ \t]*{TYPE}$",
+    r"Traceback \(most recent|File \"[^\"]+\", line \d|\w\.(?:py|cpp|cu):\d+",
+    r"Assertion `|CUDA error|ProcessGroupNCCL|WorkNCCL|torch\._dynamo|\[rank ?\d+\]|c10::",
+    r"\bsm_\d+ is not compatible",
+    r"\[[EWI]\d{3,}|^(?:WARNING|ERROR)\b|\(pid(?:\(s\))? ?\d+\)",
+)
+"""What shows that a text was printed by a program, and not written by somebody who asks."""
 
 SAME_TYPE = 0.1
 """What a common type adds to the likeness of two messages, which is between 0 and 1."""
@@ -35,23 +90,44 @@ LIKE = 0.6
 
 PART, SOME = 2, 3
 """A text of `SOME` words or more may be a part of a message, which then counts as at most `PART`
-times as long."""
+times as long, and a message a part of a text."""
+
+WORDINGS = Path(__file__).with_name("wordings.toml")
+LENGTH, SHOWN = 400, 2
+"""How much of a message is shown, and how many of its claims."""
+LEAST = 4
+"""Of so many words a line is that is a message, where a heading says that a section is of one."""
+ASKING = r"(?i)\b(?:pytorch|my|how|why|what|when|fix|difference|vs)\b|\?$"
+SAID = r"^[^a-z]|[:'\"\[(]|\b(?:expected|must|not|cannot|invalid|failed|error)\b"
+"""What shows that a line beside an error is a question after all, and that it is a message."""
 
 
 @dataclass(frozen=True)
 class Message:
-    """An error or a warning, and the claims that reproduce it."""
+    """An error, a warning or a line of a log, and the claims that reproduce it."""
 
     type: str
     text: str
     claims: tuple[Claim, ...] = ()
+    place: str = ""
+    """The section that explains it, as `page#section`."""
+    explained: int = 0
+    """How far that is about it: a section that is about nothing else 2, a claim that explains 1."""
 
-    @property
+    @cached_property
     def words(self) -> frozenset[str]:
         """What it is compared by; the type where an error says no more."""
-        text = KEYS.sub("", STOP.sub(". ", self.text).lower())
-        found = frozenset(WORD.findall(text)) - NO_WORDS
+        text = re.sub(STOP, ". ", re.sub(*ONE_DTYPE, self.text, flags=re.ASCII))
+        for pattern in NOISE:
+            text = re.sub(pattern, " ", text, flags=re.ASCII)
+        found = frozenset(re.findall(WORD, text.lower(), re.ASCII)) - {*NO_WORDS}
         return found or frozenset(filter(None, [self.type.lower()]))
+
+    @cached_property
+    def names(self) -> tuple[frozenset[str], ...]:
+        """What `AGREE` finds in it."""
+        text = re.sub(*ONE_DTYPE, self.text, flags=re.ASCII)
+        return tuple(frozenset(re.findall(pattern, text, re.ASCII)) for pattern in AGREE)
 
 
 @dataclass(frozen=True)
@@ -62,26 +138,48 @@ class Match:
     likeness: float
 
 
+def looks_like_error(text: str) -> bool:
+    """Say whether a text was printed by a program.
+
+    >>> looks_like_error("RuntimeError: no"), looks_like_error("what is a RuntimeError")
+    (True, False)
+    """
+    return any(re.search(pattern, text, re.ASCII | re.MULTILINE) for pattern in LOOKS)
+
+
 def read(text: str) -> Message:
-    r"""The last error or warning in what a program printed; all of it where none is named.
+    r"""Return the last error or warning in what a program printed; all of it where none is named.
 
     >>> read("Traceback (most recent call last):\n  ...\nValueError: too small").type
     'ValueError'
     """
-    lines = TRIGGERED.sub("", text.replace("\r", "")).strip().split("\n")
+    lines = text.replace("\r", "").strip().split("\n")
     for number in reversed(range(len(lines))):
-        if found := MESSAGE.search(lines[number]):
-            text = "\n".join([found[2] or "", *lines[number + 1 :]]).rstrip()
-            return Message(found[1].rpartition(".")[2], text)
-    return Message("", "\n".join(lines))
+        if found := _typed(lines[number]):
+            said = "\n".join([found[1], *lines[number + 1 :]])
+            for pattern in ADDED:
+                said = re.sub(pattern, "", said, flags=re.ASCII)
+            return Message(found[0].rpartition(".")[2], said.strip())
+    text = "\n".join(lines)
+    for pattern in LOG:
+        text = re.sub(pattern, " ", text, flags=re.ASCII)
+    return Message("", text.strip())
+
+
+def _typed(line: str) -> tuple[str, str] | None:
+    """The last error in a line; one may name others, and a line may hold a whole traceback."""
+    found, start = None, 0
+    while match := re.compile(MESSAGE, re.ASCII).search(line, start):
+        found, start = (match[1], match[2] or match[3] or ""), match.end(1)
+    return found
 
 
 def messages(claims: Iterable[Claim]) -> list[Message]:
-    """All errors and warnings that claims print, or name in full; those of the same words are one.
+    """Return all errors and warnings that claims print, or name in full.
 
-    Of the claims that print one, those that say `:explains:` come first, then those that print the
-    fewest: they are about this one. An exception of an example's own, such as `Unreadable`, is none
-    that anybody would look up.
+    Those of the same words are one. Of the claims that print one, those that say `:explains:` come
+    first, then those that print the fewest: they are about this one. An exception of an example's
+    own, such as `Unreadable`, is none that anybody would look up.
     """
     printed = [(claim, [m for m in _told(claim) if m.type]) for claim in claims]
     printed.sort(key=lambda pair: (not pair[0].explains, len(pair[1])))
@@ -91,18 +189,69 @@ def messages(claims: Iterable[Claim]) -> list[Message]:
             same = found.setdefault((message.type, message.words), [])
             same.append(Message(message.type, message.text, (claim,)))
     merged = [
-        replace(same[0], claims=tuple({m.claims[0].id: m.claims[0] for m in same}.values()))
+        replace(
+            same[0],
+            claims=tuple({m.claims[0].id: m.claims[0] for m in same}.values()),
+            explained=int(same[0].claims[0].explains),
+        )
         for same in found.values()
     ]
     return sorted(merged, key=lambda message: (message.type, message.text.lower()))
 
 
+def place(page: Page, section: Section) -> str:
+    """Return how a section is named here: `page#section`."""
+    return f"{page.path.partition('/')[2].removesuffix('.md')}#{section.anchor}"
+
+
+def wordings(pages: Iterable[tuple[Page, Iterable[Section]]]) -> Iterator[Message]:
+    """Yield what else leads to a section: what askers paste, its heading, `WORDINGS`."""
+    by_id = dict[str, tuple[str, Claim]]()
+    for page, sections in pages:
+        for section in sections:
+            here = place(page, section)
+            claims = sorted(section.claims(page), key=lambda c: (not c.explains, c.detail))
+            by_id |= {claim.id: (here, claim) for claim in claims}
+            yield from (replace(m, claims=(*claims[:1],), place=here) for m in _asked(section))
+    for wording in tomllib.loads(WORDINGS.read_text("utf-8"))["wordings"]:
+        if wording["claim"] in by_id:
+            here, claim = by_id[wording["claim"]]
+            yield replace(read(wording["said"]), claims=(claim,), place=here)
+
+
+def _asked(section: Section) -> Iterator[Message]:
+    of_error = is_error(section.title)
+    headings = re.findall(r"`([^`]+)`", section.title) if of_error else []
+    for line in [*headings, *section.asked]:
+        message = replace(read(line), explained=2 * of_error)
+        said = of_error and len(message.words) >= LEAST and _is_said(line)
+        if line in headings or looks_like_error(line) or said:
+            yield message
+
+
+def _is_said(line: str) -> bool:
+    return not re.search(ASKING, line) and re.search(SAID, line) is not None
+
+
+def known(pages: Iterable[tuple[Page, Iterable[Section]]]) -> list[Message]:
+    """Return all that a lookup compares with: messages, and wordings that are no message."""
+    pages = [(page, [*sections]) for page, sections in pages]
+    where = {c.id: place(p, s) for p, sections in pages for s in sections for c in s.claims(p)}
+    found = [
+        replace(message, place=where.get(message.claims[0].id, ""))
+        for message in messages(claim for page, _ in pages for claim in page.claims)
+    ]
+    have = {(message.type, message.words) for message in found}
+    return [*found, *(m for m in wordings(pages) if (m.type, m.words) not in have)]
+
+
 def search(among: list[Message], text: str, limit: int = 5) -> list[Match]:
-    """The messages most like the one in a text, the likest first.
+    """Return the messages most like the one in a text, the likest first.
 
     The likeness is the weight of the common words over the geometric mean of the weights of both;
-    a word that few messages have weighs more, by the logarithm of its rarity. A text may be a part
-    of a message, whose weight is bounded then: see `PART`.
+    a word that few messages have weighs more, by the logarithm of its rarity. One of the two may be
+    a part of the other, whose weight is bounded then: see `PART`. Of equals, those come first whose
+    claim explains them.
     """
     wanted = read(text)
     frequency = Counter(word for message in among for word in message.words)
@@ -111,14 +260,21 @@ def search(among: list[Message], text: str, limit: int = 5) -> list[Match]:
         return sum(log(1 + len(among) / (frequency[word] or 1)) for word in words)
 
     matches, asked = [], weight(wanted.words)
+    part = len(wanted.words) >= SOME
     for message in among:
-        if common := weight(message.words & wanted.words):
+        common = weight(message.words & wanted.words)
+        if common and _agree(message, wanted):
             whole = weight(message.words)
-            size = min(whole, PART * asked) if len(wanted.words) >= SOME else whole
-            likeness = common / sqrt(size * asked)
-            likeness += SAME_TYPE * (message.type == wanted.type)
+            size = min(whole, PART * asked) if part else whole
+            text_size = min(asked, PART * whole) if len(message.words) >= SOME else asked
+            likeness = common / sqrt(size * text_size)
+            likeness += SAME_TYPE * (message.type in ("", wanted.type))
             matches.append(Match(message, likeness))
-    return sorted(matches, key=lambda match: -match.likeness)[:limit]
+    return sorted(matches, key=lambda m: (-round(m.likeness, 6), -m.message.explained))[:limit]
+
+
+def _agree(one: Message, other: Message) -> bool:
+    return all(not (a and b) or a & b for a, b in zip(one.names, other.names, strict=True))
 
 
 def _told(claim: Claim) -> Iterator[Message]:
@@ -126,5 +282,56 @@ def _told(claim: Claim) -> Iterator[Message]:
     for lane in Lane:
         for want in (example.want for example in claim.examples(lane)):
             before, *errors = want.split(HEADER)
-            yield from (read(line) for line in before.split("\n") if MESSAGE.match(line))
+            yield from (read(line) for line in before.split("\n") if _starts(line))
             yield from map(read, errors)
+
+
+def _starts(line: str) -> bool:
+    return re.match(rf"(?:{TYPE})(?::|$)|\S+:\d+: {TYPE}:", line, re.ASCII) is not None
+
+
+def lookup_data(
+    among: Iterable[Message], where: Mapping[str, int], sections: Sequence[list[str]]
+) -> dict[str, Any]:
+    """Return what `static/errors.js` compares with.
+
+    Args:
+        where: claim id, and `page#section` → the number of that section.
+        sections: address, title and short answer of each.
+    """
+    told = [_message_data(message, where) for message in among]
+    used = sorted({number for each in told for number in each["sections"]})
+    new = {number: place for place, number in enumerate(used)}
+    for each in told:
+        each["sections"] = [new[number] for number in each["sections"]]
+        each["claims"] = [(claim, said, new[number]) for claim, said, number in each["claims"]]
+    return {
+        "patterns": {
+            "message": MESSAGE,
+            "word": WORD,
+            "stop": STOP,
+            "oneDtype": ONE_DTYPE,
+            "noise": NOISE,
+            "log": LOG,
+            "agree": AGREE,
+            "looks": LOOKS,
+            "noWords": NO_WORDS,
+        },
+        "numbers": {"sameType": SAME_TYPE, "like": LIKE, "part": PART, "some": SOME},
+        "messages": told,
+        "sections": [sections[number] for number in used],
+    }
+
+
+def _message_data(message: Message, where: Mapping[str, int]) -> dict[str, Any]:
+    claims = [claim for claim in message.claims if claim.id in where]
+    places = [where[message.place]] if message.place in where else []
+    return {
+        "type": message.type,
+        "text": message.text[:LENGTH],
+        "words": " ".join(sorted(message.words)),
+        "names": [sorted(names) for names in message.names],
+        "explained": message.explained,
+        "sections": [*dict.fromkeys([*places, *(where[claim.id] for claim in claims)])],
+        "claims": [(c.id, first_sentence(c.statement), where[c.id]) for c in claims[:SHOWN]],
+    }

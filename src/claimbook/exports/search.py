@@ -1,90 +1,158 @@
-"""What the search of the site looks through: the sections of pages, and the errors they show."""
+"""What the search of the site looks through: the sections of pages, as data for static/search.js.
 
-import re
+The words of each section are weighed here (BM25F), so that a browser has nothing to do but to add.
+"""
+
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeVar
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
-from claimbook.exports import errors
-from claimbook.exports.sections import Section, first_sentence
-from claimbook.model import Claim, Page
+from claimbook.exports import words
+from claimbook.exports.prose import Sentence
+from claimbook.exports.sections import Section, first_sentence, is_error
+from claimbook.model import Page
 
-WORD = re.compile(r"(?<=\.)[A-Za-z_]\w{2,}|\b[A-Za-z_]\w{2,}(?==[^=])")
-"""Attributes and keyword arguments: the names in a claim's code that are not its own."""
-PROSE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
-RARE = 16
-"""In how many sections a word may stand to be looked for in all of a statement."""
-TEXTS = ("title", "short", "names", "words")
-"""What of a section is text, beside its statements."""
+FIELDS = {
+    "title": (4.0, 0.2),
+    "page": (2.0, 0.0),
+    "asked": (2.5, 0.5),
+    "short": (1.8, 0.3),
+    "statements": (1.0, 0.6),
+    "prose": (0.8, 0.75),
+    "names": (1.0, 0.6),
+}
+"""Field of a section → what a word in it weighs, and how far its length counts against it."""
 
-T = TypeVar("T")
+SATURATION = 5.5
+"""How soon a word that comes again says no more."""
+
+STEPS, LEAST, RARE = 60, 0.1, 12
+"""How finely the weight of a word in a section is told. Where more than `RARE` places hold it,
+what is less than `LEAST` of the greatest is left out."""
+
+ERROR, BARE = 0.5, 0.35
+"""What a section is worth whose title is an error, and one without claims: a question is more often
+about what another shows."""
 
 
-def section_data(
-    docname: str, title: str, page: Page, section: Section, apis: dict[str, list[str]]
-) -> dict[str, Any]:
-    """One section as static/search.js looks for it; texts are Markdown.
+@dataclass(frozen=True)
+class Place:
+    """A section, or a page that has none, with all that is said there."""
+
+    address: str
+    """`page.html#section`."""
+    page: str
+    """The title of its page; empty if it is one."""
+    title: str
+    short: str = ""
+    texts: Mapping[str, str] | None = None
+    """Field → text; see `FIELDS`."""
+    claims: tuple[str, ...] = ()
+    lines: tuple[Sentence, ...] = ()
+    """What a hit may quote."""
+
+
+def place(
+    docname: str,
+    title: str,
+    page: Page,
+    section: Section,
+    said: Iterable[Sentence],
+    apis: Mapping[str, Iterable[str]],
+) -> Place:
+    """Return one section as it is searched.
 
     Args:
         title: of the page.
+        said: the sentences of the page.
         apis: claim id → which of torch's names its code may use.
     """
     claims = section.claims(page)
-    return {
-        "id": f"{docname}.html#{section.anchor}",
-        "page": title,
+    lines = tuple(each for each in said if each.line in section.lines)
+    first = [first_sentence(claim.statement) for claim in claims]
+    shown = {*first}
+    texts = {
         "title": section.title,
+        "page": title,
+        "asked": "\n".join(section.asked),
         "short": section.short,
-        "claims": [claim.id for claim in claims],
-        "statements": [claim.statement for claim in claims],
-        "names": " ".join(_once(name for claim in claims for name in apis.get(claim.id, ()))),
-        "words": " ".join(_once(word for claim in claims for word in WORD.findall(claim.code))),
+        "statements": "\n".join(first),
+        "prose": "\n".join(each.text for each in lines if each.text not in shown),
+        "names": "\n".join({name: 0 for claim in claims for name in apis.get(claim.id, ())}),
+    }
+    address = f"{docname}.html#{section.anchor}"
+    return Place(
+        address, title, section.title, section.short, texts, tuple(c.id for c in claims), lines
+    )
+
+
+def data(places: list[Place]) -> dict[str, Any]:
+    """Return what `static/search.js` searches: places, their words, and the rules of words."""
+    return {
+        "places": [[each.address, each.page, each.title, each.short] for each in places],
+        "terms": index(places),
+        "synonyms": words.synonyms(),
+        "words": words.rules_data(),
     }
 
 
-def page_data(docname: str, title: str) -> dict[str, Any]:
-    """A page that has no sections, by its title alone."""
-    empty = {"page": "", "short": "", "claims": [], "statements": [], "names": "", "words": ""}
-    return {"id": f"{docname}.html", "title": title, **empty}
+def index(places: list[Place]) -> dict[str, list[int]]:
+    """Return word → the places that hold it, each as the distance to the one before and a weight.
 
-
-def thinned(sections: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Leaves of each statement its first sentence, and of the others the words that are `RARE`.
-
-    A hit shows no more of a statement, and words that many sections hold lead to none of them.
+    A pair of words is one word as well if a title, an asker or a name of torch has it.
     """
-    texts = [" ".join([*s["statements"], *(s[key] for key in TEXTS)]) for s in sections]
-    held = Counter(word for text in texts for word in {*_plain(text)})
-    return [{**section, **_thin(section, held)} for section in sections]
+    pairs = {
+        pair
+        for each in places
+        for field in ("title", "asked", "names")
+        for pair in words.joined(_text(each, field))
+    }
+    counts = [_counts(each, pairs) for each in places]
+    mean = {
+        field: sum(sum(each[field].values()) for each in counts) / max(1, len(counts))
+        for field in FIELDS
+    }
+    found: dict[str, list[tuple[int, float]]] = {}
+    for number, each in enumerate(counts):
+        for term, weight in _weights(each, mean).items():
+            worth = weight / (weight + SATURATION)
+            found.setdefault(term, []).append((number, worth * _share(places[number])))
+    return {term: _told(weights) for term, weights in sorted(found.items())}
 
 
-def _thin(section: dict[str, Any], held: Mapping[str, int]) -> dict[str, Any]:
-    said = section["statements"]
-    first = [*map(first_sentence, said)]
-    pairs = zip(said, first, strict=True)
-    return {"statements": first, "rest": [_rare(whole, short, held) for whole, short in pairs]}
+def _text(each: Place, field: str) -> str:
+    return (each.texts or {"title": each.title}).get(field, "")
 
 
-def _rare(whole: str, short: str, held: Mapping[str, int]) -> str:
-    shown = {*_plain(short)}
-    words = PROSE.findall(whole)
-    return " ".join(_once(w for w in words if w.lower() not in shown and held[w.lower()] <= RARE))
+def _share(each: Place) -> float:
+    if is_error(each.title):
+        return ERROR
+    return 1 if each.claims else BARE
 
 
-def _plain(text: str) -> list[str]:
-    return PROSE.findall(text.lower())
+def _counts(each: Place, pairs: Container[str]) -> dict[str, Counter[str]]:
+    counts = {field: Counter(words.single(_text(each, field))) for field in FIELDS}
+    for field, count in counts.items():
+        count.update(pair for pair in words.joined(_text(each, field)) if pair in pairs)
+    return counts
 
 
-def _once(words: Iterable[T]) -> list[T]:
-    return list(dict.fromkeys(words))
+def _weights(counts: Mapping[str, Counter[str]], mean: Mapping[str, float]) -> dict[str, float]:
+    weights: dict[str, float] = {}
+    for field, (weight, slope) in FIELDS.items():
+        length = sum(counts[field].values()) / (mean[field] or 1)
+        for term, count in counts[field].items():
+            worth = weight * count / (1 - slope + slope * length)
+            weights[term] = weights.get(term, 0) + worth
+    return weights
 
 
-def error_data(claims: Iterable[Claim], where: dict[str, int]) -> Iterator[dict[str, Any]]:
-    """Every error and warning, with the sections whose claims print it.
-
-    Args:
-        where: claim id → the number of its section.
-    """
-    for message in errors.messages(claims):
-        sections = _once(where[claim.id] for claim in message.claims if claim.id in where)
-        yield {"type": message.type, "text": message.text, "sections": sections}
+def _told(weights: list[tuple[int, float]]) -> list[int]:
+    told, last = list[int](), 0
+    least = LEAST * max(weight for _, weight in weights) if len(weights) > RARE else 0
+    for number, weight in weights:
+        if weight >= least:
+            told += [number - last, max(1, round(STEPS * weight))]
+            last = number
+    return told

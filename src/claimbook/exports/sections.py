@@ -45,6 +45,15 @@ def first_sentence(statement: str) -> str:
     return re.split(r"(?<=[.?!]) (?=[A-Z`*(\d])", statement, maxsplit=1)[0]
 
 
+def is_error(title: str) -> bool:
+    """Return whether a heading is the message of an error, or several.
+
+    >>> is_error("`no` and `never`"), is_error("What does `no` mean?")
+    (True, False)
+    """
+    return re.fullmatch(r"`[^`]+`(?:(?:,| or| and)* `[^`]+`)*", title) is not None
+
+
 def sections(text: str) -> list[Section]:
     """The sections of a page's Markdown text, in order."""
     tokens = tokenize(text)

@@ -1,4 +1,4 @@
-"""The search page and the data that it searches, in place of Sphinx's own."""
+"""The search page and the data that it searches, in place of Sphinx's own; the data of errors."""
 
 import json
 from collections.abc import Iterator
@@ -9,13 +9,15 @@ from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.config import Config
 
-from claimbook.exports.search import error_data, page_data, section_data, thinned
+from claimbook.exports import errors, search
+from claimbook.exports.prose import sentences
 from claimbook.files import write_atomically
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
 from claimbook.sphinx.tuning import beside
 
 TEMPLATES = Path(__file__).with_name("templates")
-DATA = "searchdata.js"
+DATA, LINES, ERRORS = "searchdata.js", "searchlines.js", "errordata.js"
+"""What is searched; what hits quote, which comes later; what errors are compared with."""
 
 
 def connect(app: Sphinx) -> None:
@@ -42,9 +44,8 @@ def _replace(app: Sphinx) -> None:
 
 def _start_data(app: Sphinx, read: list[str]) -> None:
     """Writes what is searched, if pages were read anew or are gone."""
-    path = Path(app.outdir, DATA)
-    if read or not path.exists():
-        beside(app, lambda: _write_data(app, path))
+    if read or not Path(app.outdir, DATA).exists():
+        beside(app, lambda: _write_data(app))
 
 
 def _page(app: Sphinx, written: list[str]) -> Iterator[tuple[str, dict[str, Any], str]]:
@@ -53,31 +54,44 @@ def _page(app: Sphinx, written: list[str]) -> Iterator[tuple[str, dict[str, Any]
         yield "search", {}, "search.html"
 
 
-def _write_data(app: Sphinx, path: Path) -> None:
-    # A script, not JSON: a page that was opened from a file loads the one and not the other.
-    data = json.dumps(_data(app), ensure_ascii=False)
-    write_atomically(path, f"searchData({data});\n")
-
-
-def _data(app: Sphinx) -> dict[str, Any]:
+def _write_data(app: Sphinx) -> None:
     domain = claim_domain(app.env)
-    sections = [data for name in sorted(app.env.found_docs) for data in _of_page(domain, name)]
-    where = {claim: n for n, section in enumerate(sections) for claim in section["claims"]}
-    return {"sections": thinned(sections), "errors": list(error_data(domain.claims(), where))}
+    places = [each for name in sorted(app.env.found_docs) for each in _places(domain, name)]
+    lines = [[[line.claim, line.text] for line in each.lines] for each in places]
+    for name, call, data in (
+        (DATA, "searchData", search.data(places)),
+        (LINES, "searchLines", lines),
+        (ERRORS, "errorData", _errors(domain, places)),
+    ):
+        # A script, not JSON: a page that was opened from a file loads the one and not the other.
+        text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+        write_atomically(Path(app.outdir, name), f"{call}({text});\n")
 
 
-def _of_page(domain: ClaimDomain, docname: str) -> Iterator[dict[str, Any]]:
+def _places(domain: ClaimDomain, docname: str) -> Iterator[search.Place]:
     title = domain.env.titles[docname].astext()
     found = domain.sections.get(docname, [])
+    said = sentences(Path(domain.env.doc2path(docname)).read_text("utf-8")) if found else []
     for section in found:
-        apis = domain.apis[docname]
-        yield section_data(docname, title, domain.pages[docname], section, apis)
+        page, apis = domain.pages[docname], domain.apis[docname]
+        yield search.place(docname, title, page, section, said, apis)
     if not found:
-        yield page_data(docname, title)
+        yield search.Place(f"{docname}.html", "", title)
+
+
+def _errors(domain: ClaimDomain, places: list[search.Place]) -> dict[str, Any]:
+    pages = [(domain.pages[name], domain.sections[name]) for name in sorted(domain.sections)]
+    where = {claim: n for n, each in enumerate(places) for claim in each.claims}
+    where |= {each.address.replace(".html#", "#"): n for n, each in enumerate(places)}
+    return errors.lookup_data(errors.known(pages), where, [_told(each) for each in places])
+
+
+def _told(each: search.Place) -> list[str]:
+    return [each.address, f"{each.page}: {each.title}" if each.page else each.title, each.short]
 
 
 def _add_files(app: Sphinx, name: str, *rest: Any) -> None:
-    if name == "search":
+    if name == "search" or "errors" in claim_domain(app.env).views.get(name, ()):
         app.add_css_file("search.css")
-        for script in ("minisearch.js", "search.js"):
+        for script in ("errors.js", *(["search.js"] if name == "search" else [])):
             app.add_js_file(script, loading_method="defer")

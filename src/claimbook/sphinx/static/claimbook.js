@@ -1,5 +1,5 @@
-// The ledger's filter, the lookup of errors, outputs to be predicted, and the lane whose outputs
-// are shown. Without JavaScript everything is shown.
+// The ledger's filter, outputs to be predicted, and the lane whose outputs are shown. Without
+// JavaScript everything is shown.
 
 // A browser may keep nothing, and say so by an error.
 
@@ -60,102 +60,6 @@ function ledgerFilter() {
   bar.addEventListener("input", show);
   bar.addEventListener("submit", (event) => event.preventDefault());
   follow();
-}
-
-// The same as claimbook/errors.py does: messages are compared by their words.
-
-const MESSAGE = /(?:^|[\s\]])([A-Za-z_][\w.]*(?:Error|Exception|Warning))(?:: (.*)|$)/;
-const WORD = /\b[a-z_][a-z_0-9]*(?:\.[a-z_][a-z_0-9]*)*/g;
-const NO_WORDS = ["cpu", "cuda", "meta", "mps", "xpu"];
-const STOP = /\.(?=[A-Z])/g;
-const KEYS = /(?<=key\(s\) in state_dict:)[^\n]*|(?<=size mismatch for )\S+/g;
-const ADVICE = "Search for `cuda|CUDA kernel errors|For debugging consider|Compile with `TORCH_USE";
-const TRIGGERED = new RegExp(
-  `\\s*\\(Triggered internally at .*?\\)|\\n(?:${ADVICE})[^\\n]*`, "g");
-
-function readError(text) {
-  const lines = text.replaceAll("\r", "").replace(TRIGGERED, "").trim().split("\n");
-  for (let number = lines.length - 1; number >= 0; number--) {
-    const found = lines[number].match(MESSAGE);
-    if (found) {
-      const whole = [found[2] ?? "", ...lines.slice(number + 1)].join("\n");
-      const type = found[1].split(".").pop();
-      return { type, words: wordsOf(whole, type) };
-    }
-  }
-  return { type: "", words: wordsOf(lines.join("\n"), "") };
-}
-
-function wordsOf(text, type) {
-  const told = text.replace(STOP, ". ").toLowerCase().replace(KEYS, "");
-  const words = new Set(told.match(WORD) ?? []);
-  NO_WORDS.forEach((word) => words.delete(word));
-  if (!words.size && type) words.add(type.toLowerCase());
-  return words;
-}
-
-const PART = 2, SOME = 3;
-
-function likeErrors(wanted, among, limit) {
-  const frequency = new Map();
-  for (const { words } of among) {
-    for (const word of words) frequency.set(word, (frequency.get(word) ?? 0) + 1);
-  }
-  const rarity = (word) => Math.log(1 + among.length / (frequency.get(word) ?? 1));
-  const weight = (words) => [...words].reduce((sum, word) => sum + rarity(word), 0);
-  const matches = [], asked = weight(wanted.words);
-  for (const message of among) {
-    const common = weight([...message.words].filter((word) => wanted.words.has(word)));
-    if (!common) continue;
-    const whole = weight(message.words);
-    const size = wanted.words.size < SOME ? whole : Math.min(whole, PART * asked);
-    let likeness = common / Math.sqrt(size * asked);
-    likeness += message.type === wanted.type ? 0.1 : 0;
-    matches.push({ message, likeness });
-  }
-  return matches.sort((a, b) => b.likeness - a.likeness).slice(0, limit);
-}
-
-function errorLookup() {
-  const lists = [...document.querySelectorAll("ul.error-list")];
-  if (!lists.length) return;
-  const among = lists.flatMap((list) => {
-    const type = list.closest("section").querySelector("h2, h3").firstElementChild.textContent;
-    return [...list.children].map((item) => (
-      { item, type, words: wordsOf(item.querySelector(".error-text").textContent, type) }));
-  });
-
-  const form = document.createElement("form");
-  form.className = "error-lookup";
-  form.setAttribute("role", "search");
-  form.innerHTML = `
-    <label for="traceback">Traceback</label>
-    <textarea id="traceback" name="text" rows="6" spellcheck="false" autocomplete="off"
-      placeholder="RuntimeError: The size of tensor a (3) must match …"></textarea>
-    <p role="status"></p>
-    <ul class="error-list"></ul>`;
-  lists[0].closest("section").before(form);
-
-  const results = form.querySelector("ul");
-  const show = () => {
-    const text = form.text.value;
-    const found = text.trim() ? likeErrors(readError(text), among, 3) : [];
-    const like = found.filter((match) => match.likeness >= 0.6);
-    results.replaceChildren(...like.map(({ message }) => {
-      const copy = message.item.cloneNode(true);
-      copy.querySelector(".error-text").before(Object.assign(
-        document.createElement("strong"), { textContent: message.type }));
-      return copy;
-    }));
-    const words = new URLSearchParams({ q: text.trim().split("\n").pop() });
-    const search = Object.assign(document.createElement("a"), {
-      href: `search.html?${words}`, textContent: "Search the book for it" });
-    form.querySelector("[role=status]").replaceChildren(...!text.trim() ? []
-      : like.length ? [`${like.length} found`]
-        : ["No claim prints an error like this one. ", search, "."]);
-  };
-  form.addEventListener("input", show);
-  form.addEventListener("submit", (event) => event.preventDefault());
 }
 
 // What a reader may ask of a page stands under its title.
@@ -327,7 +231,6 @@ function watchWidths(place) {
 }
 
 ledgerFilter();
-errorLookup();
 const tools = pageTools();
 prediction(tools);
 details(tools);

@@ -1,154 +1,186 @@
-// The search page: sections by their words (MiniSearch), and errors by their likeness, as
-// claimbook.js compares them. Its data come by a script, so that it works from a file:// page.
+// The search page. What looks like an error goes to the lookup of errors (errors.js), and all else
+// is a question: sections by the weights of its words, which claimbook/exports/search.py computed.
+// The data come by scripts, so that it works from a file:// page; the lines of the sections, which
+// hits quote, come after the first hits.
 
 const HITS = 20;
-const WEIGHTS = { title: 4, page: 3, short: 2, statements: 1, names: 2, words: 1, rest: 1, errors: 1.5 };
-const TOKEN = /[\p{L}_][\p{L}\p{N}_]*(?:\.[\p{L}_][\p{L}\p{N}_]*)*/gu;
-const HUMPS = /_+|(?<=[\p{Ll}\p{N}])(?=\p{Lu})/u;
-const STOP_WORDS = new Set(
-  ("a an and are as at be but by can do does for from has have how i if in is it its my of on or "
-    + "that the their there these this to vs versus was we what when where which who why will "
-    + "with you your between difference get need should use using").split(" "));
-const EVERYWHERE = new Set(["py", "pytorch", "torch"]);  // they say nothing beside another word
-
-// Words that people type where the book has others.
-const ALSO = {
-  concatenate: "cat", init: "initialise", intermediate: "hook", normalization: "norm", oom: "memory",
-  regularization: "decay", reproducible: "deterministic seed", reproducibility: "deterministic seed",
-};
-
-// `torch.no_grad` is found as a whole, as `no_grad`, and by `grad`; numbers are no words.
-function tokens(text) {
-  const found = [];
-  for (const whole of text.match(TOKEN) ?? []) {
-    const names = whole.split(".");
-    if (names.length > 1) found.push(whole);
-    for (const name of names) {
-      const parts = name.split(HUMPS).filter(Boolean);
-      found.push(name, ...(parts.length > 1 ? parts : []));
-    }
-  }
-  return found;
-}
-
-// In British spelling, without the ending of its inflection; a word that says nothing is null.
-function stem(token) {
-  const word = token.toLowerCase();
-  if (word.length < 2 || STOP_WORDS.has(word)) return null;
-  return word
-    .replace(/i[sz](?:ations?|e[drs]?|ers|ing)$/, "is").replace(/ior(?=s?$)/, "iour")
-    .replace(/(?<=^[a-z]{3,})(?:es|s|e|ing|ed)$/, "");
-}
-
-const ALSO_STEMMED = new Map(Object.entries(ALSO).map(([word, others]) => (
-  [stem(word), [word, ...others.split(" ")].map(stem)])));
+const WEIGHTS = { pair: 0.5, stopPair: 0.22, part: 0.35, whole: 0.6, exact: 0.4, synonym: 0.9, everywhere: 0.4 };
+const RARITY = 0.7;
+const SURE = { words: 5, likeness: 0.8 };
 
 class Search {
-  constructor({ sections, errors }) {
-    this.sections = new Map(sections.map((section) => [section.id, section]));
-    this.errors = errors.map((error) => ({
-      ...error,
-      words: wordsOf(error.text, error.type),
-      sections: error.sections.map((number) => sections[number].id),
-    }));
-    const said = new Map();
-    for (const { type, text, sections: ids } of this.errors) {
-      for (const id of ids) said.set(id, `${said.get(id) ?? ""} ${type} ${text}`);
-    }
-    const stems = new Map();
-    this.index = new MiniSearch({
-      fields: Object.keys(WEIGHTS),
-      extractField: (section, field) => (
-        field === "errors" ? said.get(section.id) ?? "" : String(section[field])),
-      tokenize: tokens,
-      processTerm: (token) => {
-        if (!stems.has(token)) stems.set(token, stem(token));
-        return stems.get(token);
-      },
-    });
-    this.index.addAll(sections);
+  constructor({ places, terms, synonyms, words }) {
+    this.places = places;
+    this.terms = new Map(Object.entries(terms));
+    this.synonyms = new Map(Object.entries(synonyms));
+    this.name = new RegExp(words.name, "g");
+    this.exact = new RegExp(words.exact, "g");
+    this.humps = new RegExp(words.humps);
+    this.rules = words.rules.map(([pattern, put]) => [new RegExp(pattern), put]);
+    this.stop = new Set(words.stop);
+    this.everywhere = new Set(words.everywhere);
   }
 
-  // Sections, the best first. A section whose claims print the error that is asked for counts more,
-  // by its likeness, and a page without claims less.
-  find(query) {
-    const like = new Map();
-    for (const { message, likeness } of likeErrors(readError(query), this.errors, 99)) {
-      if (likeness < 0.6) break;
-      for (const id of message.sections) like.set(id, Math.max(like.get(id) ?? 0, likeness));
+  // The words of a text in small letters; those of one name together.
+  names(text) {
+    return (text.match(this.name) ?? [])
+      .map((name) => name.split(this.humps).filter(Boolean).map((word) => word.toLowerCase()))
+      .filter((name) => name.length);
+  }
+
+  stem(word) {
+    return this.rules.reduce((rest, [pattern, put]) => rest.replace(pattern, put), word);
+  }
+
+  knows(term) {
+    return this.terms.has(term) || this.synonyms.has(term);
+  }
+
+  // What a question is looked for by: term → weight. A name counts as a whole, and its words less.
+  asked(question) {
+    const found = new Map(), words = [];
+    const add = (term, weight) => found.set(term, Math.max(weight, found.get(term) ?? 0));
+    for (const name of question.match(this.exact) ?? []) {
+      if (this.terms.has(name.toLowerCase())) add(name.toLowerCase(), WEIGHTS.exact);
     }
-    const worth = (id) => (
-      (this.sections.get(id).statements.length ? 1 : 0.5) * (1 + (like.get(id) ?? 0)));
-    const hits = this.index.search(query, {
-      boost: WEIGHTS,
-      boostDocument: worth,
-      boostTerm: (term) => (EVERYWHERE.has(term) ? 0.1 : 1),
-      processTerm: (token) => ALSO_STEMMED.get(stem(token)) ?? stem(token),
+    for (const name of this.names(question)) {
+      const stems = name.map((word) => this.stem(word));
+      const whole = name.length > 1 && this.terms.has(stems.join(""));
+      if (whole) add(stems.join(""), WEIGHTS.whole);
+      name.forEach((word, number) => {
+        words.push({ word, stem: stems[number], weight: whole ? WEIGHTS.part : 1 });
+      });
+    }
+    words.forEach(({ word, stem, weight }, number) => {
+      if (!this.stop.has(word) && word.length > 1) {
+        add(this.spelled(stem), this.everywhere.has(word) ? WEIGHTS.everywhere : weight);
+      }
+      const before = words[number - 1];
+      const pair = `${before?.stem}${stem}`;
+      if (before && this.knows(pair)
+        && !(this.everywhere.has(word) && this.everywhere.has(before.word))) {
+        const stop = this.stop.has(word) || this.stop.has(before.word);
+        add(pair, stop ? WEIGHTS.stopPair : WEIGHTS.pair);
+      }
     });
-    return hits.slice(0, HITS).map(({ id, terms }) => ({ section: this.sections.get(id), terms }));
+    return found;
+  }
+
+  // A word that nobody uses may be one with a letter too many, too few or another: the most frequent.
+  spelled(term) {
+    if (this.knows(term) || term.length < 5) return term;
+    const near = [...this.terms].filter(([other]) => oneApart(term, other));
+    return near.sort(([, a], [, b]) => b.length - a.length)[0]?.[0] ?? term;
+  }
+
+  // The numbers of places, the best first.
+  find(question) {
+    const scores = new Map();
+    for (const [term, weight] of this.asked(question)) {
+      const best = new Map();
+      for (const other of [term, ...(this.synonyms.get(term) ?? [])]) {
+        const told = this.terms.get(other);
+        if (!told) continue;
+        const count = told.length / 2;
+        const rarity = Math.log(1 + (this.places.length - count + 0.5) / (count + 0.5)) ** RARITY;
+        const worth = rarity * (other === term ? 1 : WEIGHTS.synonym);
+        for (let at = 0, place = 0; at < told.length; at += 2) {
+          place += told[at];
+          best.set(place, Math.max(worth * told[at + 1], best.get(place) ?? 0));
+        }
+      }
+      for (const [place, worth] of best) scores.set(place, (scores.get(place) ?? 0) + weight * worth);
+    }
+    return [...scores].sort(([a, x], [b, y]) => y - x || a - b).slice(0, HITS).map(([place]) => place);
+  }
+
+  // Of lines as [claim, text], the one that holds most of the words that were asked for.
+  line(question, lines) {
+    const asked = [...this.asked(question)].flatMap(([term, weight]) => (
+      [[term, weight], ...(this.synonyms.get(term) ?? []).map((other) => [other, weight / 2])]));
+    const rarity = ([term, weight]) => weight / Math.sqrt(this.terms.get(term)?.length ?? 1);
+    let best = null, most = 0;
+    for (const line of lines) {
+      const stems = this.names(line[1]).flat().map((word) => this.stem(word));
+      const held = new Set([...stems, ...stems.slice(1).map((stem, number) => stems[number] + stem)]);
+      const worth = asked.reduce((sum, each) => sum + (held.has(each[0]) ? rarity(each) : 0), 0);
+      if (worth > most) [best, most] = [line, worth];
+    }
+    return best;
   }
 }
 
-// The number of the statement that holds most of the words that were found, those that the page
-// does not show here included; -1 if none holds any.
-function nearest({ section, terms }) {
-  const count = (statement, number) => {
-    const stems = new Set(tokens(`${statement} ${section.rest[number]}`).map(stem));
-    return terms.filter((term) => stems.has(term)).length;
-  };
-  const counts = section.statements.map(count);
-  const most = Math.max(...counts);
-  return most > 0 ? counts.indexOf(most) : -1;
+// Whether two words differ by one letter.
+function oneApart(one, other) {
+  if (Math.abs(one.length - other.length) > 1) return false;
+  let start = 0, end = 0;
+  const least = Math.min(one.length, other.length);
+  while (start < least && one[start] === other[start]) start++;
+  while (end < least - start && one.at(-1 - end) === other.at(-1 - end)) end++;
+  return Math.max(one.length, other.length) - start - end <= 1;
 }
 
-// Text with `code` in it, as nodes.
-function marked(text) {
-  return text.split(/`+([^`]+)`+/).map((piece, number) => {
-    if (number % 2 === 0) return piece.replaceAll("*", "");
-    return Object.assign(document.createElement("code"), { textContent: piece });
-  });
-}
-
-function hitItem(hit) {
-  const { section } = hit;
-  const item = document.createElement("li");
-  const link = Object.assign(document.createElement("a"), { href: section.id });
-  link.append(...marked(section.page ? `${section.page}: ${section.title}` : section.title));
-  item.append(link);
-  const line = (...parts) => {
-    const paragraph = document.createElement("p");
-    paragraph.append(...parts);
-    item.append(paragraph);
-  };
-  if (section.short) line(...marked(section.short));
-  const number = nearest(hit);
-  if (number >= 0) {
-    const href = `${section.id.split("#")[0]}#claim-${section.claims[number]}`;
-    const example = Object.assign(document.createElement("a"), { href, textContent: "Its example" });
-    line(...marked(section.statements[number]), " ", example);
+function hitItem(place, line) {
+  const [address, page, title, short] = place;
+  const item = element("li", {},
+    element("a", { href: address }, ...marked(page ? `${page}: ${title}` : title)));
+  if (short) item.append(element("p", {}, ...marked(short)));
+  if (line && line[1] !== short) {
+    const [claim, text] = line;
+    const example = element("a", { href: `${address.split("#")[0]}#claim-${claim}` }, "Its example");
+    item.append(element("p", {}, ...marked(text), ...(claim ? [" ", example] : [])));
   }
   return item;
 }
 
-function searchPage(data) {
+function searchPage(search) {
   const place = document.querySelector("section.search");
   const form = place.querySelector("form");
-  const search = new Search(data);
+  const status = place.querySelector("[role=status]");
+  const list = place.querySelector("ol");
+  let lookup = theErrors, lines = null;
+
+  const counted = (number) => `${number} section${number === 1 ? "" : "s"}`;
   const show = () => {
-    const query = form.q.value.trim();
-    const hits = query ? search.find(query) : [];
-    place.querySelector("ol").replaceChildren(...hits.map(hitItem));
-    place.querySelector("[role=status]").textContent = !query ? ""
-      : hits.length ? `${hits.length === HITS ? "The best " : ""}${hits.length} sections`
-        : "Nothing on this site holds these words.";
-    const address = query ? `?${new URLSearchParams({ q: query })}` : location.pathname;
-    history.replaceState(null, "", address);
+    const text = form.q.value.trim();
+    const errors = text && lookup ? lookup.find(text, 2) : [];
+    const sure = lookup && (lookup.looks(text)
+      || (errors[0]?.likeness >= SURE.likeness && lookup.read(text).words.size >= SURE.words));
+    const hits = text ? search.find(text) : [];
+    const items = hits.map((hit) => (
+      hitItem(search.places[hit], lines && search.line(text, lines[hit]))));
+    if (sure) items.unshift(...errors.map((match) => errorItem(lookup, match)));
+    list.replaceChildren(...items);
+    status.replaceChildren(...!text ? []
+      : sure && !errors.length ? [
+        "No example of this book prints this error, nor one like it. Look for the last line that ",
+        "names a type, and paste that; see ", element("a", { href: "errors.html" }, "all errors"),
+        ", by type. The sections below only share its words."]
+        : sure ? ["An error, and what explains it; then sections that share its words."]
+          : hits.length ? [`${hits.length === HITS ? "The best " : ""}${counted(hits.length)}`]
+            : ["Nothing on this site holds these words."]);
+    history.replaceState(null, "", text ? `?${new URLSearchParams({ q: text })}` : location.pathname);
+  };
+
+  withErrors = (found) => {
+    lookup = found;
+    show();
+  };
+  window.searchLines = (found) => {
+    lines = found;
+    show();
   };
   form.q.value = new URLSearchParams(location.search).get("q") ?? "";
   form.addEventListener("input", show);
   form.addEventListener("submit", (event) => event.preventDefault());
   form.q.focus();
   show();
+  document.head.append(element("script", { src: "searchlines.js", async: true }));
 }
 
-window.searchData = searchPage;
+let theSearch = null;
+withErrors = () => {};
+window.searchData = (data) => {
+  theSearch = new Search(data);
+  searchPage(theSearch);
+};

@@ -1,0 +1,60 @@
+"""The prose of a page, sentence by sentence, each with the claim in which it stands."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from markdown_it.token import Token
+
+from claimbook.exports.sections import SHORT
+from claimbook.pages.myst import fences, tokenize
+from claimbook.pages.text import strip_markup
+
+END = re.compile(r"(?<=[.?!:]) (?=[A-Z`*(\d])")
+DIRECTIVE = re.compile(r"\{(claim|remark|note|tip|warning|dropdown)\}\s*(\S*)")
+OPTIONS = re.compile(r"(?:\s*:[\w-]+:[^\n]*\n)+")
+POINTERS = "see also"
+"""The heading over links, which say nothing by themselves."""
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence of a page, as Markdown on one line."""
+
+    text: str
+    line: int
+    """Where its paragraph or directive begins, counted from 1."""
+    claim: str = ""
+    """The id of the claim that it belongs to; empty outside of claims."""
+
+
+def sentences(text: str) -> list[Sentence]:
+    """Return what a page says beside headings, code, outputs and short answers.
+
+    >>> sentences("Views share memory. Copies do not.")[1]
+    Sentence(text='Copies do not.', line=1, claim='')
+    """
+    return [*_walk(tokenize(text), 1, "")]
+
+
+def _walk(tokens: list[Token], first_line: int, claim: str) -> Iterator[Sentence]:
+    pointers = False
+    for before, token in zip([None, *tokens], tokens, strict=False):
+        line = first_line + (token.map[0] if token.map else 0)
+        if token.type == "inline" and before and before.type == "heading_open":
+            pointers = token.content.lower() == POINTERS
+        elif token.type == "inline" and not pointers:
+            paragraph = strip_markup(" ".join(token.content.split()))
+            if not paragraph.startswith(SHORT):
+                yield from (Sentence(said, line, claim) for said in END.split(paragraph))
+        else:
+            for fence, start in fences([token], first_line):
+                yield from _directive(fence, start, claim)
+
+
+def _directive(fence: Token, line: int, claim: str) -> Iterator[Sentence]:
+    if found := DIRECTIVE.match(fence.info.strip()):
+        body = OPTIONS.sub("", fence.content, count=1) if found[1] != "remark" else fence.content
+        inside = found[2] if found[1] == "claim" else claim
+        for sentence in _walk(tokenize(body), line, inside):
+            yield Sentence(sentence.text, line, sentence.claim)

@@ -1,0 +1,130 @@
+"""The words by which the search compares a question with the book.
+
+What is data here goes to the browser as data: `static/search.js` applies the same patterns and
+rules to what is asked, in the same order.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+EXACT = r"[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+"
+"""A name that is one word as it stands, and not only as words that follow each other."""
+HUMPS = r"_+|(?<=[a-z0-9])(?=[A-Z])"
+"""Where a name falls into its words: `no_grad`, `DataLoader`."""
+
+RULES = (
+    (r"[123]d$", ""),
+    (r"^none$", "nonee"),
+    (r"our(?=s?$)", "or"),
+    (r"yz(?=e[ds]?$|ing$)", "ys"),
+    (r"i[sz](?:ations?|e[drs]?|ers?|ing)$", "is"),
+    (r"at(?:e[ds]?|ing|ions?|ors?)$", "at"),
+    (r"ie[ds]$", "y"),
+    (r"ias(?:es)?$", "iaz"),
+    (r"^(.*(?:s|x|ch|sh))es$", "$1"),
+    (r"^(.{2,}[^s])s$", "$1"),
+    (r"^add(?:ing|ed)$", "add"),
+    (r"^(.+)([bdgmnprt])\2(?:ing|ed)$", "$1$2"),
+    (r"^(.{3,})(?:ing|ed|e|ly)$", "$1"),
+)
+"""What makes one word of its inflections and spellings: replacements, as JavaScript writes them."""
+
+STOP = frozenset(
+    """
+    a about an and any anyone anyway are as at be been being best better between but by can correct
+    correctly could did difference different do does doesn doing don each every exactly for from get
+    gets getting give gives got had has have help hi how i if implement implementation implementing
+    in into is isn issue it its just make me my need of on one or our please problem proper properly
+    question same should simple so some something still than that the their them then there these
+    this those to trying understand understanding up us use used using versus very vs want was way
+    ways we what when where whether which while who whose why will with without work works would you
+    your
+    """.split()  # noqa: SIM905
+)
+"""Words that say nothing of what is asked."""
+EVERYWHERE = frozenset(["torch", "pytorch", "nn", "py", "tensor"])
+"""They say next to nothing beside another word."""
+
+
+def words(text: str) -> list[list[str]]:
+    """Return the words of a text in small letters; those of one name together.
+
+    >>> words("Does torch.no_grad() help?")
+    [['does'], ['torch'], ['no', 'grad'], ['help']]
+    """
+    found = (re.split(HUMPS, name) for name in re.findall(NAME, text))
+    return [[part.lower() for part in parts if part] for parts in found if any(parts)]
+
+
+@cache
+def stem(word: str) -> str:
+    """Return what a word shares with its inflections and with its American spelling.
+
+    >>> stem("normalization"), stem("normalised"), stem("gradients"), stem("Conv2d".lower())
+    ('normali', 'normali', 'gradient', 'conv')
+    """
+    for pattern, put in _rules():
+        word = pattern.sub(put, word)
+    return word
+
+
+@cache
+def _rules() -> list[tuple[re.Pattern[str], str]]:
+    return [(re.compile(pattern), put.replace("$", "\\")) for pattern, put in RULES]
+
+
+def single(text: str) -> Iterator[str]:
+    """Yield the stems of a text's words, but for those that say nothing.
+
+    >>> list(single("loss of BatchNorm1d"))
+    ['loss', 'batch', 'norm']
+    """
+    for name in words(text):
+        yield from (stem(word) for word in name if word not in STOP and len(word) > 1)
+
+
+def joined(text: str) -> Iterator[str]:
+    """Yield pairs of neighbours and whole names of a text, each as one word.
+
+    >>> list(joined("tensor cores of clip_grad_norm_"))
+    ['clip_grad_norm', 'tensorcor', 'corof', 'ofclip', 'clipgrad', 'gradnorm', 'clipgradnorm']
+    """
+    last = ""
+    yield from (name.lower() for name in re.findall(EXACT, text))
+    for name in words(text):
+        for word in name:
+            if last and not {last, word} <= EVERYWHERE:
+                yield stem(last) + stem(word)
+            last = word
+        if len(name) > 2:
+            yield "".join(map(stem, name))
+
+
+@cache
+def synonyms() -> dict[str, list[str]]:
+    """Return for a stem the stems of words that mean the same here."""
+    found: dict[str, set[str]] = {}
+    text = Path(__file__).with_name("synonyms.txt").read_text("utf-8")
+    for line in text.split("\n"):
+        if line and not line.startswith("#"):
+            group = ["".join(map(stem, entry.split("+"))) for entry in line.split()]
+            for each in group:
+                found.setdefault(each, set()).update({*group} - {each})
+    return {each: sorted(others) for each, others in sorted(found.items())}
+
+
+def rules_data() -> dict[str, Any]:
+    """Return what makes words of a text, for the browser."""
+    stop, everywhere = sorted(STOP), sorted(EVERYWHERE)
+    return {
+        "name": NAME,
+        "exact": EXACT,
+        "humps": HUMPS,
+        "rules": RULES,
+        "stop": stop,
+        "everywhere": everywhere,
+    }

@@ -1,0 +1,156 @@
+// The lookup of errors, on its own page and in the search. It compares as claimbook/exports/errors.py
+// does, by the patterns and words that come with the data.
+
+class ErrorLookup {
+  constructor({ patterns, numbers, messages, sections }) {
+    this.patterns = patterns;
+    this.numbers = numbers;
+    this.sections = sections;
+    this.messages = messages.map((message) => ({ ...message, words: new Set(message.words.split(" ")) }));
+    this.frequency = new Map();
+    for (const { words } of this.messages) {
+      for (const word of words) this.frequency.set(word, (this.frequency.get(word) ?? 0) + 1);
+    }
+  }
+
+  // Whether a program printed it.
+  looks(text) {
+    return this.patterns.looks.some((pattern) => new RegExp(pattern, "m").test(text));
+  }
+
+  read(text) {
+    const lines = text.replaceAll("\r", "").trim().split("\n");
+    for (let number = lines.length - 1; number >= 0; number--) {
+      const found = this.typed(lines[number]);
+      if (found) {
+        const said = [found.text, ...lines.slice(number + 1)].join("\n").trim();
+        return this.message(found.type.split(".").pop(), said);
+      }
+    }
+    const bare = this.patterns.log.reduce(
+      (rest, pattern) => rest.replace(new RegExp(pattern, "g"), " "), lines.join("\n"));
+    return this.message("", bare.trim());
+  }
+
+  typed(line) {
+    const pattern = new RegExp(this.patterns.message, "g");
+    let found = null, match;
+    while ((match = pattern.exec(line))) {
+      found = { type: match[1], text: match[2] ?? match[3] ?? "" };
+      pattern.lastIndex = match.index + match[0].indexOf(match[1]) + match[1].length;
+    }
+    return found;
+  }
+
+  message(type, said) {
+    const { oneDtype, stop, noise, word, noWords, agree } = this.patterns;
+    const all = (pattern) => new RegExp(pattern, "g");
+    const named = said.replace(all(oneDtype[0]), oneDtype[1]);
+    const text = noise.reduce(
+      (rest, pattern) => rest.replace(all(pattern), " "), named.replace(all(stop), ". "));
+    const words = new Set(text.toLowerCase().match(all(word)) ?? []);
+    noWords.forEach((each) => words.delete(each));
+    if (!words.size && type) words.add(type.toLowerCase());
+    const names = agree.map((pattern) => [...named.matchAll(all(pattern))].map((found) => found[1]));
+    return { type, words, names };
+  }
+
+  // The messages most like the one in a text, the likest first.
+  find(text, limit) {
+    const { sameType, like, part, some } = this.numbers;
+    const wanted = this.read(text);
+    const rarity = (word) => Math.log(1 + this.messages.length / (this.frequency.get(word) ?? 1));
+    const weight = (words) => [...words].reduce((sum, word) => sum + rarity(word), 0);
+    const agree = (names) => names.every((each, number) => {
+      const others = wanted.names[number];
+      return !each.length || !others.length || each.some((name) => others.includes(name));
+    });
+    const matches = [], asked = weight(wanted.words);
+    for (const message of this.messages) {
+      const common = weight([...message.words].filter((word) => wanted.words.has(word)));
+      if (!common || !agree(message.names)) continue;
+      const whole = weight(message.words);
+      const size = wanted.words.size >= some ? Math.min(whole, part * asked) : whole;
+      const textSize = message.words.size >= some ? Math.min(asked, part * whole) : asked;
+      const likeness = common / Math.sqrt(size * textSize)
+        + (!message.type || message.type === wanted.type ? sameType : 0);
+      if (likeness >= like) matches.push({ message, likeness });
+    }
+    const rank = ({ message, likeness }) => Math.round(likeness * 1e6) + message.explained / 4;
+    return matches.sort((a, b) => rank(b) - rank(a)).slice(0, limit);
+  }
+}
+
+// Text with `code` in it, as nodes; one backtick alone is left out.
+function marked(text) {
+  return text.split(/`+([^`]+)`+/).map((piece, number) => {
+    if (number % 2 === 0) return piece.replaceAll(/[*`]/g, "");
+    return Object.assign(document.createElement("code"), { textContent: piece });
+  });
+}
+
+function element(name, properties, ...parts) {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...parts);
+  return made;
+}
+
+// A message with the sections that explain it, each with its short answer, and its examples.
+function errorItem(lookup, { message }) {
+  const [first, ...others] = message.sections.map((number) => lookup.sections[number]);
+  const item = element("li", { className: "error-hit" });
+  const link = ([address, title]) => element("a", { href: address }, ...marked(title));
+  if (first) item.append(link(first));
+  item.append(element("pre", { className: "error-text" },
+    element("strong", {}, message.type), message.type && message.text ? ": " : "", message.text));
+  if (first?.[2]) item.append(element("p", {}, ...marked(first[2])));
+  for (const [claim, statement, number] of message.claims) {
+    const page = lookup.sections[number][0].split("#")[0];
+    item.append(element("p", {}, ...marked(statement), " ",
+      element("a", { href: `${page}#claim-${claim}` }, "Its example")));
+  }
+  if (others.length) {
+    const links = others.slice(0, 4).flatMap((other) => [" · ", link(other)]).slice(1);
+    item.append(element("p", { className: "error-more" }, "Also in: ", ...links));
+  }
+  return item;
+}
+
+function errorPage(lookup) {
+  const list = document.querySelector("ul.error-list");
+  const form = element("form", { className: "error-lookup" });
+  form.setAttribute("role", "search");
+  form.innerHTML = `
+    <label for="traceback">Traceback</label>
+    <textarea id="traceback" name="text" rows="6" spellcheck="false" autocomplete="off"
+      placeholder="RuntimeError: The size of tensor a (3) must match …"></textarea>
+    <p role="status"></p>
+    <ul class="error-list"></ul>`;
+  list.closest("section").before(form);
+
+  const show = () => {
+    const text = form.text.value.trim();
+    const found = text ? lookup.find(text, 3) : [];
+    form.querySelector("ul").replaceChildren(...found.map((match) => errorItem(lookup, match)));
+    const words = new URLSearchParams({ q: text.split("\n").pop() });
+    form.querySelector("[role=status]").replaceChildren(...!text ? []
+      : found.length ? [`${found.length} found`]
+        : ["No claim prints an error like this one. ",
+          element("a", { href: `search.html?${words}` }, "Search the book for it"), "."]);
+  };
+  form.addEventListener("input", show);
+  form.addEventListener("submit", (event) => event.preventDefault());
+}
+
+let theErrors = null;
+let withErrors = null;  // what another script does once they are there
+
+window.errorData = (data) => {
+  theErrors = new ErrorLookup(data);
+  if (withErrors) withErrors(theErrors);
+  else if (document.querySelector("ul.error-list")) errorPage(theErrors);
+};
+
+document.head.append(element("script", {
+  src: new URL("errordata.js", new URL(document.documentElement.dataset.content_root, location)).href,
+}));
