@@ -21,13 +21,13 @@ from claimbook.sphinx import (
 from claimbook.sphinx.directives import AskedDirective, RemarkDirective, ViewDirective
 from claimbook.sphinx.domain import ClaimDirective, ClaimDomain, ClaimRole
 from claimbook.sphinx.execute import cells, labs
-from claimbook.sphinx.views import guides, practice, versions
+from claimbook.sphinx.views import explorers, guides, practice, versions
 from claimbook.sphinx.views import registry as views
 from claimbook.sphinx.views.code_map import CodeMapDirective
 
 PARTS = (
     *(build, chapter, cells, labs, guards, lab_pages, tuning),
-    *(practice, guides, search, theme, versions),
+    *(practice, explorers, guides, search, theme, versions),
 )
 STATIC = Path(__file__).with_name("static")
 CODE = Path(__file__).parents[1]

@@ -1,0 +1,157 @@
+// What the explorers have in common: a form, an answer under it, and the case in the address.
+// A case is #explore-NAME?field=value&…; what a page's own explorer shows first is its data-start.
+
+const explorers = (() => {
+  const SIGNS = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+  const escaped = (text) => String(text).replace(/[&<>"]/g, (sign) => SIGNS[sign]);
+  const code = (text) => `<code>${escaped(text)}</code>`;
+  const error = (text) => `<pre class="explorer-error">${escaped(text)}</pre>`;
+
+  const UNITS = ["bytes", "kB", "MB", "GB", "TB", "PB"];
+  function bytes(count) {
+    if (count < 1000) return `${count} byte${count === 1 ? "" : "s"}`;
+    const power = Math.min(Math.floor(Math.log10(count) / 3), UNITS.length - 1);
+    return `${+(count / 1000 ** power).toPrecision(3)} ${UNITS[power]}`;
+  }
+
+  // rows of cells, each HTML; the first cell of a row is its header.
+  function table(caption, head, rows, kind = "") {
+    const line = ([first, ...cells]) => `<tr><th scope="row">${first}</th>${
+      cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`;
+    return `<div class="explorer-wide" role="region" tabindex="0" aria-label="${escaped(caption)}">
+      <table class="explorer-table ${kind}"><caption>${escaped(caption)}</caption>
+      <thead><tr>${head.map((cell) => `<th scope="col">${cell}</th>`).join("")}</tr></thead>
+      <tbody>${rows.map(line).join("")}</tbody></table></div>`;
+  }
+
+  // Numbers as rows of cells, for more than two dimensions plane by plane. mark: flat index → class.
+  function grid(label, shape, values, mark = () => "") {
+    const sizes = shape.length > 1 ? shape : [1, ...shape, ...Array(1 - shape.length).fill(1)];
+    const [rows, columns] = sizes.slice(-2);
+    const planes = sizes.slice(0, -2).reduce((product, size) => product * size, 1);
+    const place = (plane) => {
+      const index = [];
+      for (const size of sizes.slice(0, -2).reverse()) {
+        index.unshift(plane % size);
+        plane = Math.floor(plane / size);
+      }
+      return `[${index.join(", ")}]`;
+    };
+    const drawn = Array.from({ length: planes }, (_, plane) => {
+      const title = planes > 1 ? `${label}${place(plane)}` : label;
+      const cells = (row) => Array.from({ length: columns }, (_, column) => {
+        const flat = (plane * rows + row) * columns + column;
+        return `<td class="${mark(flat)}" data-flat="${flat}">${escaped(values[flat])}</td>`;
+      }).join("");
+      const lines = Array.from({ length: rows }, (_, row) => `<tr>${cells(row)}</tr>`).join("");
+      return `<table class="explorer-grid"><caption>${escaped(title)}</caption>${lines}</table>`;
+    });
+    return `<div class="explorer-grids">${drawn.join("")}</div>`;
+  }
+
+  // fields: { name: { label, hint, rows } }; examples: { label: state };
+  // show(state) → { said, html }, or an Error for what is no case.
+  function start(name, { fields, examples, tools, show, after = () => {} }) {
+    const place = document.querySelector(`.explorer[data-explorer="${name}"]`);
+    const names = Object.keys(fields);
+    const anchor = `explore-${name}`;
+    const inputs = names.map((field) => {
+      const { label, hint, rows } = fields[field];
+      const about = `id="${anchor}-${field}" name="${field}" aria-describedby="${anchor}-${field}-hint"
+        autocomplete="off" autocapitalize="off" spellcheck="false"`;
+      return `<p class="explorer-field"><label for="${anchor}-${field}">${label}</label>
+        ${rows ? `<textarea ${about} rows="${rows}"></textarea>` : `<input type="text" ${about}>`}
+        <span class="explorer-hint" id="${anchor}-${field}-hint">${hint ?? ""}</span></p>`;
+    });
+    const buttons = (kind, all) => Object.keys(all).map((label) => (
+      `<button type="button" data-${kind}="${escaped(label)}">${escaped(label)}</button>`)).join("");
+    place.insertAdjacentHTML("afterbegin", `
+      <form class="explorer-form">${inputs.join("")}</form>
+      ${tools ? `<p class="explorer-buttons" role="group" aria-label="Add">${
+        tools.label} ${buttons("tool", tools.lines)}</p>` : ""}
+      <p class="explorer-buttons" role="group" aria-label="Examples">Try ${
+        buttons("example", examples)}</p>
+      <p class="explorer-said" role="status"></p>
+      <div class="explorer-shown"></div>
+      <p class="explorer-link"><a>Link to this case</a></p>`);
+    const form = place.querySelector("form");
+    const said = place.querySelector(".explorer-said");
+    const link = place.querySelector(".explorer-link a");
+
+    const draw = () => {
+      const state = Object.fromEntries(names.map((field) => [field, form[field].value]));
+      const query = new URLSearchParams(names.filter((n) => state[n]).map((n) => [n, state[n]]));
+      link.href = `#${anchor}?${query}`;
+      let shown;
+      try {
+        shown = show(state);
+      } catch (problem) {
+        if (!(problem instanceof explorers.Unread)) throw problem;
+        shown = { said: escaped(problem.message), html: "" };
+      }
+      place.classList.toggle("explorer-raises", Boolean(shown.raises));
+      said.innerHTML = shown.said;
+      place.querySelector(".explorer-shown").innerHTML = shown.html;
+      if (shown.html) after(place);
+    };
+    const fill = (state) => {
+      for (const field of names) form[field].value = state[field] ?? "";
+      draw();
+    };
+    const read = (query) => Object.fromEntries(new URLSearchParams(query));
+    const follow = () => {
+      const [asked, query] = location.hash.slice(1).split(/\?(.*)/s);
+      if (asked !== anchor || query === undefined) return;
+      fill(read(query));
+      const lead = () => place.scrollIntoView({ behavior: "instant" });
+      if (document.readyState === "complete") lead();
+      else addEventListener("load", lead); // before, the browser still leads elsewhere itself
+    };
+    const keep = () => history.replaceState(null, "", link.href);
+
+    form.addEventListener("input", () => { draw(); keep(); });
+    form.addEventListener("submit", (event) => event.preventDefault());
+    place.addEventListener("click", ({ target }) => {
+      const { example, tool, copy } = target.dataset;
+      if (copy !== undefined) {
+        navigator.clipboard?.writeText(copy);
+        target.textContent = "copied";
+      }
+      if (example !== undefined) fill(examples[example]);
+      if (tool !== undefined) {
+        const lines = form[tools.field].value.trimEnd();
+        form[tools.field].value = (lines && `${lines}\n`) + tools.lines[tool](form);
+        draw();
+      }
+      if (example !== undefined || tool !== undefined) keep();
+    });
+    addEventListener("hashchange", follow);
+    fill(read(place.dataset.start));
+    follow();
+  }
+
+  // Python to copy.
+  function python(text) {
+    return `<div class="explorer-python"><pre>${escaped(text)}</pre>
+      <button type="button" data-copy="${escaped(text)}">copy</button></div>`;
+  }
+
+  class Unread extends Error {}
+
+  // "4, 1" or "(4, 1)" → [4, 1]
+  function shape(text, what, { rank = 5, most = 999 } = {}) {
+    const inner = text.trim().replace(/^(torch\.Size)?\s*[([]*(.*?)[\])]*$/s, "$2");
+    const parts = inner.split(/[\s,x×]+/).filter(Boolean);
+    if (!parts.every((part) => /^\d+$/.test(part))) {
+      throw new Unread(`${what}: sizes are whole numbers, separated by commas, for example 4, 1.`);
+    }
+    if (parts.length > rank) throw new Unread(`${what}: up to ${rank} dimensions are shown here.`);
+    const sizes = parts.map(Number);
+    if (sizes.some((size) => size > most)) {
+      throw new Unread(`${what}: sizes up to ${most} are shown here.`);
+    }
+    return sizes;
+  }
+
+  return { start, table, grid, python, code, error, escaped, bytes, shape, Unread };
+})();

@@ -1,0 +1,86 @@
+"""The directive `explorer`: a place where a reader tries cases, and what torch said of its rule.
+
+What a page shows without a script stands before it: a cell that draws one case.
+"""
+
+import json
+from html import escape
+from pathlib import Path
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+RECORD = Path("records", "explorers.json")
+"""What `python tests/explorers` has found, below the folder of the pages."""
+SCRIPTS = Path(__file__).parents[1] / "static" / "explorers"
+
+
+class explorer(nodes.General, nodes.Element):  # noqa: N801 - docutils names nodes so
+    """The place of an explorer; only HTML with scripts has it."""
+
+
+class ExplorerDirective(SphinxDirective):
+    """Lets a reader try what its argument names; `start` is the case that it shows first."""
+
+    required_arguments = 1
+    option_spec: ClassVar[dict[str, Any]] = {"start": directives.unchanged}
+
+    def run(self) -> list[nodes.Node]:
+        """Return its place."""
+        name = self.arguments[0]
+        if not (SCRIPTS / f"{name}.js").exists():
+            raise self.error(f"there is no explorer `{name}`")
+        record = Path(self.env.srcdir, RECORD)
+        self.env.note_dependency(str(record))
+        kept = json.loads(record.read_text("utf-8")) if record.exists() else {}
+        return [explorer(name=name, start=self.options.get("start", ""), said=agreed(kept, name))]
+
+
+def agreed(record: dict[str, Any], name: str) -> str:
+    """Return how many cases agreed with torch, as a sentence; nothing if none were compared.
+
+    >>> agreed({"sums": {"cases": 6000, "agreed": 6000, "torch": "2.13.0"}}, "sums")
+    'All 6,000 drawn cases agreed with torch 2.13.0, error texts included.'
+    """
+    if not (found := record.get(name)):
+        return ""
+    cases, same = found["cases"], found["agreed"]
+    many = f"All {cases:,}" if same == cases else f"{same:,} of {cases:,}"
+    return f"{many} drawn cases agreed with torch {found['torch']}, error texts included."
+
+
+def connect(app: Sphinx) -> None:
+    """Show explorers in HTML, and leave them out of all other forms."""
+    app.add_directive("explorer", ExplorerDirective)
+    app.add_node(explorer)
+    app.connect("doctree-resolved", _show)
+    app.connect("html-page-context", _add_files)
+
+
+def _show(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    for place in list(doctree.findall(explorer)):
+        if app.builder.format != "html" or app.builder.name == "epub":
+            place.parent.remove(place)
+            continue
+        name, start, said = (escape(place[key]) for key in ("name", "start", "said"))
+        text = (
+            f'<div class="explorer" id="explore-{name}" data-explorer="{name}" '
+            f'data-start="{start}">\n<p class="explorer-agreed">{said}</p></div>\n'
+        )
+        shown = nodes.raw("", text, format="html", explorer=place["name"])
+        place.replace_self(shown)
+
+
+def _add_files(
+    app: Sphinx, name: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    found = doctree.findall(nodes.raw) if doctree else ()
+    names = [raw["explorer"] for raw in found if "explorer" in raw]
+    if names:
+        app.add_css_file("explorers/explorers.css")
+        parts = [f"{name}{part}" for name in names for part in ("-rule", "")]
+        for script in ("explorer", *parts):
+            app.add_js_file(f"explorers/{script}.js", loading_method="defer")

@@ -1,0 +1,101 @@
+"""The explorers in a browser: torch agrees there too; by keys, by link, without scripts."""
+
+import json
+
+import pytest
+
+from explorers import agreement
+
+PAGES = {"broadcasting": "memory/broadcasting"}
+STARTS = {"broadcasting": "[4, 3]"}
+
+
+def in_browser(page):
+    """Answer by Chromium, all cases in one call."""
+
+    def ask(name, text, drawn):
+        source = f"(cases => {{ return eval({json.dumps(agreement.program(name, text))}); }})"
+        return json.loads(page.evaluate(source, drawn))
+
+    return ask
+
+
+@pytest.mark.parametrize("name", agreement.EXPLORERS)
+def test_torch_agrees(browser, name):
+    """All that is shown is what torch answers."""
+    page = browser.new_page()
+    found = agreement.differences(name, in_browser(page))
+    page.close()
+    assert not found, f"{len(found)} differ, first: {found[0]}"
+
+
+def said(page, name):
+    """The answer in a line, as a screen reader has it."""
+    return page.locator(f"#explore-{name}").get_by_role("status").inner_text()
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (390, "dark")])
+def test_starts(open_page, name, width, theme):
+    """It shows its first case, in place of the picture, and stays in the width of the page."""
+    page = open_page(PAGES[name], width=width, theme=theme)
+    assert STARTS[name] in said(page, name)
+    assert page.problems == []
+    assert not page.locator(f".cell:has(+ #explore-{name})").is_visible()
+    for example in page.locator(f"#explore-{name} [data-example]").all():
+        example.click()
+        assert page.locator(f"#explore-{name} .explorer-shown").inner_text().strip()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.problems == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_link_shows_a_case(open_page, name):
+    """The address follows what is typed, and leads back to it."""
+    page = open_page(PAGES[name])
+    place = page.locator(f"#explore-{name}")
+    place.locator("[data-example]").nth(2).click()
+    wanted = place.locator(".explorer-shown").inner_text()
+    assert page.evaluate("location.hash").startswith(f"#explore-{name}?")
+    page.reload()
+    page.wait_for_function("scrollY > 0")
+    assert place.locator(".explorer-shown").inner_text() == wanted
+    place.locator("[data-example]").nth(0).click()
+    assert place.locator(".explorer-shown").inner_text() != wanted
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_without_scripts(browser, name):
+    """The picture stands in its place."""
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((agreement.ROOT / f"docs/_build/html/{PAGES[name]}.html").as_uri())
+    assert page.locator(f".cell:has(+ #explore-{name})").is_visible()
+    assert not page.locator(f"#explore-{name}").is_visible()
+    context.close()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_prints_the_picture(open_page, name):
+    """On paper the picture stands in its place too."""
+    page = open_page(PAGES[name])
+    page.emulate_media(media="print")
+    assert page.locator(f".cell:has(+ #explore-{name})").is_visible()
+    assert not page.locator(f"#explore-{name}").is_visible()
+
+
+def test_typing_broadcasting(open_page):
+    """By keys alone; what is no shape is said, and what does not fit shows torch's error."""
+    page = open_page(PAGES["broadcasting"])
+    field = page.get_by_label("Shape of b")
+    field.focus()
+    page.keyboard.press("Control+A")
+    page.keyboard.type("torch.Size([4])")
+    assert "[4, 4]" in said(page, "broadcasting")
+    field.fill("2, x")
+    field.fill("2, 2")
+    shown = page.locator("#explore-broadcasting pre.explorer-error").inner_text()
+    assert shown.startswith("RuntimeError: The size of tensor a (4) must match")
+    field.fill("two")
+    assert "whole numbers" in said(page, "broadcasting")
+    assert page.problems == []

@@ -1,0 +1,1 @@
+"""What torch answers to the cases of the explorers, and what their JavaScript answers."""

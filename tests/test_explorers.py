@@ -1,0 +1,45 @@
+"""The explorers say what torch says, in all drawn cases; and a change of their rules is noticed."""
+
+import gzip
+import json
+import shutil
+
+import pytest
+
+from explorers import agreement
+
+needs_node = pytest.mark.skipif(
+    not shutil.which("node"), reason="there is no node here; nox -s browser compares in Chromium"
+)
+MUTANTS = [(name, m) for name, module in agreement.EXPLORERS.items() for m in module.MUTANTS]
+
+
+@needs_node
+@pytest.mark.parametrize("name", agreement.EXPLORERS)
+def test_torch_agrees(name):
+    """All that is shown is what torch answers."""
+    found = agreement.differences(name, agreement.ask_node)
+    assert not found, f"{len(found)} differ, first: {found[0]}"
+
+
+@needs_node
+@pytest.mark.parametrize(("name", "mutant"), MUTANTS, ids=str)
+def test_mutants_are_caught(name, mutant):
+    """No change of a rule goes unnoticed."""
+    assert agreement.caught(name, agreement.ask_node, mutant)
+
+
+@pytest.mark.parametrize("name", agreement.EXPLORERS)
+def test_record_is_of_this_rule(name):
+    """The number on the page is of the rule that the page has."""
+    kept = json.loads(agreement.RECORD.read_text("utf-8"))[name]
+    assert kept["rule"] == agreement.digest(name), "python tests/explorers compares anew"
+    assert kept["cases"] == kept["agreed"] == agreement.CASES
+
+
+@pytest.mark.parametrize("name", agreement.EXPLORERS)
+def test_weight(name):
+    """What a page loads for an explorer stays below 25 kB."""
+    files = ["explorer.js", "explorers.css", f"{name}.js", f"{name}-rule.js"]
+    sizes = [len(gzip.compress((agreement.SCRIPTS / file).read_bytes())) for file in files]
+    assert sum(sizes) < 25_000
