@@ -38,14 +38,13 @@ MAY_IMPORT = {
 
 TORCH = {
     *("engine/worker", "engine/isolation", "engine/environment"),
-    *("mutation/falsify", "sphinx/execute/kernel", "sphinx/execute/labs"),
+    *("sphinx/execute/kernel", "sphinx/execute/labs"),
 }
 """Who imports torch, beside `teach`."""
 
 OTHERS = {
     "pages": {"docutils", "markdown_it", "myst_parser", "yaml"},
     "engine": {"torch"},
-    "mutation": {"torch"},
     "pytest_plugin": {"pytest"},
     "cli": {"click", "rich"},
     "sphinx": {

@@ -76,7 +76,7 @@ def _fails(runner: Runner, claim: Claim, run: Run) -> bool:
 
 
 def _print_falsified(results: dict[Claim, Falsified]) -> None:
-    table = common.plain_table("claim", "mutants", "caught", "", "equivalent")
+    table = common.plain_table("claim", "mutants", "caught", "")
     pages: dict[str, list[Falsified]] = {}
     for claim, result in results.items():
         pages.setdefault(claim.location.path, []).append(result)
@@ -93,10 +93,9 @@ def _print_falsified(results: dict[Claim, Falsified]) -> None:
 
 
 def _caught_row(results: list[Falsified]) -> list[str]:
-    names = ("mutants", "killed", "equivalent")
-    mutants, killed, equivalent = (sum(getattr(r, name) for r in results) for name in names)
+    mutants, killed = sum(r.mutants for r in results), sum(r.killed for r in results)
     share = f"{_caught(results):.0f} %" if mutants else ""
-    return [str(mutants), str(killed), share, str(equivalent or "")]
+    return [str(mutants), str(killed), share]
 
 
 def _caught(results: Iterable[Falsified]) -> float:

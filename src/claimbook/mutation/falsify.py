@@ -4,19 +4,15 @@ A mutant that still prints what the page says is a survivor: the example does no
 claim says, or the change is none. What came of them is kept in one file a page, a line a claim.
 """
 
-import ast
-import inspect
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar
 
 from claimbook.engine.pool import Runner
 from claimbook.model import Claim, Lane, Outcome, Run, Status
-from claimbook.mutation.mutants import OPERATORS_DIGEST, Mutant, mutants
+from claimbook.mutation.mutants import OPERATORS_DIGEST, mutants
 from claimbook.records.store import ByPage, check_fields
 
 SLOWER = 5
@@ -51,9 +47,8 @@ class Falsified:
     """Of the claim, on that lane."""
     operators: str
     mutants: int
-    """How many ran: all but the equivalent ones."""
+    """How many ran."""
     killed: int
-    equivalent: int
     survivors: tuple[Survivor, ...]
     torch: str
     date: str = field(compare=False)
@@ -130,20 +125,17 @@ class _Trial:
     def __init__(self, claim: Claim, lane: Lane, runner: Runner, seconds: float) -> None:
         self.claim, self.lane, self.runner = claim, lane, runner
         limit = max(runner.limit(claim, lane), SLOWER * seconds)
-        every = [
-            replace(mutant, claim=replace(mutant.claim, timeout=limit))
+        self.open = {
+            mutant.claim.id: replace(mutant, claim=replace(mutant.claim, timeout=limit))
             for mutant in mutants(claim, lane)
-        ]
-        self.open = {mutant.claim.id: mutant for mutant in every if not mutant.equivalent}
-        self.equivalent, self.killed = len(every) - len(self.open), 0
+        }
+        self.killed = 0
         self.survivors: list[Survivor] = []
 
     def note(self, run: Run) -> None:
         mutant = self.open.pop(run.claim)
         if run.outcome is not Outcome.PASSED:
             self.killed += 1
-        elif _is_default(self.claim, mutant):
-            self.equivalent += 1
         else:
             change = mutant.operator, mutant.before, mutant.after
             self.survivors.append(Survivor(mutant.line, *change))
@@ -156,60 +148,10 @@ class _Trial:
             OPERATORS_DIGEST,
             self.killed + len(self.survivors),
             self.killed,
-            self.equivalent,
             tuple(sorted(self.survivors, key=lambda s: (s.line, s.operator, s.after))),
             self.runner.environments[self.lane].torch,
             datetime.now(UTC).date().isoformat(),
         )
-
-
-def _is_default(claim: Claim, mutant: Mutant) -> bool:
-    """Whether the keyword that a mutant lacks said what the callee takes anyway."""
-    if mutant.dropped is None:
-        return False
-    call, keyword = mutant.dropped
-    with suppress(AttributeError, KeyError, ValueError):
-        value = _value(keyword.value)
-        defaults = list(_defaults(claim, call.func, keyword.arg or ""))
-        return bool(defaults) and all(type(d) is type(value) and d == value for d in defaults)
-    return False
-
-
-def _defaults(claim: Claim, callee: ast.expr, argument: str) -> Iterator[Any]:
-    """What an argument is without being given: in the claim's own function, or in torch's."""
-    if isinstance(callee, ast.Name):
-        for node in ast.walk(ast.parse(claim.code)):
-            if isinstance(node, ast.FunctionDef) and node.name == callee.id:
-                own = [*zip(node.args.args[::-1], node.args.defaults[::-1], strict=False)]
-                named = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
-                own += [(arg, default) for arg, default in named if default]
-                yield from (_value(default) for arg, default in own if arg.arg == argument)
-        return
-    for function in _callees(callee):
-        with suppress(TypeError, ValueError):  # what is written in C++ has no signature
-            yield inspect.signature(function).parameters[argument].default
-
-
-def _callees(callee: ast.expr) -> list[Any]:
-    """What torch has of that dotted name, else its methods that are called so."""
-    import torch
-
-    with suppress(AttributeError, KeyError, ValueError):
-        return [_value(callee)]
-    name = callee.attr if isinstance(callee, ast.Attribute) else ""
-    owners = (torch.Tensor, torch.nn.Module, torch.optim.Optimizer)
-    return [getattr(owner, name) for owner in owners if hasattr(owner, name)]
-
-
-def _value(node: ast.expr) -> Any:
-    """A literal, or what a dotted name of torch stands for."""
-    import torch
-    from torch import nn
-
-    if not isinstance(node, ast.Attribute):
-        return ast.literal_eval(node)
-    root, _, rest = ast.unparse(node).partition(".")
-    return attrgetter(rest)({"torch": torch, "nn": nn, "F": nn.functional}[root])
 
 
 def falsified_data(claim: Claim, result: Falsified) -> dict[str, Any]:
@@ -227,7 +169,7 @@ def falsified_data(claim: Claim, result: Falsified) -> dict[str, Any]:
 NUMBER = (int,)
 FIELDS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("claim", "lane", "digest", "operators", "torch", "date"), (str,)),
-    **dict.fromkeys(("mutants", "killed", "equivalent"), NUMBER),
+    **dict.fromkeys(("mutants", "killed"), NUMBER),
     "survivors": (list,),
 }
 SURVIVOR_FIELDS = {"line": NUMBER, **dict.fromkeys(("operator", "before", "after"), (str,))}

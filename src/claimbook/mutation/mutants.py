@@ -5,13 +5,11 @@ few lines and a name in `OPERATORS`.
 """
 
 import ast
-import dis
 import re
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import accumulate, count, pairwise
-from types import CodeType
 from typing import NamedTuple
 
 from claimbook.model import Claim, Example, Fence, Lane, digest
@@ -65,8 +63,6 @@ SIGNS = _pairs("@/* +/- +=/-= ==/!= </<= >/>= and/or")
 SIGNS |= {"/": "*", "is": "is not", "is not": "is", "in": "not in", "not in": "in"}
 SIGN = re.compile(rb"is\s+not|not\s+in|[^\s()\\]+")
 
-Call = tuple[ast.Call, ast.keyword]
-
 
 class Change(NamedTuple):
     """A piece of a text, in bytes, and what takes its place."""
@@ -74,7 +70,6 @@ class Change(NamedTuple):
     start: int
     end: int
     new: str
-    dropped: Call | None = None
 
 
 @dataclass(frozen=True)
@@ -88,10 +83,6 @@ class Mutant:
     """Of the claim's code, counted from 1."""
     before: str
     after: str
-    dropped: Call | None
-    """The keyword that is missing, in its call."""
-    equivalent: bool
-    """Whether Python makes the same of it as of the original."""
 
 
 class Text:
@@ -244,7 +235,7 @@ def drop_keyword(text: Text, node: ast.AST) -> Iterator[Change]:
             elif len(given) > 1:
                 end = text.bytes.find(b",", end) + 1
                 end += len(text.bytes[end:]) - len(text.bytes[end:].lstrip())
-            yield Change(start, end, "", (node, keyword))
+            yield Change(start, end, "")
 
 
 def drop_decorator(text: Text, node: ast.AST) -> Iterator[Change]:
@@ -281,7 +272,7 @@ def mutants(claim: Claim, lane: Lane) -> Iterator[Mutant]:
     ids = count(1)
     for position, example in enumerate(examples):
         earlier = sum(e.source.count("\n") for e in examples[:position])
-        for name, text, change, equivalent in _distinct(example):
+        for name, text, change in _distinct(example):
             mutated = replace(example, source=_apply(text.bytes, change))
             session = (*examples[:position], mutated, *examples[position + 1 :])
             fence = Fence(claim.location.line, session)
@@ -292,15 +283,12 @@ def mutants(claim: Claim, lane: Lane) -> Iterator[Mutant]:
                 line=1 + earlier + text.bytes.count(b"\n", 0, change.start),
                 before=before,
                 after=after,
-                dropped=change.dropped,
-                equivalent=equivalent,
             )
 
 
-def _distinct(example: Example) -> Iterator[tuple[str, Text, Change, bool]]:
+def _distinct(example: Example) -> Iterator[tuple[str, Text, Change]]:
     """The changes that give another syntax tree than the original and each other."""
-    original = _compile(example.source)
-    if original is None:  # an example of a syntax error
+    if not _compiles(example.source):  # an example of a syntax error
         return
     text = Text(example)
     seen = {ast.dump(text.tree)}
@@ -308,10 +296,9 @@ def _distinct(example: Example) -> Iterator[tuple[str, Text, Change, bool]]:
         for name, changes in OPERATORS.items():
             for change in changes(text, node):
                 source = _apply(text.bytes, change)
-                compiled = _compile(source)
-                if compiled and (tree := ast.dump(ast.parse(source))) not in seen:
+                if _compiles(source) and (tree := ast.dump(ast.parse(source))) not in seen:
                     seen.add(tree)
-                    yield name, text, change, _done(original) == _done(compiled)
+                    yield name, text, change
 
 
 def _nodes(node: ast.AST) -> Iterator[ast.AST]:
@@ -325,18 +312,10 @@ def _apply(text: bytes, change: Change) -> str:
     return (text[: change.start] + change.new.encode() + text[change.end :]).decode()
 
 
-def _compile(source: str) -> CodeType | None:
+def _compiles(text: str) -> bool:
     with warnings.catch_warnings(action="ignore"):
         try:
-            return compile(source, "<mutant>", "single", dont_inherit=True)
+            compile(text, "<mutant>", "single", dont_inherit=True)
         except (SyntaxError, ValueError):
-            return None
-
-
-def _done(code: CodeType) -> list[object]:
-    """What bytecode does: without places, and without names that nothing uses."""
-    steps = [step for step in dis.get_instructions(code) if step.opname != "NOP"]
-    return [
-        (s.opname, _done(s.argval) if isinstance(s.argval, CodeType) else repr(s.argval))
-        for s in steps
-    ]
+            return False
+    return True
