@@ -266,7 +266,7 @@ def test_what_is_kept_follows_a_claim_to_another_page(tmp_path):
     book = TinyBook(tmp_path)
     (claim,) = Book.load(book.root).select(["sum-adds"])
     results = Results.of(book.docs)
-    kept = Falsified(claim.id, Lane.CPU, "d", "o", 3, 3, 0, (), "2.13.0", "2026-01-01")
+    kept = Falsified(claim.id, Lane.CPU, "d", "o", 3, 3, (), "2.13.0", "2026-01-01")
     results.put(claim, kept)
     was = results.path(claim)
     text = (book.docs / "a/sums.md").read_text("utf-8")
