@@ -12,14 +12,7 @@ CHAPTERS = sorted(
     for page in SITE.glob("*/*.html")
     if page.with_suffix(".ipynb").exists()
 )
-SCREENS, MINUTES = 12, 15
-
-
-@pytest.mark.parametrize("name", CHAPTERS)
-def test_a_chapter_is_not_long(open_page, name):
-    """No page is over twelve screens of a laptop, its details folded."""
-    page = open_page(name, width=1440)
-    assert page.evaluate("document.documentElement.scrollHeight") <= SCREENS * 900
+MINUTES = 15
 
 
 def test_no_chapter_takes_long(open_page):
