@@ -98,7 +98,7 @@ LENGTH, SHOWN = 400, 2
 LEAST = 4
 """Of so many words a line is that is a message, where a heading says that a section is of one."""
 ASKING = r"(?i)\b(?:pytorch|my|how|why|what|when|fix|difference|vs)\b|\?$"
-SAID = r"^[^a-z]|[:'\"\[(]|\b(?:expected|must|not|cannot|invalid|failed|error)\b"
+SAID = r"^[^a-z]|[:'\"\[(]|\b(?:expected|must|not|cannot|invalid|failed)\b"
 """What shows that a line beside an error is a question after all, and that it is a message."""
 
 
@@ -268,7 +268,7 @@ def search(among: list[Message], text: str, limit: int = 5) -> list[Match]:
             size = min(whole, PART * asked) if part else whole
             text_size = min(asked, PART * whole) if len(message.words) >= SOME else asked
             likeness = common / sqrt(size * text_size)
-            likeness += SAME_TYPE * (message.type in ("", wanted.type))
+            likeness += SAME_TYPE * (message.type == wanted.type or (part and not message.type))
             matches.append(Match(message, likeness))
     return sorted(matches, key=lambda m: (-round(m.likeness, 6), -m.message.explained))[:limit]
 

@@ -70,10 +70,11 @@ class ErrorLookup {
       const common = weight([...message.words].filter((word) => wanted.words.has(word)));
       if (!common || !agree(message.names)) continue;
       const whole = weight(message.words);
-      const size = wanted.words.size >= some ? Math.min(whole, part * asked) : whole;
+      const isPart = wanted.words.size >= some;
+      const size = isPart ? Math.min(whole, part * asked) : whole;
       const textSize = message.words.size >= some ? Math.min(asked, part * whole) : asked;
       const likeness = common / Math.sqrt(size * textSize)
-        + (!message.type || message.type === wanted.type ? sameType : 0);
+        + (message.type === wanted.type || (isPart && !message.type) ? sameType : 0);
       if (likeness >= like) matches.push({ message, likeness });
     }
     const rank = ({ message, likeness }) => Math.round(likeness * 1e6) + message.explained / 4;

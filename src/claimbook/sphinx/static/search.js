@@ -102,7 +102,9 @@ class Search {
     let best = null, most = 0;
     for (const line of lines) {
       const stems = this.names(line[1]).flat().map((word) => this.stem(word));
-      const held = new Set([...stems, ...stems.slice(1).map((stem, number) => stems[number] + stem)]);
+      const pairs = stems.slice(1).map((stem, number) => stems[number] + stem);
+      const exact = (line[1].match(this.exact) ?? []).map((name) => name.toLowerCase());
+      const held = new Set([...stems, ...pairs, ...exact]);
       const worth = asked.reduce((sum, each) => sum + (held.has(each[0]) ? rarity(each) : 0), 0);
       if (worth > most) [best, most] = [line, worth];
     }
