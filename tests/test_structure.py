@@ -45,6 +45,7 @@ TORCH = {
 OTHERS = {
     "pages": {"docutils", "markdown_it", "myst_parser", "yaml"},
     "engine": {"torch"},
+    "records": {"msgspec"},
     "pytest_plugin": {"pytest"},
     "cli": {"click", "rich"},
     "sphinx": {

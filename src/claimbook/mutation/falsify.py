@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from claimbook.engine.pool import Runner
 from claimbook.model import Claim, Lane, Outcome, Run, Status
 from claimbook.mutation.mutants import OPERATORS_DIGEST, mutants
-from claimbook.records.store import ByPage, check_fields
+from claimbook.records.store import ByPage, structure
 
 SLOWER = 5
 """A mutant may take so many times as long as its claim, and never less than the runner allows:
@@ -82,12 +82,10 @@ class Results(ByPage[Falsified]):
 
     def parse(self, data: dict[str, Any]) -> Falsified:
         """Return the result of a line."""
-        checked = dict(check_fields(data, "result", FIELDS))
-        survivors = [check_fields(s, "survivor", SURVIVOR_FIELDS) for s in checked["survivors"]]
-        if checked["killed"] + len(survivors) != checked["mutants"]:
+        found = structure(data, Falsified)
+        if found.killed + len(found.survivors) != found.mutants:
             raise ValueError("each mutant is killed or survives")
-        found = tuple(Survivor(**survivor) for survivor in survivors)
-        return Falsified(**{**checked, "lane": Lane(checked["lane"]), "survivors": found})
+        return found
 
 
 def falsify(
@@ -164,12 +162,3 @@ def falsified_data(claim: Claim, result: Falsified) -> dict[str, Any]:
         ],
         "status": Status.CURRENT if result.is_of(claim) else Status.STALE,
     }
-
-
-NUMBER = (int,)
-FIELDS: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("claim", "lane", "digest", "operators", "torch", "date"), (str,)),
-    **dict.fromkeys(("mutants", "killed"), NUMBER),
-    "survivors": (list,),
-}
-SURVIVOR_FIELDS = {"line": NUMBER, **dict.fromkeys(("operator", "before", "after"), (str,))}

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, astuple, dataclass, field, replace
-from typing import Any, ClassVar
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 from claimbook.model import (
     Claim,
@@ -16,7 +16,7 @@ from claimbook.model import (
     Run,
 )
 from claimbook.pages.accept import Severity, changes
-from claimbook.records.store import ByVersion, check_fields, environment_of, provenance_of
+from claimbook.records.store import ByVersion, structure
 
 
 @dataclass(frozen=True)
@@ -98,34 +98,39 @@ def machine_name(environment: Environment, hardware: Hardware) -> str:
     return "-".join([*words, f"{hardware.cores}-cores"])
 
 
+@dataclass
+class _File:
+    """What a file holds beside its name."""
+
+    environment: Environment
+    recorded: Provenance
+    claims: dict[str, Result]
+    hardware: Hardware | None = None
+
+
 class Releases(ByVersion[BookRun]):
     """The files of a folder, one a release."""
 
     kind = "release"
-    fields: ClassVar = {"environment": (dict,), "claims": (dict,)}
 
     def save(self, run: BookRun) -> None:
-        """Write what the book did there."""
-        claims = {id_: data_of(result) for id_, result in sorted(run.results.items())}
-        head: dict[str, Any] = {"environment": asdict(run.environment)}
-        if "hardware" in self.fields:
-            head["hardware"] = run.hardware and asdict(run.hardware)
+        """Write what the book did there; of a result, what is empty is left out."""
+        results = {id_: asdict(result) for id_, result in sorted(run.results.items())}
+        claims = {id_: {k: v for k, v in data.items() if v} for id_, data in results.items()}
+        hardware = {"hardware": asdict(run.hardware)} if run.hardware else {}
+        head = {"environment": asdict(run.environment), **hardware}
         self.write(run.name, {**head, "recorded": asdict(run.provenance)}, {"claims": claims})
 
     def parse(self, data: dict[str, Any]) -> BookRun:
         """Return one of them."""
-        results = {id_: result_from(result) for id_, result in data["claims"].items()}
-        noted = data.get("hardware")
-        hardware = noted and Hardware(**check_fields(noted, "hardware", HARDWARE_FIELDS))
-        made = environment_of(data), results, provenance_of(data)
-        return BookRun(data[self.kind], *made, hardware)
+        file = structure(data, _File)
+        return BookRun(data[self.kind], file.environment, file.claims, file.recorded, file.hardware)
 
 
 class Machines(Releases):
     """The files of a folder, one a machine."""
 
     kind = "machine"
-    fields: ClassVar = {**Releases.fields, "hardware": (dict, type(None))}
 
 
 def flipped(claims: Iterable[Claim], old: BookRun, new: BookRun) -> list[Claim]:
@@ -134,38 +139,3 @@ def flipped(claims: Iterable[Claim], old: BookRun, new: BookRun) -> list[Claim]:
     return [
         c for c, was, now in pairs if was and now and (was.word == "holds") != (now.word == "holds")
     ]
-
-
-def data_of(result: Result) -> dict[str, Any]:
-    """Return a result as it is kept: what is empty is left out."""
-    data = asdict(result) | {"measurements": [astuple(m) for m in result.measurements]}
-    return {key: value for key, value in data.items() if value}
-
-
-def result_from(data: Any) -> Result:
-    """Return the result that was kept.
-
-    Raises:
-        ValueError: it is none; says what is wrong.
-    """
-    if not isinstance(data, dict) or not data.keys() <= RESULT_FIELDS.keys():
-        raise ValueError(f"a result has the fields {', '.join(RESULT_FIELDS)}")
-    whole = check_fields({**NOTHING, **data}, "result", RESULT_FIELDS)
-    if not all(isinstance(text, str) for text in whole["outputs"]):
-        raise ValueError("outputs are texts")
-    outcome, outputs = Outcome(whole["outcome"]), tuple(whole["outputs"])
-    severity = Severity(whole["severity"]) if whole["severity"] else None
-    measurements = tuple(Measurement(*fields) for fields in whole["measurements"])
-    return Result(whole["digest"], outcome, severity, outputs, whole["message"], measurements)
-
-
-RESULT_FIELDS: Mapping[str, tuple[type, ...]] = {
-    **dict.fromkeys(("digest", "outcome", "severity", "message"), (str,)),
-    **dict.fromkeys(("outputs", "measurements"), (list,)),
-}
-NOTHING: Mapping[str, object] = {"severity": "", "message": "", "outputs": [], "measurements": []}
-HARDWARE_FIELDS: Mapping[str, tuple[type, ...]] = {
-    **dict.fromkeys(("model", "instructions"), (str,)),
-    **dict.fromkeys(("cores", "memory"), (int,)),
-    "cache": (dict,),
-}

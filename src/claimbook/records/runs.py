@@ -1,15 +1,14 @@
 """The records of claims, one file a page and lane, a line a claim; their status."""
 
-from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import date
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar
 
 from claimbook.engine.environment import release
-from claimbook.model import Claim, Lane, Measurement, Outcome, Record, Run, Status
+from claimbook.model import Claim, Environment, Lane, Outcome, Provenance, Record, Run, Status
 from claimbook.records import store
 
 KEPT = 14
@@ -59,25 +58,18 @@ class Records(store.ByPage[Record]):
 
     def parse(self, data: dict[str, Any]) -> Record:
         """Return the record of a line."""
-        record = store.check_fields({**NOTHING, **data}, "record", RECORD_FIELDS)
-        if not all(isinstance(text, str) for text in record["outputs"]):
-            raise ValueError("outputs are texts")
-        measurements = tuple(
-            Measurement(**store.check_fields(item, "measurement", MEASUREMENT_FIELDS))
-            for item in record["measurements"]
-        )
-        run = Run(
-            record["claim"],
-            self.lane,
-            Outcome(record["outcome"]),
-            tuple(record["outputs"]),
-            float(record["seconds"]),
-            record["message"],
-            measurements,
-            record["device_bytes"],
-        )
-        made = store.environment_of(record), store.provenance_of(record)
-        return Record(run, record["digest"], *made)
+        line = store.structure(data, _Line)
+        run = store.structure({**data, "lane": self.lane}, Run)
+        return Record(run, line.digest, line.environment, line.recorded)
+
+
+@dataclass
+class _Line:
+    """What a line holds beside the fields of a run."""
+
+    digest: str
+    environment: Environment
+    recorded: Provenance
 
 
 def status(claim: Claim, lane: Lane, record: Record | None, torch: str) -> Status:
@@ -103,21 +95,5 @@ def _days(old: Record, new: Record) -> int:
     return (now - then).days
 
 
-NUMBER = (int, float)
-RECORD_FIELDS: Mapping[str, tuple[type, ...]] = {
-    **dict.fromkeys(("claim", "digest", "outcome", "message"), store.TEXT),
-    **dict.fromkeys(("outputs", "measurements"), (list,)),
-    **dict.fromkeys(("environment", "recorded"), (dict,)),
-    "seconds": NUMBER,
-    "device_bytes": (int, type(None)),
-}
-MEASUREMENT_FIELDS = {"name": store.TEXT, "value": NUMBER, "unit": store.TEXT}
-
 EMPTY: tuple[object, ...] = ("", (), [], None)
-NOTHING: Mapping[str, object] = {
-    "outputs": [],
-    "measurements": [],
-    "message": "",
-    "device_bytes": None,
-}
-"""The fields of a record that are left out where they are empty, as they are then."""
+"""What is left out of a line."""

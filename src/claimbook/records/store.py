@@ -11,13 +11,14 @@ from datetime import date
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
+import msgspec
+
 from claimbook.files import write_atomically, write_changed
-from claimbook.model import Claim, Environment, Provenance, digest
+from claimbook.model import Claim, Provenance, digest
 
 T = TypeVar("T")
 Data = Mapping[str, Any]
 SCHEMA = 1
-TEXT = (str,)
 SIZE_LIMIT = 10_000_000
 """Bytes of a file that are read; a claim prints far less."""
 
@@ -54,34 +55,19 @@ def _read(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def check_fields(data: Any, name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The data, if it is an object with just these fields, each of one of its types.
-
-    Args:
-        fields: the type of each, as `isinstance` takes it.
+def structure(data: Any, kind: type[T]) -> T:
+    """Return data as what it should be, each field checked.
 
     Raises:
-        ValueError: it is not; says what is wrong.
+        ValueError: it is something else; says where and what is wrong.
     """
-    if not isinstance(data, dict) or data.keys() != fields.keys():
-        raise ValueError(f"{name} has the fields {', '.join(sorted(fields))}")
-    for key, types in fields.items():
-        if not isinstance(data[key], types):
-            raise ValueError(f"{name}.{key} is a {type(data[key]).__name__}")
-    return data
-
-
-def environment_of(data: Data) -> Environment:
-    """In what environment something was recorded."""
-    fields = check_fields(data["environment"], "environment", Environment.__annotations__)
-    return Environment(**fields)
-
-
-def provenance_of(data: Data) -> Provenance:
-    """When something was recorded, and from which state of the project."""
-    fields = check_fields(data["recorded"], "recorded", Provenance.__annotations__)
-    date.fromisoformat(fields["date"])  # what is none is no record
-    return Provenance(**fields)
+    try:
+        found = msgspec.convert(data, kind)
+    except msgspec.ValidationError as error:
+        raise ValueError(str(error)) from error
+    if isinstance(recorded := getattr(found, "recorded", None), Provenance):
+        date.fromisoformat(recorded.date)  # what is none is no record
+    return found
 
 
 @dataclass(frozen=True)
@@ -91,8 +77,6 @@ class ByVersion(ABC, Generic[T]):
     folder: Path
     kind: ClassVar[str]
     """`release`, `machine` or `version`; the field of a file that says of which it is."""
-    fields: ClassVar[Mapping[str, tuple[type, ...]]]
-    """What else a file holds."""
 
     @classmethod
     def of(cls, docs: Path) -> Self:
@@ -101,7 +85,11 @@ class ByVersion(ABC, Generic[T]):
 
     @abstractmethod
     def parse(self, data: dict[str, Any]) -> T:
-        """One of them from its data, of which the fields are checked."""
+        """Return one of them from the data of a file.
+
+        Raises:
+            ValueError: it is not what a file may be; says what is wrong.
+        """
 
     def path(self, version: str) -> Path:
         """Where a version stands."""
@@ -133,13 +121,12 @@ class ByVersion(ABC, Generic[T]):
         Raises:
             RecordError: its file is broken, too large, or another one's.
         """
-        fields = {"schema": (int,), self.kind: TEXT, "recorded": (dict,), **self.fields}
 
         def checked(data: Any) -> T:
-            whole = check_fields(data, self.kind, fields)
-            if (whole["schema"], whole[self.kind]) != (SCHEMA, version):
-                raise ValueError(f"schema {whole['schema']}, {self.kind} {whole[self.kind]}")
-            return self.parse(whole)
+            named = {"schema": SCHEMA, self.kind: version}
+            if not isinstance(data, dict) or not named.items() <= data.items():
+                raise ValueError(f"it is no {self.kind} {version} of schema {SCHEMA}")
+            return self.parse(data)
 
         return load_file(self.path(version), checked, f"no record of a {self.kind}")
 

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 from claimbook.model import Claim, Lane, Provenance, digest
 from claimbook.pages.register import Answer
-from claimbook.records.store import TEXT, ByVersion, check_fields, provenance_of
+from claimbook.records.store import ByVersion, structure
 
 LETTERS = 16
 """How much of a digest is kept."""
@@ -58,11 +58,19 @@ def _card(claim: Claim) -> Card:
     return Card(claim.docname, *(digest(text)[:LETTERS] for text in texts))
 
 
+@dataclass
+class _File:
+    """What a file holds beside its number."""
+
+    recorded: Provenance
+    claims: dict[str, Card]
+    entries: dict[str, str]
+
+
 class Versions(ByVersion[Version]):
     """The files of a folder, one a version."""
 
     kind = "version"
-    fields: ClassVar = {"claims": (dict,), "entries": (dict,)}
 
     def save(self, version: Version) -> None:
         """Write a version."""
@@ -73,10 +81,5 @@ class Versions(ByVersion[Version]):
         """Return one version."""
         if not re.fullmatch(r"\d+(\.\d+)+", data["version"]):
             raise ValueError(f"{data['version']} is no version: numbers with points between")
-        cards = ((id_, check_fields(c, "claim", CARD_FIELDS)) for id_, c in data["claims"].items())
-        claims = {id_: Card(**card) for id_, card in cards}
-        entries = check_fields(data["entries"], "entries", dict.fromkeys(data["entries"], TEXT))
-        return Version(data["version"], Contents(claims, {**entries}), provenance_of(data))
-
-
-CARD_FIELDS = dict.fromkeys(("page", "statement", "code", "outputs"), TEXT)
+        file = structure(data, _File)
+        return Version(data["version"], Contents(file.claims, file.entries), file.recorded)
