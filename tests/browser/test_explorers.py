@@ -6,8 +6,11 @@ import pytest
 
 from explorers import agreement
 
-PAGES = {"broadcasting": "memory/broadcasting"}
-STARTS = {"broadcasting": "[4, 3]"}
+PAGES = {
+    "broadcasting": "memory/broadcasting",
+    "strides": "memory/strides",
+}
+STARTS = {"broadcasting": "[4, 3]", "strides": "[2, 2]"}
 
 
 def in_browser(page):
@@ -98,4 +101,26 @@ def test_typing_broadcasting(open_page):
     assert shown.startswith("RuntimeError: The size of tensor a (4) must match")
     field.fill("two")
     assert "whole numbers" in said(page, "broadcasting")
+    assert page.problems == []
+
+
+def test_typing_strides(open_page):
+    """Steps as Python has them; an index is typed or clicked; a button adds a step."""
+    page = open_page(PAGES["strides"])
+    place = page.locator("#explore-strides")
+    steps = place.get_by_label("Steps")
+    steps.fill("y = 2")
+    assert "none of the steps" in said(page, "strides")
+    steps.fill("x.t()")
+    assert "strides (1, 4)" in said(page, "strides")
+    place.get_by_label("An index").fill("[2, 1]")
+    assert "0 + 2 · 1 + 1 · 4 = 6." in place.inner_text()
+    place.locator("td[data-pick='3, 0']").click()
+    assert "reads position 0 + 3 · 1 + 0 · 4 = 3." in place.inner_text()
+    place.get_by_role("button", name="view", exact=True).click()
+    assert steps.input_value() == "x.t()\n.view(-1)"
+    assert "view size is not compatible" in place.inner_text()
+    assert ".reshape(-1) would copy 96 bytes" in place.inner_text()
+    page = open_page("memory/view-and-reshape")
+    assert "[2, 2, 3]" in said(page, "strides")
     assert page.problems == []

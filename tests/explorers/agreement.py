@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import claimbook
-from explorers import broadcasting
+from explorers import broadcasting, strides
 from helpers import ROOT
 
 SCRIPTS = Path(claimbook.__file__).parent / "sphinx/static/explorers"
 RECORD = ROOT / "docs/records/explorers.json"
 CASES = 6000
-FOR_MUTANTS = 2500
-EXPLORERS = {module.__name__.rpartition(".")[2]: module for module in (broadcasting,)}
+FOR_MUTANTS = 250, 3000
+EXPLORERS = {module.__name__.rpartition(".")[2]: module for module in (broadcasting, strides)}
 """Each has `draw(random)` → a case, `torch_says(case)`, `CALL`, and `MUTANTS`."""
 
 
@@ -106,7 +106,8 @@ def caught(name, ask, mutant):
     text = rule(name)
     assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in the rule of {name}"
     try:
-        return bool(differences(name, ask, text.replace(old, new), FOR_MUTANTS))
+        changed = text.replace(old, new)
+        return any(differences(name, ask, changed, count) for count in FOR_MUTANTS)
     except Exception as error:  # noqa: BLE001 - whatever breaks is noticed
         return "Error" in str(error)
 

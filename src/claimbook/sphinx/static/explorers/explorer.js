@@ -24,34 +24,33 @@ const explorers = (() => {
       <tbody>${rows.map(line).join("")}</tbody></table></div>`;
   }
 
-  // Numbers as rows of cells, for more than two dimensions plane by plane. mark: flat index → class.
-  function grid(label, shape, values, mark = () => "") {
+  // The indices of a shape in their order; a tensor without dimensions has one.
+  const indices = (shape) => shape.reduce((found, size) => (
+    found.flatMap((index) => Array.from({ length: size }, (_, i) => [...index, i]))), [[]]);
+
+  // Numbers as rows of cells, for more than two dimensions plane by plane. about: flat index →
+  // attributes of its cell.
+  function grid(label, shape, values, about = () => "") {
     const sizes = shape.length > 1 ? shape : [1, ...shape, ...Array(1 - shape.length).fill(1)];
     const [rows, columns] = sizes.slice(-2);
     const planes = sizes.slice(0, -2).reduce((product, size) => product * size, 1);
-    const place = (plane) => {
-      const index = [];
-      for (const size of sizes.slice(0, -2).reverse()) {
-        index.unshift(plane % size);
-        plane = Math.floor(plane / size);
-      }
-      return `[${index.join(", ")}]`;
-    };
+    const places = indices(sizes.slice(0, -2));
     const drawn = Array.from({ length: planes }, (_, plane) => {
-      const title = planes > 1 ? `${label}${place(plane)}` : label;
+      const title = planes > 1 ? `${label}[${places[plane].join(", ")}]` : label;
       const cells = (row) => Array.from({ length: columns }, (_, column) => {
         const flat = (plane * rows + row) * columns + column;
-        return `<td class="${mark(flat)}" data-flat="${flat}">${escaped(values[flat])}</td>`;
+        return `<td ${about(flat)}>${escaped(values[flat])}</td>`;
       }).join("");
       const lines = Array.from({ length: rows }, (_, row) => `<tr>${cells(row)}</tr>`).join("");
       return `<table class="explorer-grid"><caption>${escaped(title)}</caption>${lines}</table>`;
     });
-    return `<div class="explorer-grids">${drawn.join("")}</div>`;
+    return `<div class="explorer-grids" role="group" tabindex="0" aria-label="${escaped(label)}">${
+      drawn.join("")}</div>`;
   }
 
   // fields: { name: { label, hint, rows } }; examples: { label: state };
   // show(state) → { said, html }, or an Error for what is no case.
-  function start(name, { fields, examples, tools, show, after = () => {} }) {
+  function start(name, { fields, examples, tools, show }) {
     const place = document.querySelector(`.explorer[data-explorer="${name}"]`);
     const names = Object.keys(fields);
     const anchor = `explore-${name}`;
@@ -92,7 +91,7 @@ const explorers = (() => {
       place.classList.toggle("explorer-raises", Boolean(shown.raises));
       said.innerHTML = shown.said;
       place.querySelector(".explorer-shown").innerHTML = shown.html;
-      if (shown.html) after(place);
+      for (const cell of place.querySelectorAll("[data-pick]")) cell.title = cell.dataset.pick;
     };
     const fill = (state) => {
       for (const field of names) form[field].value = state[field] ?? "";
@@ -112,7 +111,7 @@ const explorers = (() => {
     form.addEventListener("input", () => { draw(); keep(); });
     form.addEventListener("submit", (event) => event.preventDefault());
     place.addEventListener("click", ({ target }) => {
-      const { example, tool, copy } = target.dataset;
+      const { example, tool, copy, pick } = target.dataset;
       if (copy !== undefined) {
         navigator.clipboard?.writeText(copy);
         target.textContent = "copied";
@@ -123,7 +122,11 @@ const explorers = (() => {
         form[tools.field].value = (lines && `${lines}\n`) + tools.lines[tool](form);
         draw();
       }
-      if (example !== undefined || tool !== undefined) keep();
+      if (pick !== undefined) {
+        form.index.value = pick;
+        draw();
+      }
+      if ([example, tool, pick].some((one) => one !== undefined)) keep();
     });
     addEventListener("hashchange", follow);
     fill(read(place.dataset.start));
@@ -153,5 +156,5 @@ const explorers = (() => {
     return sizes;
   }
 
-  return { start, table, grid, python, code, error, escaped, bytes, shape, Unread };
+  return { start, table, indices, grid, python, code, error, escaped, bytes, shape, Unread };
 })();
