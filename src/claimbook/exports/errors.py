@@ -19,7 +19,7 @@ from claimbook.checking.compare import HEADER
 from claimbook.exports.sections import Section, first_sentence, is_error
 from claimbook.model import Claim, Lane, Page
 
-TYPE = r"[A-Za-z_][\w.]*(?:Error|Exception|Warning)"
+TYPE = r"[A-Za-z_][\w.]*(?:Error|Exception|Warning|SymNode)"
 MESSAGE = rf"(?:^|[\s\]\"'`(])({TYPE})(?::[ \t]*(.*)|\([\"'](.*)|$)"
 WORD = r"\b[a-z_][a-z_0-9]*(?:\.[a-z_][a-z_0-9]*)*"
 NO_WORDS = ["cpu", "cuda", "meta", "mps", "xpu"]
