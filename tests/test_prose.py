@@ -111,6 +111,6 @@ IN_A_SENTENCE = re.compile(r"^(?![-*+] |\d+[.)] |[ #:|]|$).*\n(- |1[.)] ).*", re
 
 @pytest.mark.parametrize("path", CHAPTERS)
 def test_no_sentence_breaks_into_a_list(path):
-    """A line that begins with a dash or with `1.` would begin a list in the middle of a sentence."""
+    """A line that begins with a dash or with `1.` would begin a list within a sentence."""
     prose = FENCED.sub("", (ROOT / path).read_text("utf-8"))
     assert [found[0] for found in IN_A_SENTENCE.finditer(prose)] == []

@@ -28,7 +28,7 @@ TIMEOUTS = {Lane.CPU: 30.0, Lane.CUDA: 60.0}
 """Seconds that a claim may take if neither it nor who runs it says otherwise."""
 
 SLOW_IMPORTS = {
-    "torch._dynamo": r"\b(optim|compile|export|jit|checkpoint|func|vmap|FlopCounterMode|parallel)\b",
+    "torch._dynamo": r"\b(optim|compile|export|jit|checkpoint|func|vmap|Flop\w+|parallel)\b",
     "torch._dynamo.testing": r"\bCompileCounter\b",
     "torch.utils.benchmark": r"\butils\.benchmark\b",
     "numpy": r"\bnumpy\b",
