@@ -9,8 +9,9 @@ from explorers import agreement
 PAGES = {
     "broadcasting": "memory/broadcasting",
     "strides": "memory/strides",
+    "layers": "modules/layer-shapes",
 }
-STARTS = {"broadcasting": "[4, 3]", "strides": "[2, 2]"}
+STARTS = {"broadcasting": "[4, 3]", "strides": "[2, 2]", "layers": "[8, 10]"}
 
 
 def in_browser(page):
@@ -123,4 +124,26 @@ def test_typing_strides(open_page):
     assert ".reshape(-1) would copy 96 bytes" in place.inner_text()
     page = open_page("memory/view-and-reshape")
     assert "[2, 2, 3]" in said(page, "strides")
+    assert page.problems == []
+
+
+def test_typing_layers(open_page):
+    """A whole nn.Sequential can be pasted; an error says what would fit; a button adds a layer."""
+    page = open_page(PAGES["layers"])
+    place = page.locator("#explore-layers")
+    field = place.get_by_label("Layers")
+    field.fill("model = nn.Sequential(\n  nn.Conv2d(1, 4, 3),  # 26\n  nn.ReLU(),\n)")
+    assert "[8, 4, 26, 26]" in said(page, "layers")
+    place.get_by_role("button", name="Flatten", exact=True).click()
+    assert "[8, 2704]" in said(page, "layers")
+    field.fill("Conv2d(1, 4, 3)\nFlatten()")
+    place.get_by_role("button", name="Linear", exact=True).click()
+    assert "[8, 10]" in said(page, "layers")
+    field.fill("Conv2d(1, 4, 3)\nLinear(7, 10)")
+    assert "mat1 and mat2 shapes cannot be multiplied (832x26 and 7x10)" in place.inner_text()
+    assert "Linear(26, 10) would accept [8, 4, 26, 26]" in place.inner_text()
+    field.fill("ConvTranspose2d(1, 1, 1, padding=20)")
+    assert "nothing is left" in said(page, "layers")
+    field.fill("LSTM(1, 2)")
+    assert "none of the layers" in said(page, "layers")
     assert page.problems == []

@@ -5,20 +5,24 @@ import json
 import random
 import shutil
 import subprocess
+import warnings
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import claimbook
-from explorers import broadcasting, strides
+from explorers import broadcasting, layers, strides
 from helpers import ROOT
 
 SCRIPTS = Path(claimbook.__file__).parent / "sphinx/static/explorers"
 RECORD = ROOT / "docs/records/explorers.json"
 CASES = 6000
 FOR_MUTANTS = 250, 3000
-EXPLORERS = {module.__name__.rpartition(".")[2]: module for module in (broadcasting, strides)}
+EXPLORERS = {
+    module.__name__.rpartition(".")[2]: module for module in (broadcasting, strides, layers)
+}
 """Each has `draw(random)` → a case, `torch_says(case)`, `CALL`, and `MUTANTS`."""
 
 
@@ -42,21 +46,29 @@ def digest(name):
 
 
 @cache
-def cases(name):
-    """The cases, always the same; a case that is drawn twice counts once."""
-    source = random.Random(0)
-    drawn = {}
-    while len(drawn) < CASES:
-        case = EXPLORERS[name].draw(source)
-        drawn[json.dumps(case)] = case
-    return list(drawn.values())
+def _drawn(name):
+    """Cases as they are drawn, always the same, each with what torch answers, as JSON has it."""
+    source, known = random.Random(0), set()
+    while True:
+        with warnings.catch_warnings(action="ignore"):
+            case = EXPLORERS[name].draw(source)
+            text = json.dumps(case)
+            said = None if text in known else json.dumps(EXPLORERS[name].torch_says(case))
+        if said:
+            known.add(text)
+            yield case, json.loads(said)
 
 
 @cache
-def torch_says(name):
-    """What torch answers to each, as JSON has it."""
-    answers = [EXPLORERS[name].torch_says(case) for case in cases(name)]
-    return json.loads(json.dumps(answers))
+def _kept(name):
+    return []
+
+
+def answered(name, count):
+    """The first cases with what torch answers; of those drawn twice the first counts."""
+    kept = _kept(name)
+    kept.extend(islice(_drawn(name), max(count - len(kept), 0)))
+    return kept[:count]
 
 
 def program(name, text):
@@ -83,7 +95,7 @@ def ask_node(name, text, drawn):
     return json.loads(found.stdout)
 
 
-def differences(name, ask, text=None, count=None):
+def differences(name, ask, text=None, count=CASES):
     """The cases in which the JavaScript differs from torch.
 
     Args:
@@ -91,7 +103,7 @@ def differences(name, ask, text=None, count=None):
         text: the JavaScript; by default the rule as it stands.
         count: how many of the cases; by default all.
     """
-    drawn, said = cases(name)[:count], torch_says(name)[:count]
+    drawn, said = zip(*answered(name, count), strict=True)
     answers = ask(name, text or rule(name), drawn)
     return [
         Difference(case, right, answer)
