@@ -77,7 +77,7 @@ def filled(shape, factor):
 
 
 def advice(tensors):
-    """The first place for a size of 1 in the tensor of lower rank that lets both fit."""
+    """Sizes of 1 for the tensor of lower rank that let both fit: one, or several at its end."""
     a, b = tensors
     name, short, long = ("a", a, b) if a.ndim < b.ndim else ("b", b, a)
     for dim in range(1, short.ndim + 1) if short.ndim < long.ndim else ():
@@ -86,6 +86,13 @@ def advice(tensors):
         except RuntimeError:
             continue
         return f"{name}.unsqueeze({dim})"
+    for more in range(2, long.ndim - short.ndim + 1) if short.ndim else ():
+        shape = (*short.shape, *more * [1])
+        try:
+            torch.add(short.view(shape), long)
+        except RuntimeError:
+            continue
+        return f"{name}.view({', '.join(map(str, shape))})"
     return ""
 
 
@@ -110,6 +117,8 @@ MUTANTS = [
     ("a.length < b.length ?", "a.length > b.length ?"),
     ("dim <= short.length", "dim < short.length"),
     ("short.slice(0, dim), 1, ...", "short.slice(0, dim), ..."),
+    ("let more = 2;", "let more = 3;"),
+    ("short.length + more <= long.length", "short.length + more < long.length"),
     ("shape = common;", "shape = sizes;"),
     ("count(shape) > largest", "count(shape) >= largest"),
     ("count(shape) <= MOST", "count(shape) < MOST"),

@@ -53,7 +53,7 @@ const broadcasting = (() => {
     });
   }
 
-  // A size of 1 put into the shape of lower rank that lets the two fit.
+  // A size of 1 put into the shape of lower rank, or several at its end, with which the two fit.
   function advice([a, b]) {
     const [name, short, long] = a.length < b.length ? ["a", a, b] : ["b", b, a];
     if (short.length === long.length) return "";
@@ -61,6 +61,10 @@ const broadcasting = (() => {
       if (pair([...short.slice(0, dim), 1, ...short.slice(dim)], long).shape) {
         return `${name}.unsqueeze(${dim})`;
       }
+    }
+    for (let more = 2; short.length && short.length + more <= long.length; more++) {
+      const shape = [...short, ...Array(more).fill(1)];
+      if (pair(shape, long).shape) return `${name}.view(${shape.join(", ")})`;
     }
     return "";
   }

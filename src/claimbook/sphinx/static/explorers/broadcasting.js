@@ -35,7 +35,7 @@ explorers.start("broadcasting", {
         const shown = size ?? '<span class="added">(1)</span>';
         return dim === at ? `<strong class="clash">${shown}</strong>` : String(shown);
       });
-      const cure = found.advice && `<p>With a size of 1 put in they fit:
+      const cure = found.advice && `<p>With sizes of 1 put in they fit:
         ${code(`${typed.slice(0, 2).map((n) => (
           found.advice.startsWith(`${n}.`) ? found.advice : n)).join(" + ")}`)}.</p>`;
       return {
