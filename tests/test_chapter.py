@@ -122,8 +122,10 @@ def paragraph_of(card):
 def test_a_detail_is_folded_to_its_title(chapter):
     """All else of it is inside, with the id: a link to it opens it, without a script."""
     (detail,) = chapter.page("sums").select("details.detail")
-    assert detail.summary.text == "A sum of bools counts.#"
-    body = detail.select_one("summary + #claim-sums-of-bools-count")
+    assert detail.summary.text == "A sum of bools counts."
+    assert not detail.summary.select("a")  # a link in what is clicked could not be reached
+    assert detail.select_one("summary + a.claim-link")["href"] == "#claim-sums-of-bools-count"
+    body = detail.select_one("#claim-sums-of-bools-count")
     assert [p.text for p in body.select(":scope > p")][:2] == ["It does.", "One of them is true."]
     assert body.select_one(".claim-output pre").text.strip() == "tensor(1)"
 

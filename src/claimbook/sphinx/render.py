@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from docutils import nodes
+from sphinx.addnodes import pending_xref
 
 from claimbook.checking.compare import HEADER, compare, mismatches
 from claimbook.exports.data import anchor, spaced
@@ -75,6 +76,8 @@ def card(claim: Claim, body: nodes.Element, page: str) -> nodes.Element:
     if not claim.detail:
         whole.insert(0, title)
         return whole
+    for link in [*title.findall(pending_xref), *title.findall(nodes.reference)]:
+        link.replace_self(link.children)
     whole["classes"] = ["claim-body"]
     return places.detail("", title, whole, classes=["claim", "detail"])
 

@@ -57,9 +57,10 @@ def open_title(writer: HTML5Translator, node: nodes.Element) -> None:
 
 
 def close_title(writer: HTML5Translator, node: nodes.Element) -> None:
-    """Its end, with a permanent link to the claim."""
+    """Its end, with a link to the claim: beside what is clicked, where no link may be."""
     link = f'<a class="claim-link" href="#{node["anchor"]}" title="Link to this statement">#</a>'
-    writer.body.append(f"{link}</{_title_tag(writer, node)}>\n")
+    tag = _title_tag(writer, node)
+    writer.body.append(f"</{tag}>{link}\n" if tag == "summary" else f"{link}</{tag}>\n")
 
 
 def _title_tag(writer: HTML5Translator, node: nodes.Element) -> str:
