@@ -51,7 +51,7 @@ def test_all_details_open_at_once(chapter):
 def test_a_link_opens_a_detail(open_page, chapter):
     """Also without a script: the id stands inside of what is opened."""
     name = chapter.locator("details.detail .claim-body").last.get_attribute("id")
-    page = open_page(f"autograd/backward.html#{name}".removesuffix(".html"))
+    page = open_page("index")
     page.goto((SITE / "autograd/backward.html").as_uri() + f"#{name}")
     assert page.locator(f"#{name}").is_visible()
     assert details(page)[1] == 1
@@ -91,7 +91,8 @@ def test_a_route_leads_on(open_page):
     route = json.loads(text.removeprefix("const bookRoutes = ").rstrip(";\n"))[0]
     page.locator("ol.route").first.locator("a").nth(1).click()
     bar = page.locator(".route-bar")
-    assert f"{route['title']} · 2 of {len(route['stops'])}" in bar.inner_text()
+    said = " ".join(bar.inner_text().split())
+    assert said.startswith(f"{route['title']} · 2 of {len(route['stops'])}")
     bar.get_by_text(re.compile("→")).click()
     assert f"3 of {len(route['stops'])}" in page.locator(".route-bar").inner_text()
     page.goto((SITE / "index.html").as_uri())

@@ -44,6 +44,7 @@ def name(claim):
 
 def pasted(page, claim):
     """Copies a claim by its button and pastes it into a text box."""
+    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
     page.locator(f"#claim-{claim.id} .claim-session button.copybtn").first.click()
     page.evaluate(PASTE_BOX)
     page.keyboard.press("Control+V")
