@@ -91,16 +91,27 @@ def test_one_kernel_is_started_alone(tmp_path, theme):
     assert (has_torch, folder) == ("False", str(book.docs / "a"))
 
 
-def test_cells_that_have_run_are_not_run_again(tmp_path):
+LOADED = """
+import atexit, sys
+HEAVY = ("nbclient", "sqlalchemy")
+atexit.register(lambda: print("imported:", [name for name in HEAVY if name in sys.modules]))
+"""
+
+
+def test_cells_that_have_run_need_no_jupyter(tmp_path):
     """A page whose prose changed shows what its cells drew; one with another cell runs it."""
     book = with_cells(tmp_path, [WHOSE])
-    book.sphinx()
+    with (book.docs / "conf.py").open("a") as conf:
+        conf.write(LOADED)
+    both, neither = "imported: ['nbclient', 'sqlalchemy']", "imported: []"
+    assert both in book.sphinx().stdout
     first = said(book)
-    for old, new, same in (("# P\n", "# Q\n", True), (WHOSE, f"{WHOSE}  # too", False)):
+    for old, new, imported in (("# P\n", "# Q\n", neither), (WHOSE, f"{WHOSE}  # too", both)):
         book.replace("docs/a/p0.md", old, new)
         done = book.sphinx()
         assert (done.returncode, done.stderr) == (0, "")
-        assert (said(book) == first) == same
+        assert imported in done.stdout
+        assert (said(book) == first) == (imported is neither)
     assert "<h1>Q" in (book.site / "a" / "p0.html").read_text("utf-8")
 
 

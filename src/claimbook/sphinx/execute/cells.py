@@ -1,5 +1,6 @@
-"""The cells of pages: the kernels that run them, and the cache of what they draw."""
+"""The cells of pages: where what they draw is kept, and the kernels that run them."""
 
+import hashlib
 import json
 import logging
 import os
@@ -8,7 +9,12 @@ import subprocess
 import sys
 import tempfile
 from contextlib import ExitStack
+from copy import deepcopy
+from functools import partial
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -20,8 +26,9 @@ MANY = 3
 
 
 def connect(app: Sphinx) -> None:
-    """Make kernels alike, and quick to come where many are needed."""
+    """Kernels are all alike, and quick to come where many are needed."""
     open_ = ExitStack()
+    _import_clients_late()
     # An import of Furo's sets up logging for whoever asks: nbclient tells of each page it runs.
     logging.getLogger("traitlets").setLevel(logging.WARNING)
 
@@ -29,10 +36,12 @@ def connect(app: Sphinx) -> None:
         if getattr(app.config, "nb_execution_mode", "off") == "cache":
             folder = Path(app.config["nb_execution_cache_path"])
             fresh = not (folder / "global.db").exists()
-            _open_cache(folder)
+            if fresh:
+                _make_cache(folder)
             pages = [Path(env.doc2path(name)).read_text("utf-8") for name in docnames]
             if fresh and sum("{code-cell}" in page for page in pages) >= MANY:
                 _open_fork_server(open_)
+                _client_of("cache")  # once, and not in each process that reads pages
 
     app.connect("builder-inited", _make_kernels_alike)
     app.connect("env-before-read-docs", prepare)
@@ -56,13 +65,10 @@ def _make_kernels_alike(app: Sphinx) -> None:
     os.environ.update(IPYTHONDIR=str(made), JUPYTER_PATH=str(made))
 
 
-def _open_cache(folder: Path) -> None:
-    """Make the cache's database before pages are read in parallel; two makers would collide."""
+def _make_cache(folder: Path) -> None:
+    """Makes the cache's database before pages are read in parallel; two makers would collide."""
     from jupyter_cache import get_cache
-    from jupyter_cache.cache.main import JupyterCacheBase
 
-    # To drop the oldest, it would ask twice what there is, and take what came between for old.
-    JupyterCacheBase.truncate_caches = lambda _: None
     get_cache(folder).list_cache_records()
 
 
@@ -81,3 +87,57 @@ def _open_fork_server(open_: ExitStack) -> None:
     open_.callback(os.environ.pop, kernel.NURSERY)
     open_.callback(server.wait)
     open_.callback(os.close, ours)
+
+
+EXECUTE = "myst_nb.core.execute"
+CLIENTS = ("cache", "direct", "inline")
+"""The modules there that run cells. They import a database and Jupyter's client, which takes as
+long as the import of Sphinx."""
+
+
+def _import_clients_late() -> None:
+    for kind in CLIENTS:
+        late = ModuleType(f"{EXECUTE}.{kind}")
+        setattr(late, f"NotebookClient{kind.capitalize()}", partial(_client, kind))
+        sys.modules.setdefault(late.__name__, late)
+
+
+def _client(kind: str, notebook: Any, path: Path, config: Any, *rest: Any, **options: Any) -> Any:
+    """What runs cells that way; for cells that have run, what only shows them."""
+    execute = import_module(EXECUTE)
+    if kind == "cache" and (shown := _with_outputs(notebook, Path(config.execution_cache_path))):
+        return execute.NotebookClientBase(shown, path, config, *rest)
+    return _client_of(kind)(notebook, path, config, *rest, **options)
+
+
+def _client_of(kind: str) -> Any:
+    name = f"{EXECUTE}.{kind}"
+    if not sys.modules[name].__spec__:
+        del sys.modules[name]
+    # To drop the oldest, it would ask twice what there is, and take what came between for old.
+    import_module("jupyter_cache.cache.main").JupyterCacheBase.truncate_caches = lambda _: None
+    return getattr(import_module(name), f"NotebookClient{kind.capitalize()}")
+
+
+def _with_outputs(notebook: Any, cache: Path) -> Any:
+    """The notebook with what jupyter-cache keeps of it, found by its key; None if it keeps none."""
+    nbformat: Any = import_module("nbformat")
+    notebook = deepcopy(notebook)
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    bare: dict[str, Any] = {"cell_type": "code", "execution_count": None, "outputs": []}
+    keyed = {
+        "nbformat": 4,
+        "nbformat_minor": 4,
+        "metadata": {"kernelspec": notebook.metadata.get("kernelspec")},
+        "cells": [{**bare, "source": cell.source, "metadata": cell.metadata} for cell in cells],
+    }
+    text = nbformat.v4.writes(nbformat.from_dict(keyed))
+    key = hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+    file = cache / "executed" / key / "base.ipynb"
+    if not file.exists():
+        return None
+    ran = nbformat.v4.reads(file.read_text("utf-8"))
+    notebook.metadata.update(language_info=ran.metadata.get("language_info", {}))
+    for cell, done in zip(cells, ran.cells, strict=True):
+        cell.update(outputs=done.outputs, execution_count=done.execution_count)
+    return notebook
