@@ -133,7 +133,7 @@ def test_faint_text_is_found(open_page):
 def test_nameless_button_in_code_is_found(open_page):
     """Though the code has lost its colours, which come back."""
     page = open_page("tensors/dtypes")
-    code = page.locator("article pre").last
+    code = page.locator("article pre:visible").last
     coloured = code.inner_html()
     code.evaluate("code => code.querySelector('span').append(document.createElement('button'))")
     page.evaluate(WITHOUT_COLOURS)
