@@ -73,7 +73,7 @@ def _changed(app: Sphinx, env: BuildEnvironment) -> list[str]:
     for docname, guides in domain.guides.items():
         said[docname] = []
         for kind, lines, number, _ in guides:
-            for line in lines or env.toctree_includes.get(docname, ()):
+            for line in lines or _contents(env, docname):
                 found = list(GUIDES[kind].data(domain, line))
                 said[docname].append(found)
                 if not found:
@@ -81,6 +81,11 @@ def _changed(app: Sphinx, env: BuildEnvironment) -> list[str]:
                     warn(place, f"{kind}: no page or section `{line}`", "unknown-page")
     before, domain.data["guides_said"] = domain.data["guides_said"], said
     return sorted(docname for docname in said if said[docname] != before.get(docname))
+
+
+def _contents(env: BuildEnvironment, docname: str) -> list[str]:
+    """Return the pages to which a guide without a line leads: those of its page's own contents."""
+    return list(env.toctree_includes.get(docname, ()))
 
 
 def _fill_in(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -91,7 +96,7 @@ def _fill_in(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
     for place in list(doctree.findall(places.guide)):
         guide = GUIDES[place["kind"]]
-        lines = place["lines"] or app.env.toctree_includes.get(docname, ())
+        lines = place["lines"] or _contents(app.env, docname)
         found = [data for line in lines for data in guide.data(domain, line)]
         place.replace_self(guide.show(found, link))
 
