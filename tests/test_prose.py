@@ -84,6 +84,8 @@ CHAPTERS = {
     if page.path.count("/") == 2 and "/contributing/" not in page.path and page.claims
 }
 LONGEST_TITLE = 125
+POINTING = re.compile(r"\b(?:this (?:error|message|page|section)|here of)\b")
+"""What leads out of a title, which stands alone in lists."""
 MINUTES = 15
 
 
@@ -91,6 +93,7 @@ MINUTES = 15
 def test_titles_are_sentences(path):
     """A card's title is one sentence, short enough to be read at a glance."""
     titles = {str(c.location): first_sentence(c.statement) for c in CHAPTERS[path].claims}
+    assert {where: t for where, t in titles.items() if POINTING.search(t)} == {}
     assert {w: t for w, t in titles.items() if t[-1] not in ".?!" or len(t) > LONGEST_TITLE} == {}
 
 
