@@ -211,11 +211,12 @@ def test_prediction_hides_and_stays(open_page):
 
 
 def test_wide_code_can_be_scrolled_by_keyboard(open_page):
-    """Also what was hidden at first; on a wide screen nothing needs to be."""
+    """Also what was hidden or folded at first; on a wide screen nothing needs to be."""
     page = open_page("autograd/graph-and-leaves", width=390)
     page.get_by_label(re.compile("Predict")).check()
     page.reload()
     page.evaluate("document.querySelectorAll('.prediction-show').forEach((all) => all.click())")
+    page.evaluate(OPENED)
     page.wait_for_function(WIDE_ARE_STOPS)
     page.set_viewport_size({"width": 2400, "height": 900})
     page.wait_for_function(WIDE_ARE_STOPS)
@@ -231,6 +232,7 @@ def test_lane_is_chosen_once(open_page):
     on_cpu, on_cuda = page.locator(".on-cpu"), page.locator(".on-cuda")
     switches = page.get_by_role("group", name="Printed on")
     shown = lambda boxes: {box.is_visible() for box in boxes.all()}  # noqa: E731
+    page.evaluate(OPENED)
     assert switches.count() > 1
     assert (shown(on_cpu), shown(on_cuda)) == ({True}, {False})
     switches.first.get_by_role("radio", name="CPU").focus()
@@ -241,6 +243,7 @@ def test_lane_is_chosen_once(open_page):
     assert hidden.count() == on_cuda.count()
     page.get_by_label(re.compile("Predict")).uncheck()
     page.reload()
+    page.evaluate(OPENED)
     assert (shown(on_cpu), shown(on_cuda)) == ({False}, {True})
     assert switches.last.get_by_role("radio", name="CUDA").is_checked()
     page.emulate_media(media="print")
