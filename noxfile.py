@@ -191,6 +191,13 @@ def rehearse(session: nox.Session) -> None:
 
 
 @nox.session
+def sweeps(session: nox.Session) -> None:
+    """Search for counterexamples to general statements: what has changed, or `-- --fresh` all."""
+    install(session, "test")
+    session.run("claimbook", "sweep", *session.posargs)
+
+
+@nox.session
 def record(session: nox.Session) -> None:
     """Runs claims and writes their records: `-- --lane cuda` on a CUDA machine."""
     install(session)

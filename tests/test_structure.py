@@ -26,11 +26,22 @@ MAY_IMPORT = {
     "engine": {"model", "checking"},
     "records": {"model", "files", "checking", "pages", "engine"},
     "mutation": {"model", "checking", "engine", "records"},
+    "sweeps": {"model", "teach", "pages", "engine", "records", "mutation"},
     "exports": {*LOWER, "checking", "pages", "records"},
-    "cli": {*LOWER, "checking", "pages", "engine", "records", "mutation", "exports"},
+    "cli": {*LOWER, "checking", "pages", "engine", "records", "mutation", "sweeps", "exports"},
     "pytest_plugin": {"model", "checking", "pages", "engine"},
     "sphinx": {
-        *(*LOWER, "teach", "checking", "pages", "engine", "records", "mutation", "exports"),
+        *(
+            *LOWER,
+            "teach",
+            "checking",
+            "pages",
+            "engine",
+            "records",
+            "mutation",
+            "exports",
+            "sweeps",
+        ),
     },
     "__main__": {"cli"},
 }
@@ -38,6 +49,7 @@ MAY_IMPORT = {
 
 TORCH = {
     *("engine/worker", "engine/isolation", "engine/environment"),
+    *("sweeps/search", "sweeps/strategies"),
     *("sphinx/execute/kernel", "sphinx/execute/labs"),
 }
 """Who imports torch, beside `teach`."""
@@ -56,6 +68,7 @@ OTHERS = {
         *("docutils", "sphinx", "sphinx_markdown_builder"),
         *("genanki", "markdown_it", "pygments"),
     },
+    "sweeps": {"torch", "hypothesis"},
     "teach": {"torch", "matplotlib"},
 }
 """What each may import that is neither Python's own nor this package's."""

@@ -14,6 +14,7 @@ from claimbook.cli.explain import explain_error
 from claimbook.cli.falsify import falsify_claims
 from claimbook.cli.releases import record_release
 from claimbook.cli.run import record, run
+from claimbook.cli.sweep import sweep_claims
 from claimbook.cli.versions import print_changes
 
 
@@ -21,7 +22,7 @@ from claimbook.cli.versions import print_changes
     cls=common.Commands,
     commands=[
         *(list_claims, show, explain_error, coverage, run, record, accept_outputs),
-        *(falsify_claims, record_release, print_changes),
+        *(falsify_claims, sweep_claims, record_release, print_changes),
     ],
     context_settings={"help_option_names": ["-h", "--help"]},
 )

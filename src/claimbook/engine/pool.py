@@ -32,6 +32,7 @@ SLOW_IMPORTS = {
     "torch._dynamo.testing": r"\bCompileCounter\b",
     "torch.utils.benchmark": r"\butils\.benchmark\b",
     "numpy": r"\bnumpy\b",
+    "claimbook.sweeps.strategies": r"\bclaimbook\.sweeps\b",
 }
 """Modules that take long to import, as one that torch imports at the first use of something → code
 that is likely to need them. They are imported once for all workers, and on no claim's time."""

@@ -24,7 +24,7 @@ from claimbook.exports.sections import sections
 from claimbook.files import write_changed
 from claimbook.model import Claim, Lane, Outcome, Page, Problem, Status, digest
 from claimbook.mutation.falsify import Results, falsified_data
-from claimbook.pages.book import Project, read_page, script_problems
+from claimbook.pages.book import BookError, Project, read_page, script_problems
 from claimbook.pages.register import check_relations
 from claimbook.records.release_history import spans
 from claimbook.records.version_history import ages
@@ -35,6 +35,8 @@ from claimbook.sphinx.execute.lanes import Lanes, project_of, warn
 from claimbook.sphinx.tuning import beside
 from claimbook.sphinx.views import counts, machines, releases
 from claimbook.sphinx.views.registry import OF_RUNS, VIEWS
+from claimbook.sweeps import results as sweeps
+from claimbook.sweeps.written import read_sweeps
 
 logger = logging.getLogger(__name__)
 
@@ -86,6 +88,7 @@ def run_claims(lanes: Lanes, env: BuildEnvironment) -> list[str]:
         "releases": {c.id: releases.made_of(c, domain.releases) for c in domain.claims()},
         "machines": {c.id: machines.made_of(c, domain.machines) for c in domain.claims()},
         "falsified": _falsified(project, domain),
+        "swept": _swept(project, domain),
         "drawn": domain.drawn(),
         "shown": {claim.id: {} for claim in domain.claims()},
     }
@@ -124,6 +127,22 @@ def _falsified(project: Project, domain: ClaimDomain) -> dict[str, dict[str, Any
     for place, why in results.problems:
         tell_broken(place, why)
     return {c.id: falsified_data(c, r) if r else None for c, r in found.items()}
+
+
+def _swept(project: Project, domain: ClaimDomain) -> dict[str, dict[str, Any] | None]:
+    kept = sweeps.Results.of(project.docs)
+    data: dict[str, dict[str, Any] | None] = dict.fromkeys(c.id for c in domain.claims())
+    try:
+        written = read_sweeps(project, domain.claims())
+    except BookError as error:
+        logger.warning("%s", error, type="claim", subtype="bad-sweep")
+        return data
+    for claim, sweep in written.items():
+        if result := kept.load(sweep.claim):
+            data[claim] = sweeps.swept_data(sweep, result)
+    for place, why in kept.problems:
+        tell_broken(place, why)
+    return data
 
 
 def report_problems(app: Sphinx, env: BuildEnvironment) -> list[str]:
@@ -209,7 +228,10 @@ def _status(
     norm = chapter.norm(domain, place["page"])
     pairs = [(str(relation.kind), relation.entry) for relation in claim.relations]
     said = render.sources(pairs, domain.said(e for _, e in pairs), ledger, link)
-    how = render.how_it_ran(claim.id, shown, domain.falsified[claim.id], repository)
+    how = [
+        *render.how_it_ran(claim.id, shown, domain.falsified[claim.id], repository),
+        *render.searched(domain.swept[claim.id]),
+    ]
     return [
         *render.lab_line(domain.data["drawn"].get(claim.id, ()), link),
         render.badges(
@@ -247,6 +269,7 @@ def write_json(domain: ClaimDomain, path: Path) -> None:
                     "releases": {r.name: d.word for r in domain.releases if (d := r.of(claim))},
                     "machines": machines.data(claim, domain),
                     "falsified": domain.falsified[claim.id],
+                    "swept": domain.swept[claim.id],
                     "since": known[claim.id].since,
                     "changed": known[claim.id].changed,
                 }

@@ -110,12 +110,13 @@ class ClaimDomain(Domain):
         "releases": {},  # claim id → on which releases it did what, in the last build
         "machines": {},  # claim id → on which machines it came out how, as they said it
         "falsified": {},  # claim id → what became of its mutants, as they said it
+        "swept": {},  # claim id → what its sweep came to
         "drawn": {},  # claim id → the labs that refer to it, with their titles
         "named": {},  # docname → entries and claims that it names, as they were in the last build
         "whole": {},  # kind of page that shows the whole book → the digest of what it was made of
         "environments": {},  # lane → where its claims ran last
     }
-    data_version = 19
+    data_version = 20
 
     texts: dict[str, str] = _kept("texts")
     """Docname → the digest of its file as it was read."""
@@ -137,6 +138,8 @@ class ClaimDomain(Domain):
     """Claim id → lane → what the lane said of it in this build."""
     falsified: dict[str, dict[str, Any] | None] = _kept("falsified")
     """Claim id → what became of its mutants."""
+    swept: dict[str, dict[str, Any] | None] = _kept("swept")
+    """Claim id → what the search for a counterexample came to, if there was one."""
 
     @cached_property
     def register(self) -> Register:

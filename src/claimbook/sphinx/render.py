@@ -382,6 +382,15 @@ def how_it_ran(
         yield nodes.paragraph("", "", suggest)
 
 
+def searched(swept: dict[str, Any] | None) -> Iterator[nodes.Node]:
+    """Of what a search for a counterexample found none, and how it was searched."""
+    if swept:
+        text = "No counterexample among {cases} drawn cases: {drawn}.".format(**swept)
+        text += " The statement, or the search, has changed since." * (swept["status"] == "stale")
+        yield nodes.paragraph("", text, classes=["claim-swept"])
+        yield nodes.literal_block(swept["source"], swept["source"], language="python")
+
+
 def more(title: str, *parts: nodes.Node) -> nodes.Node:
     """What a card says on demand."""
     return places.fold("", *parts, title=title, classes=["claim-more"])

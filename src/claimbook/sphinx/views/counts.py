@@ -57,3 +57,6 @@ def _totals(domain: ClaimDomain) -> Iterator[str]:
     if total := sum(data["mutants"] for data in mutants):
         caught = 100 * sum(data["killed"] for data in mutants) // total
         yield f"{caught} % of {total:,} altered copies print something else"
+    swept = [data for data in domain.swept.values() if data and data["status"] == "current"]
+    if cases := sum(data["cases"] for data in swept):
+        yield f"{len(swept):,} of them searched for counterexamples, in {cases:,} drawn cases"

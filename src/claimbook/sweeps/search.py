@@ -1,0 +1,192 @@
+"""Run a sweep: draw cases, stop at the first that refutes it, make that small, print it as code."""
+
+import functools
+import inspect
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from hypothesis.errors import UnsatisfiedAssumption
+from hypothesis.strategies import SearchStrategy
+from torch import Tensor
+
+from claimbook.teach.measure import record
+
+Check = Callable[..., None]
+Drawn = SearchStrategy[Any] | Callable[..., SearchStrategy[Any]]
+CASES = 300
+
+
+class Sweep:
+    """A function that must hold for every case that is drawn for its parameters."""
+
+    def __init__(self, check: Check, cases: int, drawn: dict[str, Drawn]) -> None:
+        self.check, self.cases, self.drawn = check, cases, drawn
+
+    def search(self, shrink: bool = True) -> None:
+        """Print the smallest case found that refutes the sweep; record what was drawn, if none.
+
+        Always the same cases are drawn.
+        """
+        trial = _Trial(self.check)
+        phases = [Phase.generate, *([Phase.shrink] if shrink else [])]
+        search = settings(
+            max_examples=self.cases,
+            database=None,
+            deadline=None,
+            phases=phases,
+            report_multiple_bugs=False,
+            suppress_health_check=list(HealthCheck),
+        )
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                search(seed(0)(given(_values(self.drawn))(trial.run)))()
+        except Exception as fault:  # whatever the sweep raises refutes it
+            print(trial.report(fault))
+        else:
+            trial.seen.record()
+
+
+def sweep(*, cases: int = CASES, **drawn: Drawn) -> Callable[[Check], Sweep]:
+    """Make a sweep of a function that is named as its claim, with `_` for `-`.
+
+    Args:
+        cases: how many are drawn.
+        drawn: what draws each parameter; a function of earlier parameters, by their names, where
+            it depends on them: `dim=lambda x: dims(x)`.
+    """
+    return lambda check: Sweep(check, cases, drawn)
+
+
+@st.composite
+def _values(draw: st.DrawFn, drawn: dict[str, Drawn]) -> dict[str, Any]:
+    """Draw the parameters in their order."""
+    values: dict[str, Any] = {}
+    for name, made in drawn.items():
+        if isinstance(made, SearchStrategy):
+            values[name] = draw(made)
+        else:
+            earlier = inspect.signature(made).parameters
+            values[name] = draw(made(**{each: values[each] for each in earlier}))
+    return values
+
+
+class _Trial:
+    """What is known of the cases while they run."""
+
+    def __init__(self, check: Check) -> None:
+        self.check = check
+        self.seen = _Seen()
+        self.refuted = False
+        self.case = ""
+
+    def run(self, values: dict[str, Any]) -> None:
+        """Run one case; note it as code once one has failed, before the function can change it."""
+        if self.refuted:
+            self.case = "\n".join(f"{name} = {code(value)}" for name, value in values.items())
+        else:
+            self.seen.note(values)
+        torch.manual_seed(0)
+        try:
+            self.check(**values)
+        except UnsatisfiedAssumption:
+            self.seen.cases -= 1
+            raise
+        except Exception:
+            self.refuted = True
+            raise
+
+    def report(self, fault: Exception) -> str:
+        """Return the case as code, with what it led to."""
+        text = str(fault).strip().partition("\n")[0]
+        return f"{self.case}\n# {type(fault).__name__}: {text}".rstrip(": ")
+
+
+class _Seen:
+    """What was drawn: how many cases, and of which kinds."""
+
+    def __init__(self) -> None:
+        self.cases = 0
+        self.ranks: set[int] = set()
+        self.dtypes: set[torch.dtype] = set()
+        self.kinds: set[str] = set()
+        self.values: dict[str, set[str]] = {}
+
+    def note(self, values: dict[str, Any]) -> None:
+        self.cases += 1
+        for name, value in values.items():
+            if isinstance(value, Tensor):
+                self.ranks.add(value.dim())
+                self.dtypes.add(value.dtype)
+                self.kinds |= {"empty tensors"} if value.numel() == 0 else set()
+                self.kinds |= set() if value.is_contiguous() else {"non-contiguous tensors"}
+            else:
+                self.values.setdefault(name, set()).add(code(value))
+
+    def record(self) -> None:
+        """Hand what was seen to whoever runs this, as measurements."""
+        found = {"cases": self.cases, "dtypes": len(self.dtypes)}
+        if self.ranks:
+            found |= {"lowest rank": min(self.ranks), "highest rank": max(self.ranks)}
+        found |= dict.fromkeys(sorted(self.kinds), 1)
+        found |= {f"values of {name}": len(each) for name, each in self.values.items()}
+        for name, value in found.items():
+            record(name, value, "count")
+
+
+def code(value: object) -> str:
+    """Return Python for a drawn value.
+
+    >>> code(torch.arange(4.0).view(2, 2).t())
+    'torch.tensor([0.0, 1.0, 2.0, 3.0]).as_strided((2, 2), (1, 2), 0)'
+    """
+    if isinstance(value, Tensor):
+        return _tensor_code(value)
+    if isinstance(value, functools.partial):
+        given_too = "".join(f", {name}={code(each)}" for name, each in value.keywords.items())
+        return f"partial({code(value.func)}{given_too})"
+    return getattr(value, "__qualname__", None) or repr(value)
+
+
+def _tensor_code(tensor: Tensor) -> str:
+    values = tensor.detach()
+    default = torch.get_default_dtype(), torch.int64, torch.bool
+    dtype = "" if tensor.dtype in default else f", dtype={tensor.dtype}"
+    grad = ".requires_grad_()" if tensor.requires_grad else ""
+    if tensor.is_contiguous() and tensor.numel():
+        return f"torch.tensor({_listed(values)}{dtype}){grad}"
+    if not tensor.numel():
+        return f"torch.empty_strided({tuple(tensor.shape)}, {tensor.stride()}{dtype}){grad}"
+    whole = values.as_strided(
+        (values.untyped_storage().nbytes() // values.element_size(),), (1,), 0
+    )
+    place = f"{tuple(tensor.shape)}, {tensor.stride()}, {tensor.storage_offset()}"
+    return f"torch.tensor({_listed(whole)}{dtype}).as_strided({place}){grad}"
+
+
+def _listed(values: Tensor) -> str:
+    text = repr(values.tolist())
+    return text.replace("nan", "float('nan')").replace("inf", "float('inf')")
+
+
+def same(a: object, b: object) -> None:
+    """Assert that two values, or two sequences of them, are equal: dtype, shape, each element."""
+    torch.testing.assert_close(a, b, rtol=0, atol=0, equal_nan=True, check_stride=False)
+
+
+def difference(a: Tensor, b: Tensor) -> float:
+    """Return the largest absolute difference of two tensors of one shape; 0 for empty ones."""
+    return (a - b).abs().max().item() if a.numel() else 0.0
+
+
+def error(work: Callable[[], object]) -> str:
+    """Return the error of a call, `RuntimeError: its first line`; `""` if it raises none."""
+    try:
+        work()
+    except Exception as raised:
+        text = str(raised).partition("\n")[0]
+        return f"{type(raised).__name__}: {text}".rstrip(": ")
+    return ""

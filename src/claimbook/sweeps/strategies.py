@@ -1,0 +1,135 @@
+"""What sweeps draw: tensors of any dtype, shape, layout and values, and what goes with them."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import hypothesis
+import torch
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import mutually_broadcastable_shapes
+from hypothesis.strategies import SearchStrategy
+from torch import Tensor
+
+Shape = tuple[int, ...]
+
+FLOATS = (torch.float32, torch.float64)
+HALVES = (torch.float16, torch.bfloat16)
+COMPLEX = (torch.complex64, torch.complex128)
+INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
+REALS = (*FLOATS, *HALVES, *INTEGERS)
+NUMBERS = (*REALS, *COMPLEX)
+ALL = (*NUMBERS, torch.bool)
+
+LAYOUTS = ("contiguous", "permuted", "stepped", "offset")
+"""How a drawn tensor lies in its storage; `expanded`, one element for many, is not among them,
+as in-place operations refuse it."""
+
+SPECIAL = (0.0, -0.0, math.inf, -math.inf, math.nan, 1.0, -1.0, 1e-8, 3e4)
+
+assume = hypothesis.assume
+"""Leave a case out that is not meant."""
+among = st.sampled_from
+"""One of the given values."""
+integers = st.integers
+"""A whole number from one bound to another, both included."""
+
+
+def shapes(rank: tuple[int, int] = (0, 4), size: tuple[int, int] = (0, 4)) -> SearchStrategy[Shape]:
+    """Draw shapes: so many dimensions, each so long; bounds are included."""
+    return st.lists(st.integers(*size), min_size=rank[0], max_size=rank[1]).map(tuple)
+
+
+def shapes_together(count: int, rank: int = 4, size: int = 4) -> SearchStrategy[tuple[Shape, ...]]:
+    """Draw shapes that broadcast with each other, as many as are asked for."""
+    drawn = mutually_broadcastable_shapes(
+        num_shapes=count, max_dims=rank, min_side=0, max_side=size
+    )
+    return drawn.map(lambda together: tuple(map(tuple, together.input_shapes)))
+
+
+def dims(tensor: Tensor) -> SearchStrategy[int]:
+    """Draw a dimension of a tensor that has one, counted from either end."""
+    return st.integers(-tensor.dim(), tensor.dim() - 1)
+
+
+def orders(tensor: Tensor) -> SearchStrategy[tuple[int, ...]]:
+    """Draw an order of a tensor's dimensions, for `permute`."""
+    return st.permutations(range(tensor.dim())).map(tuple)
+
+
+@st.composite
+def shapes_like(draw: st.DrawFn, tensor: Tensor, rank: int = 4) -> Shape:
+    """Draw a shape with as many elements as a tensor has, for `view` and `reshape`."""
+    left, shape = tensor.numel(), list[int]()
+    for _ in range(draw(st.integers(0, rank - 1))):
+        fits = [size for size in range(1, left + 1) if left % size == 0] or [0, 1, 2]
+        shape.append(draw(st.sampled_from(fits)))
+        left = left // shape[-1] if shape[-1] else draw(st.integers(0, 3))
+    end = shape if left == 1 and draw(st.booleans()) else [*shape, left]
+    return tuple(end) if math.prod(end) == tensor.numel() else (tensor.numel(),)
+
+
+@st.composite
+def tensors(
+    draw: st.DrawFn,
+    dtype: torch.dtype | Sequence[torch.dtype] = FLOATS,
+    *,
+    shape: Shape | SearchStrategy[Shape] | None = None,
+    rank: tuple[int, int] = (0, 4),
+    size: tuple[int, int] = (0, 4),
+    values: str = "whole",
+    layouts: Sequence[str] = LAYOUTS,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Draw tensors.
+
+    Args:
+        dtype: one or several.
+        shape: one, or what draws them; otherwise `rank` and `size` bound them.
+        values: `whole` numbers from -4 to 4, which every dtype holds and adds exactly; `normal`
+            ones; or `special`, with infinities, NaN and zeros of both signs among normal ones.
+            Integers are whole, and unsigned ones are not negative.
+        layouts: of `LAYOUTS` and `expanded`.
+    """
+    if shape is None:
+        shape = shapes(rank, size)
+    if isinstance(shape, SearchStrategy):
+        shape = draw(shape)
+    kinds = [dtype] if isinstance(dtype, torch.dtype) else list(dtype)
+    made = draw(st.sampled_from(kinds))
+    generator = torch.Generator().manual_seed(draw(st.integers(0, 1 << 16)))
+    layout = draw(st.sampled_from(layouts))
+    tensor = _laid_out(layout, shape, lambda s: _filled(s, made, values, generator))
+    return tensor.requires_grad_(requires_grad)
+
+
+def _filled(shape: Shape, dtype: torch.dtype, values: str, generator: torch.Generator) -> Tensor:
+    """Return a contiguous tensor of drawn values."""
+    if dtype.is_complex:
+        real = _filled((*shape, 2), torch.float64, values, generator)
+        return torch.view_as_complex(real).to(dtype)
+    if values == "whole" or not dtype.is_floating_point:
+        lowest = 0 if dtype in (torch.bool, torch.uint8) else -4
+        highest = 2 if dtype is torch.bool else 5
+        return torch.randint(lowest, highest, shape, generator=generator).to(dtype)
+    normal = torch.randn(shape, generator=generator, dtype=torch.float64)
+    if values == "special":
+        special = torch.tensor(SPECIAL, dtype=torch.float64)
+        picked = special[torch.randint(len(SPECIAL), shape, generator=generator)]
+        normal = torch.where(torch.rand(shape, generator=generator) < 0.5, picked, normal)
+    return normal.to(dtype)
+
+
+def _laid_out(layout: str, shape: Shape, make: Callable[[Shape], Tensor]) -> Tensor:
+    """Return a tensor of a shape that lies in its storage in the given way."""
+    match layout:
+        case "permuted":
+            return make(shape[::-1]).permute(tuple(reversed(range(len(shape)))))
+        case "stepped" if shape:
+            return make((*shape[:-1], 2 * shape[-1]))[..., ::2]
+        case "offset":
+            return make((2, *shape))[1]
+        case "expanded":
+            return make(tuple(1 for _ in shape)).expand(shape)
+        case _:
+            return make(shape)

@@ -1,0 +1,120 @@
+"""Read the sweeps of a book: the functions of `docs/sweeps/*.py`, each named as its claim."""
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from claimbook.model import Claim, Example, Fence, Lane, Location, digest
+from claimbook.pages.book import BookError, Project, unknown
+
+FOLDER = "sweeps"
+"""Of docs."""
+LIMIT = 120.0
+"""Seconds that a sweep may take."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """One sweep as it stands in its file."""
+
+    claim: Claim
+    location: Location
+    setup: tuple[str, ...]
+    """What its file does before it, statement by statement."""
+    rule: str
+    """Its function, without what is drawn."""
+    drawn: str
+    """The call of `sweep(...)` above it."""
+
+    @property
+    def source(self) -> str:
+        """How it is written."""
+        return f"@{self.drawn}\n{self.rule}"
+
+    def digest(self) -> str:
+        """A hash of the sweep and of the statement that it is about; imports are left out."""
+        helpers = [each for each in self.setup if not each.startswith(("import ", "from "))]
+        return digest([self.claim.statement, self.source, *helpers])
+
+    def rule_alone(self) -> Claim:
+        """The rule as the code of a claim, to be changed by mutants."""
+        return self._as_claim([self.rule])
+
+    def runnable(self, rule: str | None = None, *, shrink: bool = True) -> Claim:
+        """The claim that the sweep finds nothing: what a runner takes.
+
+        Args:
+            rule: another function in place of its own.
+        """
+        search = f"{self.drawn}({self._name}).search(shrink={shrink})\n"
+        return self._as_claim([*self.setup, rule or self.rule, search])
+
+    @property
+    def _name(self) -> str:
+        return self.claim.id.replace("-", "_")
+
+    def _as_claim(self, sources: list[str]) -> Claim:
+        line = self.location.line
+        fence = Fence(line, tuple(Example(source, "", line, line) for source in sources))
+        lanes = (Lane.CPU,)
+        return Claim(
+            self.claim.id, self.claim.statement, self.location, (fence,), lanes=lanes, timeout=LIMIT
+        )
+
+
+def read_sweeps(project: Project, claims: Iterable[Claim]) -> dict[str, Written]:
+    """Return every sweep of a book, by its claim, in the order of claims.
+
+    Raises:
+        BookError: a file is no Python, or a function is named as no claim; says where.
+    """
+    by_id = {claim.id: claim for claim in claims}
+    found = {
+        each.claim.id: each
+        for path in sorted((project.docs / FOLDER).glob("*.py"))
+        for each in _in_file(path.read_text("utf-8"), project.name(path), by_id)
+    }
+    return {claim: found[claim] for claim in by_id if claim in found}
+
+
+def _in_file(text: str, name: str, claims: dict[str, Claim]) -> Iterator[Written]:
+    try:
+        tree = ast.parse(text)
+    except SyntaxError as error:
+        raise BookError(f"{name}:{error.lineno}: {error.msg}") from error
+    functions = [node for node in tree.body if _call(node)]
+    others = [node for node in tree.body if not isinstance(node, ast.Expr) and not _call(node)]
+    setup = tuple(_source(text, node) for node in others)
+    for function in functions:
+        assert isinstance(function, ast.FunctionDef)
+        claim = function.name.replace("_", "-")
+        if claim not in claims:
+            hint = "its name is that of a claim, with _ for -"
+            raise BookError(f"{name}:{function.lineno}: {unknown(claim, 'claim', claims, hint)}")
+        drawn = ast.get_source_segment(text, function.decorator_list[0]) or ""
+        place = Location(name, function.lineno)
+        yield Written(claims[claim], place, setup, _source(text, function), drawn)
+
+
+def _call(node: ast.stmt) -> bool:
+    """Whether a statement is a function under `@sweep(...)`."""
+    if not isinstance(node, ast.FunctionDef) or len(node.decorator_list) != 1:
+        return False
+    made = node.decorator_list[0]
+    return isinstance(made, ast.Call) and ast.unparse(made.func) == "sweep"
+
+
+def _source(text: str, node: ast.stmt) -> str:
+    """The lines of a statement, without decorators."""
+    lines = text.splitlines(keepends=True)[node.lineno - 1 : node.end_lineno]
+    return "".join(lines).rstrip("\n") + "\n"
+
+
+def with_rule(written: Written, mutated: Claim) -> Claim:
+    """A sweep whose rule was changed, under the id of the mutant."""
+    return replace(written.runnable(mutated.code, shrink=False), id=mutated.id)
+
+
+def chosen(sweeps: dict[str, Written], claims: Iterable[Claim]) -> list[Written]:
+    """Those of the given claims."""
+    return [sweeps[claim.id] for claim in claims if claim.id in sweeps]
