@@ -68,7 +68,7 @@ OTHERS = {
         *("docutils", "sphinx", "sphinx_markdown_builder"),
         *("genanki", "markdown_it", "pygments"),
     },
-    "sweeps": {"torch", "hypothesis"},
+    "sweeps": {"torch", "hypothesis", "yaml"},
     "teach": {"torch", "matplotlib"},
 }
 """What each may import that is neither Python's own nor this package's."""

@@ -1,42 +1,63 @@
 """The command `sweep`."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import click
 
 from claimbook.cli import common
 from claimbook.engine.pool import Runner
-from claimbook.model import Lane, Run
+from claimbook.exports.sections import first_sentence
+from claimbook.model import Claim, Run
+from claimbook.pages.book import Book
+from claimbook.sweeps.general import GENERAL, left_out
 from claimbook.sweeps.results import Results, Swept, run_sweeps
-from claimbook.sweeps.written import Written, chosen, read_sweeps
+from claimbook.sweeps.written import Written, read_sweeps
 
 
 @click.command("sweep")
 @common.names
 @common.jobs_option
 @click.option("--fresh", is_flag=True, help="Also run what already has a current result.")
-def sweep_claims(names: tuple[str, ...], jobs: int | None, fresh: bool) -> None:
+@click.option("--missing", is_flag=True, help="List general titles without a sweep, run nothing.")
+def sweep_claims(names: tuple[str, ...], jobs: int | None, fresh: bool, missing: bool) -> None:
     """Searches for counterexamples to what claims say of all, by the sweeps in docs/sweeps.
 
     Exit status 1 if one is found, or if a sweep holds however its rule is changed.
     """
     book = common.load()
-    sweeps = chosen(read_sweeps(book.project, book.claims), common.chosen(book, names, Lane.CPU))
+    claims, written = book.select(names), read_sweeps(book.project, book.claims)
+    if missing:
+        sys.exit(_tell_missing(book, claims, written))
+    sweeps = [written[claim.id] for claim in claims if claim.id in written]
     store = Results.of(book.project.docs)
     found = {} if fresh else _current(store, sweeps)
     broken = []
     if due := [each for each in sweeps if each.claim.id not in found]:
         with Runner(jobs, tries=1) as runner:
-            for written, came in _run(runner, due):
+            for sweep, came in _run(runner, due):
                 if isinstance(came, Swept):
-                    store.put(written.claim, came)
+                    store.put(sweep.claim, came)
                     found[came.claim] = came
                 else:
                     broken.append(came)
-                    _tell(written, came)
+                    _tell(sweep, came)
     weak = _print_found([(each, found[each.claim.id]) for each in sweeps if each.claim.id in found])
     sys.exit(1 if broken or weak else 0)
+
+
+def _tell_missing(book: Book, claims: list[Claim], written: Collection[str]) -> int:
+    """Lists the claims whose title speaks of all cases, with neither a sweep nor a reason."""
+    left = left_out(book.project, [claim.id for claim in book.claims])
+    titles = {claim: first_sentence(claim.statement) for claim in claims}
+    general = {claim: title for claim, title in titles.items() if GENERAL.search(title)}
+    bare = [claim for claim in general if claim.id not in written and claim.id not in left]
+    for claim in bare:
+        common.out.print(f"{claim.location}: {claim.id}: {titles[claim]}", markup=False)
+    swept = sum(claim.id in written for claim in general)
+    count = f"{len(general)} titles speak of all cases: {swept} swept, {len(bare)} missing"
+    common.err.print(f"{count}, {len(general) - swept - len(bare)} left with a reason")
+    return 1 if bare else 0
 
 
 def _current(store: Results, sweeps: list[Written]) -> dict[str, Swept]:

@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -152,24 +153,26 @@ def code(value: object) -> str:
 
 
 def _tensor_code(tensor: Tensor) -> str:
-    values = tensor.detach()
-    default = torch.get_default_dtype(), torch.int64, torch.bool
-    dtype = "" if tensor.dtype in default else f", dtype={tensor.dtype}"
     grad = ".requires_grad_()" if tensor.requires_grad else ""
-    if tensor.is_contiguous() and tensor.numel():
-        return f"torch.tensor({_listed(values)}{dtype}){grad}"
+    shape, strides = tuple(tensor.shape), tensor.stride()
     if not tensor.numel():
-        return f"torch.empty_strided({tuple(tensor.shape)}, {tensor.stride()}{dtype}){grad}"
-    whole = values.as_strided(
-        (values.untyped_storage().nbytes() // values.element_size(),), (1,), 0
-    )
-    place = f"{tuple(tensor.shape)}, {tensor.stride()}, {tensor.storage_offset()}"
-    return f"torch.tensor({_listed(whole)}{dtype}).as_strided({place}){grad}"
+        return f"torch.empty_strided({shape}, {strides}, dtype={tensor.dtype}){grad}"
+    values = tensor.detach()
+    if strides == torch.empty(shape).stride():  # a size of 1 is contiguous whatever its stride
+        return _values_code(values) + grad
+    count = values.untyped_storage().nbytes() // values.element_size()
+    whole = _values_code(values.as_strided((count,), (1,), 0))
+    return f"{whole}.as_strided({shape}, {strides}, {tensor.storage_offset()}){grad}"
 
 
-def _listed(values: Tensor) -> str:
-    text = repr(values.tolist())
-    return text.replace("nan", "float('nan')").replace("inf", "float('inf')")
+def _values_code(values: Tensor) -> str:
+    """Return Python for a contiguous tensor that is not empty."""
+    if values.is_complex():  # Python writes no complex number of nan and inf
+        return f"torch.complex({_values_code(values.real)}, {_values_code(values.imag)})"
+    inferred = torch.get_default_dtype(), torch.int64, torch.bool
+    dtype = "" if values.dtype in inferred else f", dtype={values.dtype}"
+    listed = re.sub("nan|inf", r"float('\g<0>')", repr(values.tolist()))
+    return f"torch.tensor({listed}{dtype})"
 
 
 def same(a: object, b: object) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from claimbook.model import Claim, Example, Fence, Lane, Location, digest
+from claimbook.mutation.mutants import mutants
 from claimbook.pages.book import BookError, Project, unknown
 
 FOLDER = "sweeps"
@@ -36,9 +37,22 @@ class Written:
         helpers = [each for each in self.setup if not each.startswith(("import ", "from "))]
         return digest([self.claim.statement, self.source, *helpers])
 
-    def rule_alone(self) -> Claim:
-        """The rule as the code of a claim, to be changed by mutants."""
-        return self._as_claim([self.rule])
+    def mutants(self) -> Iterator[Claim]:
+        """The sweep with its rule changed in one place: as an example's, or an assertion denied.
+
+        A denied assertion holds only if no case reaches it.
+        """
+        rules = [mutant.claim.code for mutant in mutants(self._as_claim([self.rule]), Lane.CPU)]
+        for number, rule in enumerate([*rules, *self._denied()], start=1):
+            yield replace(self.runnable(rule, shrink=False), id=f"{self.claim.id}~{number}")
+
+    def _denied(self) -> Iterator[str]:
+        count = sum(isinstance(node, ast.Assert) for node in ast.walk(ast.parse(self.rule)))
+        for number in range(count):
+            tree = ast.parse(self.rule)
+            node = [each for each in ast.walk(tree) if isinstance(each, ast.Assert)][number]
+            node.test = ast.UnaryOp(ast.Not(), node.test)
+            yield ast.unparse(tree) + "\n"
 
     def runnable(self, rule: str | None = None, *, shrink: bool = True) -> Claim:
         """The claim that the sweep finds nothing: what a runner takes.
@@ -108,13 +122,3 @@ def _source(text: str, node: ast.stmt) -> str:
     """The lines of a statement, without decorators."""
     lines = text.splitlines(keepends=True)[node.lineno - 1 : node.end_lineno]
     return "".join(lines).rstrip("\n") + "\n"
-
-
-def with_rule(written: Written, mutated: Claim) -> Claim:
-    """A sweep whose rule was changed, under the id of the mutant."""
-    return replace(written.runnable(mutated.code, shrink=False), id=mutated.id)
-
-
-def chosen(sweeps: dict[str, Written], claims: Iterable[Claim]) -> list[Written]:
-    """Those of the given claims."""
-    return [sweeps[claim.id] for claim in claims if claim.id in sweeps]

@@ -1,0 +1,47 @@
+"""Which statements speak of all cases, and why some of them are not swept."""
+
+import re
+from collections.abc import Collection
+from pathlib import Path
+
+import yaml
+
+from claimbook.pages.book import BookError, Project, unknown
+from claimbook.sweeps.written import FOLDER
+
+GENERAL = re.compile(
+    r"\b(every|each|all|any|anything|always|never|no|nothing|none|only|exactly|same|equals?"
+    r"|whatever|whichever|both|neither)\b",
+    re.IGNORECASE,
+)
+"""Words of a sentence that one counterexample refutes."""
+
+
+def left_out(project: Project, claims: Collection[str]) -> dict[str, str]:
+    """Return the claims that a person has left without a sweep, each with the reason.
+
+    They stand in `docs/sweeps/*.yaml`: a reason, and the claims of which it holds.
+
+    Raises:
+        BookError: a file is something else, or names no claim; says where.
+    """
+    found: dict[str, str] = {}
+    for path in sorted((project.docs / FOLDER).glob("*.yaml")):
+        name = project.name(path)
+        for reason, ids in _reasons(path, name).items():
+            for claim in ids:
+                if claim not in claims:
+                    what = unknown(str(claim), "claim", claims, "see claimbook list")
+                    raise BookError(f"{name}: {what}")
+                found[claim] = reason
+    return found
+
+
+def _reasons(path: Path, name: str) -> dict[str, list[str]]:
+    try:
+        data = yaml.safe_load(path.read_text("utf-8"))
+    except yaml.YAMLError as error:
+        raise BookError(f"{name}: {error}") from error
+    if not isinstance(data, dict) or not all(isinstance(ids, list) for ids in data.values()):
+        raise BookError(f"{name}: it is no mapping from a reason to a list of claims")
+    return data

@@ -1,0 +1,247 @@
+"""Sweeps: what is drawn, how a counterexample is told, what is kept and shown."""
+
+import json
+import re
+
+import pytest
+import torch
+from click.testing import CliRunner
+from hypothesis import given, settings
+
+from claimbook.cli import main
+from claimbook.sweeps.search import code, error, same, sweep
+from claimbook.sweeps.strategies import (
+    ALL,
+    LAYOUTS,
+    assume,
+    dims,
+    integers,
+    orders,
+    shapes_like,
+    shapes_together,
+    tensors,
+)
+from claimbook.teach.measure import measurements
+from helpers import ROOT, TinyBook
+
+ANY = tensors(ALL, layouts=(*LAYOUTS, "expanded"), values="special")
+
+
+def found(made, capsys):
+    """What a sweep prints, and what it says it drew."""
+    measurements.clear()
+    made.search()
+    return capsys.readouterr().out, {m.name: m.value for m in measurements}
+
+
+@given(ANY)
+@settings(max_examples=200, deadline=None)
+def test_code_makes_the_tensor(x):
+    """What is printed of a case is the case: values, dtype, shape, strides, offset."""
+    again = eval(code(x), {"torch": torch})
+    assert (again.shape, again.dtype) == (x.shape, x.dtype)
+    assert again.stride() == x.stride()
+    same(again, x)
+
+
+def test_drawn_cases_are_counted(capsys):
+    """Every kind of tensor is among them; what is left out counts for nothing."""
+
+    @sweep(x=tensors(ALL), dim=lambda x: integers(0, x.dim()))
+    def holds(x, dim):
+        assume(dim < 4)
+
+    printed, drawn = found(holds, capsys)
+    assert printed == ""
+    assert drawn["cases"] == 300
+    assert drawn["dtypes"] == len(ALL)
+    assert (drawn["lowest rank"], drawn["highest rank"]) == (0, 4)
+    assert {"empty tensors", "non-contiguous tensors", "values of dim"} <= drawn.keys()
+
+
+def test_counterexample_is_small_and_runs(capsys):
+    """It is made as small as can be, and what is printed refutes the rule when it is pasted."""
+
+    @sweep(x=tensors(ALL, rank=(1, 4)))
+    def transposed_is_contiguous(x):
+        assert x.transpose(0, -1).is_contiguous(), "not contiguous"
+
+    printed, drawn = found(transposed_is_contiguous, capsys)
+    names = {"torch": torch}
+    exec(printed, names)
+    assert names["x"].shape == (2, 2)
+    assert not names["x"].transpose(0, -1).is_contiguous()
+    assert printed.endswith("# AssertionError: not contiguous\n")
+    assert drawn == {}
+
+
+def test_case_is_told_as_it_was_drawn(capsys):
+    """What the rule does to a tensor in place is not in its counterexample."""
+
+    @sweep(x=tensors(rank=(1, 1), size=(1, 3), layouts=("contiguous",)))
+    def nothing_is_seven(x):
+        x.fill_(7)
+        assert x[0] != 7
+
+    printed, _ = found(nothing_is_seven, capsys)
+    assert "7.0" not in printed
+
+
+def test_search_is_the_same_each_time(capsys):
+    """Whatever was drawn before."""
+
+    @sweep(x=tensors(values="normal", rank=(1, 3), size=(1, 4)))
+    def sum_is_small(x):
+        assert x.sum() < 1
+
+    torch.rand(3)
+    first = found(sum_is_small, capsys)
+    torch.rand(5)
+    assert found(sum_is_small, capsys) == first
+    assert first[0]
+
+
+@given(shapes_together(3))
+@settings(max_examples=100, deadline=None)
+def test_shapes_broadcast(shapes):
+    torch.broadcast_shapes(*shapes)
+
+
+@given(ANY.flatmap(lambda x: shapes_like(x).map(lambda shape: (x, shape))))
+@settings(max_examples=100, deadline=None)
+def test_shapes_have_as_many_elements(drawn):
+    x, shape = drawn
+    assert x.reshape(shape).shape == shape
+
+
+@given(tensors(rank=(1, 4)).flatmap(lambda x: dims(x).map(lambda dim: (x, dim))))
+@settings(max_examples=50, deadline=None)
+def test_dims_are_of_the_tensor(drawn):
+    x, dim = drawn
+    assert x.select(dim, 0).dim() == x.dim() - 1 if x.size(dim) else x.size(dim) == 0
+
+
+@given(ANY.flatmap(lambda x: orders(x).map(lambda order: (x, order))))
+@settings(max_examples=50, deadline=None)
+def test_orders_permute(drawn):
+    x, order = drawn
+    assert x.permute(order).dim() == x.dim()
+
+
+def test_error_tells_the_first_line():
+    assert error(lambda: torch.ones(2) + torch.ones(3)).startswith("RuntimeError: The size of")
+    assert error(lambda: torch.ones(2)) == ""
+
+
+SWEEPS = '''"""Sweeps of the sums."""
+
+from claimbook.sweeps.search import same, sweep
+from claimbook.sweeps.strategies import dims, tensors
+
+
+@sweep(x=tensors(rank=(1, 3)))
+def sum_adds(x):
+    same(x.sum(), x.flatten().sum(0))
+'''
+
+
+@pytest.fixture
+def book(tmp_path):
+    """A book with one sweep."""
+    made = TinyBook(tmp_path)
+    (tmp_path / "docs/sweeps").mkdir()
+    (tmp_path / "docs/sweeps/a.py").write_text(SWEEPS)
+    return made
+
+
+def test_command_keeps_what_it_found(book):
+    """A sweep runs once, again when it or its statement is edited, and always with `--fresh`."""
+    first = book.claimbook("sweep")
+    assert (first.returncode, first.stderr) == (0, "")
+    assert re.search(r"sum-adds +300 +\d+ +[1-9]", first.stdout)
+    kept = book.root / "docs/records/sweeps/a.jsonl"
+    lines = kept.read_text()
+    assert book.claimbook("sweep").stdout == first.stdout
+    assert kept.read_text() == lines
+    book.replace("docs/sweeps/a.py", "rank=(1, 3)", "rank=(1, 2)")
+    assert book.claimbook("sweep").returncode == 0
+    assert kept.read_text() != lines
+
+
+def test_command_tells_a_counterexample(book):
+    """With its place, as code, and what to do; nothing of it is kept."""
+    book.replace("docs/sweeps/a.py", "x.flatten().sum(0)", "x.sum(0)")
+    done = book.claimbook("sweep", "sum-adds")
+    assert done.returncode == 1
+    assert done.stderr.startswith("docs/sweeps/a.py:8: sum-adds: a counterexample\n\nx = torch.")
+    assert "narrow the statement (docs/a/sums.md:" in done.stderr
+    assert not (book.root / "docs/records/sweeps").exists()
+
+
+def test_command_names_a_weak_sweep(book):
+    """One that asserts nothing agrees however its rule is changed."""
+    book.replace("docs/sweeps/a.py", "same(x.sum(), x.flatten().sum(0))", "same(x, x)")
+    done = book.claimbook("sweep")
+    assert done.returncode == 1
+    assert "docs/sweeps/a.py:8: sum-adds: no change of its rule is noticed" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "def sum_adds(x)",
+            "def sum_ads(x)",
+            "docs/sweeps/a.py:8: sum-ads: no claim is called so; did",
+        ),
+        ("def sum_adds(x)", "def sum_adds(x", "docs/sweeps/a.py:8: '(' was never closed"),
+    ],
+)
+def test_faults_of_a_file_are_named(book, old, new, said):
+    """By its line, in the command and in a build, which goes on."""
+    book.replace("docs/sweeps/a.py", old, new)
+    done = book.claimbook("sweep")
+    assert done.returncode == 2
+    assert said in done.stderr
+    built = book.sphinx()
+    assert said in built.stderr
+    assert "Traceback" not in built.stderr
+    assert (book.site / "a/sums.html").exists()
+
+
+def test_pages_show_sweeps(book):
+    """How many cases of which kinds, and the sweep; it is stale once the statement is edited."""
+    assert book.claimbook("sweep").returncode == 0
+    assert book.sphinx().returncode == 0
+    html = (book.site / "a/sums.html").read_text("utf-8")
+    said = re.search(r'claim-swept">(.*?)</p>', html)[1]
+    assert said == (
+        "No counterexample among 300 drawn cases: ranks 1 to 3, 2 dtypes, empty tensors, "
+        "non-contiguous tensors."
+    )
+    data = {c["id"]: c for c in json.loads((book.site / "claims.json").read_text())["claims"]}
+    assert data["sum-adds"]["swept"]["cases"] == 300
+    assert "in 300 drawn cases" in (book.site / "index.html").read_text("utf-8")
+
+
+def test_general_titles_are_swept_or_left_with_a_reason(monkeypatch):
+    """What speaks of all is searched, or a person says why not."""
+    monkeypatch.chdir(ROOT)
+    done = CliRunner().invoke(main, ["sweep", "--missing"])
+    assert done.stdout == ""
+    assert done.exit_code == 0
+
+
+def test_what_is_kept_is_of_the_sweeps_as_they_stand(monkeypatch):
+    """Nothing is stale: `nox -s sweeps` was run after the last edit."""
+    from claimbook.pages.book import Book
+    from claimbook.sweeps.results import Results
+    from claimbook.sweeps.written import read_sweeps
+
+    book = Book.load(ROOT)
+    kept = Results.of(book.project.docs)
+    written = read_sweeps(book.project, book.claims).values()
+    found = {each.claim.id: kept.load(each.claim) for each in written}
+    assert [
+        str(w.location) for w in written if not (r := found[w.claim.id]) or not r.is_of(w)
+    ] == []
