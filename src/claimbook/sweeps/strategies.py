@@ -11,6 +11,8 @@ from hypothesis.strategies import SearchStrategy
 from torch import Tensor
 
 Shape = tuple[int, ...]
+Program = list[tuple[str, int, int]]
+"""Steps; each names a function of torch and which earlier results it takes."""
 
 FLOATS = (torch.float32, torch.float64)
 HALVES = (torch.float16, torch.bfloat16)
@@ -24,6 +26,9 @@ LAYOUTS = ("contiguous", "permuted", "stepped", "offset")
 """How a drawn tensor lies in its storage; `expanded`, one element for many, is not among them,
 as in-place operations refuse it."""
 
+BINARY = ("add", "sub", "mul", "maximum", "atan2")
+"""Functions of two tensors, in a program; all others are of one."""
+
 SPECIAL = (0.0, -0.0, math.inf, -math.inf, math.nan, 1.0, -1.0, 1e-8, 3e4)
 
 assume = hypothesis.assume
@@ -32,6 +37,10 @@ among = st.sampled_from
 """One of the given values."""
 integers = st.integers
 """A whole number from one bound to another, both included."""
+booleans = st.booleans
+"""`True` or `False`."""
+several = st.lists
+"""A list of what a strategy draws, of `min_size` to `max_size`."""
 
 
 def shapes(rank: tuple[int, int] = (0, 4), size: tuple[int, int] = (0, 4)) -> SearchStrategy[Shape]:
@@ -67,6 +76,25 @@ def shapes_like(draw: st.DrawFn, tensor: Tensor, rank: int = 4) -> Shape:
         left = left // shape[-1] if shape[-1] else draw(st.integers(0, 3))
     end = shape if left == 1 and draw(st.booleans()) else [*shape, left]
     return tuple(end) if math.prod(end) == tensor.numel() else (tensor.numel(),)
+
+
+def programs(functions: Sequence[str], steps: int = 6) -> SearchStrategy[Program]:
+    """Draw programs of functions that take tensors of one shape, for `computed`."""
+    earlier = st.integers(0, steps)
+    return st.lists(st.tuples(st.sampled_from(functions), earlier, earlier), max_size=steps)
+
+
+def computed(program: Program, *inputs: Tensor) -> list[Tensor]:
+    """Return the inputs and what each step made: of two earlier results, or of one.
+
+    >>> computed([("add", 0, 1), ("neg", 2, 0)], torch.tensor(2), torch.tensor(3))
+    [tensor(2), tensor(3), tensor(5), tensor(-5)]
+    """
+    results = list(inputs)
+    for name, first, second in program:
+        taken = [results[first % len(results)], results[second % len(results)]]
+        results.append(getattr(torch, name)(*taken[: 2 if name in BINARY else 1]))
+    return results
 
 
 @st.composite
