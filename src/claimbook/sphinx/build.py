@@ -228,10 +228,8 @@ def _status(
     norm = chapter.norm(domain, place["page"])
     pairs = [(str(relation.kind), relation.entry) for relation in claim.relations]
     said = render.sources(pairs, domain.said(e for _, e in pairs), ledger, link)
-    how = [
-        *render.how_it_ran(claim.id, shown, domain.falsified[claim.id], repository),
-        *render.searched(domain.swept[claim.id]),
-    ]
+    tried = domain.falsified[claim.id], domain.swept[claim.id]
+    how = render.how_it_ran(claim.id, shown, *tried, repository)
     return [
         *render.lab_line(domain.data["drawn"].get(claim.id, ()), link),
         render.badges(

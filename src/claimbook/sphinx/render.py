@@ -357,7 +357,11 @@ def sources(
 
 
 def how_it_ran(
-    claim: str, lanes: Lanes, falsified: dict[str, Any] | None, repository: str
+    claim: str,
+    lanes: Lanes,
+    falsified: dict[str, Any] | None,
+    swept: dict[str, Any] | None,
+    repository: str,
 ) -> Iterator[nodes.Node]:
     """Where a claim ran, with which torch and when; how to run it, and where to correct it.
 
@@ -374,6 +378,8 @@ def how_it_ran(
         text = "{killed} of {mutants} altered copies of it print something else".format(**falsified)
         text += " (stale: changed since)" * (falsified["status"] == "stale")
         yield nodes.paragraph("", text, classes=["claim-falsified"])
+    if swept:
+        yield from _searched(swept)
     run = nodes.literal("", f"claimbook run {claim}")
     yield nodes.paragraph("", "", nodes.Text("Run it: "), run)
     if repository:
@@ -382,13 +388,12 @@ def how_it_ran(
         yield nodes.paragraph("", "", suggest)
 
 
-def searched(swept: dict[str, Any] | None) -> Iterator[nodes.Node]:
-    """Of what a search for a counterexample found none, and how it was searched."""
-    if swept:
-        text = "No counterexample among {cases} drawn cases: {drawn}.".format(**swept)
-        text += " The statement, or the search, has changed since." * (swept["status"] == "stale")
-        yield nodes.paragraph("", text, classes=["claim-swept"])
-        yield nodes.literal_block(swept["source"], swept["source"], language="python")
+def _searched(swept: dict[str, Any]) -> Iterator[nodes.Node]:
+    """Among which cases no counterexample was found, and how they were searched."""
+    text = "No counterexample among {cases} drawn cases: {drawn}.".format(**swept)
+    text += " The statement, or the search, has changed since." * (swept["status"] == "stale")
+    yield nodes.paragraph("", text, classes=["claim-swept"])
+    yield nodes.literal_block(swept["source"], swept["source"], language="python")
 
 
 def more(title: str, *parts: nodes.Node) -> nodes.Node:
