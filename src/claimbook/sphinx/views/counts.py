@@ -59,4 +59,4 @@ def _totals(domain: ClaimDomain) -> Iterator[str]:
         yield f"{caught} % of {total:,} altered copies print something else"
     swept = [data for data in domain.swept.values() if data and data["status"] == "current"]
     if cases := sum(data["cases"] for data in swept):
-        yield f"{len(swept):,} of them searched for counterexamples, in {cases:,} drawn cases"
+        yield f"{len(swept):,} examples' statements hold in {cases:,} drawn cases too"
