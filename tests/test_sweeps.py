@@ -224,6 +224,13 @@ def test_pages_show_sweeps(book):
     assert "1 examples' statements hold in 300 drawn cases too" in (book.site / "index.html").read_text("utf-8")
 
 
+def test_page_shows_a_sweep_as_it_stands():
+    """The example for authors is one of the book's."""
+    page = (ROOT / "docs/contributing/add-a-claim.md").read_text("utf-8")
+    shown = re.search(r"```text\n(@sweep.*?)```", page, re.DOTALL)[1]
+    assert shown in (ROOT / "docs/sweeps/memory.py").read_text("utf-8")
+
+
 def test_general_titles_are_swept_or_left_with_a_reason(monkeypatch):
     """What speaks of all is searched, or a person says why not."""
     monkeypatch.chdir(ROOT)
