@@ -11,7 +11,6 @@ from sphinx.environment import BuildEnvironment
 from claimbook import __version__
 from claimbook.engine import environment
 from claimbook.pages.myst import MYST_EXTENSIONS
-from claimbook.sphinx.execute.labs import drawn_with
 
 HERE = Path(__file__).parent
 TORCH = environment.release(importlib.metadata.version("torch"))
@@ -24,24 +23,16 @@ version = release = __version__
 extensions = [
     "claimbook.sphinx",
     "claimbook.sphinx.page_outputs",
-    "myst_nb",
+    "myst_parser",
     "sphinx.ext.intersphinx",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
     "sphinxcontrib.bibtex",
 ]
 nitpicky = True
-exclude_patterns = ["_build", "register/README.md", "labs/**/*.ipynb", "labs/**/*.py"]
+exclude_patterns = ["_build", "register/README.md"]
 myst_enable_extensions = list(MYST_EXTENSIONS)
 myst_heading_anchors = 3
-
-# What a cell draws depends on the environment and the drawing helpers as much as on its code,
-# and jupyter-cache's own key leaves these out: each combination has a folder.
-nb_execution_mode = "cache"
-nb_execution_cache_path = str(HERE / "_build" / "cells" / drawn_with())
-nb_execution_raise_on_error = True
-nb_execution_timeout = 120
-nb_merge_streams = True
 
 sphinx_gallery_conf = {
     "examples_dirs": "../gallery",

@@ -98,10 +98,9 @@ filterwarnings = ["error"]
 
 CONF = """\
 project = "tiny"
-extensions = ["claimbook.sphinx", "myst_nb"]
+extensions = ["claimbook.sphinx", "myst_parser"]
 exclude_patterns = ["_build", "register"]
 myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
-nb_execution_mode = "off"
 html_theme = "alabaster"
 html_copy_source = False
 html_last_updated_fmt = None

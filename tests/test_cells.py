@@ -1,165 +1,85 @@
-"""The kernels that run the cells of pages: forked where many are needed, and gone afterwards."""
+"""The cells of pages: run as claims are, a page at a time, and kept until they change."""
 
 import re
-import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
-from jupyter_cache import get_cache
 
-from helpers import CONF, TinyBook, is_soon, processes
+from helpers import TinyBook
 
-CACHED = CONF.replace(
-    'nb_execution_mode = "off"',
-    'nb_execution_mode = "cache"\n'
-    'nb_execution_cache_path = __file__.replace("conf.py", "_build/cells")\n'
-    "nb_execution_raise_on_error = True\n"
-    "nb_execution_timeout = 60",
+PICTURE = (
+    "class Picture:\n    def _repr_html_(self):\n        return {html!r}.format(**globals())\n\n"
 )
-WHOSE = (
-    "import os\nimport sys\nfrom IPython.display import HTML\n"
-    "HTML(f\"parent {os.getppid()}, torch {'torch' in sys.modules}, in {os.getcwd()}\")"
-)
-ENDS_SLOWLY = """import time
-from ipykernel.kernelbase import Kernel
-publish = Kernel._publish_status_and_flush
-def slowly(self, status, channel, *rest):
-    time.sleep(0.3 * (channel == "control"))
-    publish(self, status, channel, *rest)
-Kernel._publish_status_and_flush = slowly"""
-WHERE = (
-    "from ipykernel.kernelapp import IPKernelApp\nfrom IPython.display import HTML\n"
-    "app = IPKernelApp.instance()\nHTML(f'{app.transport} at {app.ip}.')"
-)
-HANGS = "import time\ntime.sleep(300)"
+SAID = PICTURE.format(html="<b>{said}</b>") + "Picture()"
 
 
-def with_cells(tmp_path, cells):
-    """A book with a page for each of these cells."""
-    names = [f"a/p{number}" for number in range(len(cells))]
-    head = "---\nfile_format: mystnb\nkernelspec: {name: python3}\n---\n# P\n\n"
-    pages = {
-        name: f"{head}```{{code-cell}}\n{cell}\n```\n"
-        for name, cell in zip(names, cells, strict=True)
-    }
+def with_cells(tmp_path, *pages):
+    """A book with a page for each of these texts."""
+    names = [f"a/p{number}" for number in range(len(pages))]
     index = "# I\n\n```{toctree}\n" + "\n".join(names) + "\n```\n"
-    return TinyBook(tmp_path, {"index": index, **pages}, conf=CACHED)
+    texts = {name: f"# P\n\n{text}" for name, text in zip(names, pages, strict=True)}
+    return TinyBook(tmp_path, {"index": index, **texts})
 
 
-def said(book):
-    """What the cells of a book said: (parent, torch is there, folder)."""
-    pages = sorted((book.site / "a").glob("p*.html"))
-    found = [
-        re.search(r"parent (\d+), torch (\w+), in ([^<]+)", p.read_text("utf-8")) for p in pages
-    ]
-    return [match.groups() for match in found]
+def cell(code):
+    """A code cell as a page has it."""
+    return f"```{{code-cell}} python\n:tags: [remove-input]\n\n{code}\n```\n\n"
 
 
-@pytest.fixture(autouse=True)
-def temporary(tmp_path, monkeypatch):
-    """Temporary files of the test's own, by which its processes are known."""
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
+def drawn(book, page="a/p0"):
+    """What the cells of a page drew."""
+    return [str(found) for found in book.page(page).select(".cell_output > .output > b")]
 
 
-def running(folder):
-    """The fork server, the kernels and those who asked for them, of builds in this folder."""
-    return processes("kernel.py", temporary=folder)
-
-
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_many_kernels_have_one_parent(tmp_path, jobs):
-    """Each finds torch imported, and its page's folder."""
-    book = with_cells(tmp_path, [f"{WHOSE}  # {number}" for number in range(4)])
-    done = book.sphinx("-j", jobs)
+def test_cells_of_a_page_share_their_names(tmp_path):
+    """Those of another page have none of them, and find torch as it starts."""
+    first = cell("import torch\nsaid = 1\ntorch.set_default_dtype(torch.float64)\n" + SAID)
+    second = cell("said += 1\nPicture()")
+    other = cell("import torch\nsaid = ('Picture' in globals(), torch.ones(1).dtype)\n" + SAID)
+    book = with_cells(tmp_path, first + second, other)
+    done = book.sphinx("-j", "2")
     assert (done.returncode, done.stderr) == (0, "")
-    kernels = said(book)
-    assert len(kernels) == 4
-    assert set(kernels) == {(kernels[0][0], "True", str(book.docs / "a"))}
-    assert not running(tmp_path)
+    assert drawn(book) == ["<b>1</b>", "<b>2</b>"]
+    assert drawn(book, "a/p1") == ["<b>(False, torch.float32)</b>"]
 
 
-@pytest.mark.parametrize("theme", ["alabaster", "furo"])
-def test_one_kernel_is_started_alone(tmp_path, theme):
-    """For one page nothing is imported that its cell does not ask for, and nobody talks of it."""
-    book = with_cells(tmp_path, [WHOSE])
-    book.replace("docs/conf.py", "alabaster", theme)
-    done = book.sphinx()
-    assert (done.returncode, done.stderr) == (0, "")
-    ((_, has_torch, folder),) = said(book)
-    assert (has_torch, folder) == ("False", str(book.docs / "a"))
-
-
-LOADED = """
-import atexit, sys
-HEAVY = ("nbclient", "sqlalchemy")
-atexit.register(lambda: print("imported:", [name for name in HEAVY if name in sys.modules]))
-"""
-
-
-def test_cells_that_have_run_need_no_jupyter(tmp_path):
-    """A page whose prose changed shows what its cells drew; one with another cell runs it."""
-    book = with_cells(tmp_path, [WHOSE])
-    with (book.docs / "conf.py").open("a") as conf:
-        conf.write(LOADED)
-    both, neither = "imported: ['nbclient', 'sqlalchemy']", "imported: []"
-    assert both in book.sphinx().stdout
-    first = said(book)
-    for old, new, imported in (("# P\n", "# Q\n", neither), (WHOSE, f"{WHOSE}  # too", both)):
-        book.replace("docs/a/p0.md", old, new)
-        done = book.sphinx()
-        assert (done.returncode, done.stderr) == (0, "")
-        assert imported in done.stdout
-        assert (said(book) == first) == (imported is neither)
-    assert "<h1>Q" in (book.site / "a" / "p0.html").read_text("utf-8")
-
-
-@pytest.mark.parametrize("pages", [1, 4])
-def test_a_kernel_that_ends_slowly_complains_of_nothing(tmp_path, pages):
-    """It says that it has ended before its sockets are closed."""
-    done = with_cells(tmp_path, [f"{ENDS_SLOWLY}  # {number}" for number in range(pages)]).sphinx()
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-@pytest.mark.parametrize("pages", [1, 4])
-def test_a_kernel_takes_no_port(tmp_path, pages):
-    """Nothing else that opens ports can be in its way; its sockets are files, and go with it."""
-    book = with_cells(tmp_path, [f"{WHERE}  # {number}" for number in range(pages)])
+def test_a_large_picture_is_whole(tmp_path):
+    """It may be longer than what a worker keeps of an output."""
+    book = with_cells(tmp_path, cell("said = 30_000 * 'wide '\n" + SAID))
     assert book.sphinx().returncode == 0
-    text = (book.site / "a" / "p0.html").read_text("utf-8")
-    ((transport, place),) = re.findall(r"(ipc|tcp) at (.+)\.", text)
-    assert (transport, Path(place).parent) == ("ipc", tmp_path)
-    assert not [*tmp_path.glob(f"{Path(place).name}*")]
-
-
-def test_a_cell_that_hangs_is_ended(tmp_path):
-    """The build says which page it was, and leaves nothing running."""
-    book = with_cells(tmp_path, [WHOSE, WHOSE, HANGS, WHOSE])
-    book.replace("docs/conf.py", "timeout = 60", "timeout = 3")
-    done = book.sphinx()
-    assert done.returncode != 0
-    assert "CellTimeoutError" in done.stdout + done.stderr
-    assert is_soon(lambda: not running(tmp_path))
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_a_build_that_is_ended_leaves_no_kernel(tmp_path, number):
-    """Whatever ends it: ^C, a polite request, or kill -9."""
-    book = with_cells(tmp_path, [HANGS, WHOSE, WHOSE])
-    command = [sys.executable, "-m", "sphinx", "-q", "docs", str(book.site)]
-    with subprocess.Popen(command, cwd=book.root, stderr=subprocess.DEVNULL) as build:
-        # The fork server, the one who asks, and the kernel.
-        assert is_soon(lambda: len(running(tmp_path)) == 3)
-        build.send_signal(number)
-    assert is_soon(lambda: not running(tmp_path))
+    assert drawn(book) == [f"<b>{30_000 * 'wide '}</b>"]
 
 
 def test_what_was_drawn_is_kept(tmp_path):
-    """None is dropped to make room: beside another process jupyter-cache would drop a new one."""
-    book = with_cells(tmp_path, [WHOSE, WHERE])
-    kept = get_cache(book.docs / "_build/cells")
-    kept.change_cache_limit(1)
+    """A page whose prose changed shows what its cells drew; one with another cell runs it."""
+    code = "import os\nsaid = os.getpid(), os.urandom(4).hex()\n" + SAID
+    book = with_cells(tmp_path, cell(code), cell("said = 0\n" + SAID))
     assert book.sphinx().returncode == 0
-    assert len(kept.list_cache_records()) == 2
-    kept.db.dispose()
+    first = drawn(book)
+    book.replace("docs/a/p0.md", "# P\n", "# Q\n")
+    assert book.sphinx().returncode == 0
+    assert drawn(book) == first
+    assert book.page("a/p0").h1.text.startswith("Q")
+    book.replace("docs/a/p0.md", "urandom(4)", "urandom(5)")
+    assert "pages written: a/p0.html" in book.sphinx().stdout
+    assert drawn(book) != first
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("said = 0\nprint('mind')\n" + SAID, "value: want nothing, got 'mind'"),
+        ("1 + 1", "an error came: AttributeError: 'int' object has no attribute '_repr_html_'"),
+        ("x = 1", "a code cell ends with an expression, which draws"),
+        ("said = 0 + no\n" + SAID, "an error came: NameError: name 'no' is not defined"),
+        ("import os\nos._exit(3)\n" + SAID, "the process exited with status 3 in example 1 of 2"),
+        ("a b", "a code cell is no Python: invalid syntax"),
+    ],
+)
+def test_a_cell_that_draws_nothing_fails_the_build(tmp_path, code, said):
+    """What it did is told with its line of the page, and the next build tells it again."""
+    book = with_cells(tmp_path, cell(code))
+    for _ in range(2):
+        done = book.sphinx()
+        assert done.returncode == 1
+        (line,) = [line for line in done.stderr.splitlines() if "code cell" in line]
+        assert re.match(rf".*docs/a/p0\.md:3: (WARNING|ERROR): .*{re.escape(said)}", line)

@@ -481,7 +481,7 @@ def test_names_of_torch_lead_to_claims_where_they_stand(tmp_path):
     """Also after a claim went to another page."""
     pages = {**PAGES, "e": "# E\n\n```{apis}\n```\n"}
     known = b"torch.ones py:function 1 ones.html -\n"
-    conf = CONF.replace('"myst_nb"', '"myst_nb", "sphinx.ext.intersphinx"')
+    conf = CONF.replace('"myst_parser"', '"myst_parser", "sphinx.ext.intersphinx"')
     conf += "intersphinx_mapping = {'torch': ('https://torch.example/', 'torch.inv')}\n"
     book = TinyBook(tmp_path, pages, conf=conf)
     head = b"# Sphinx inventory version 2\n# Project: torch\n# Version: 2\n# zlib\n"
@@ -499,10 +499,6 @@ def test_names_of_torch_lead_to_claims_where_they_stand(tmp_path):
     assert links() == [*before, "d.html#claim-prod-multiplies"]
 
 
-CELL = "# Cells\n\nText.\n\n```{{code-cell}} python\n{code}\n```\n"
-FRONT = "---\nfile_format: mystnb\nkernelspec: {name: python3}\n---\n"
-PICTURE = "from IPython.display import HTML\nHTML('<b>drawn</b>')"
-CELLS = "\n".join(CELL.format(code=code) for code in ("print('mind')", "1 + 1", PICTURE))
 BAD_PAGES = {
     "options": claim_text("bad-option", ">>> 1\n1", ":lane: cpu\n"),
     "double": SUM.replace(":confirms: basics-01.1\n", ""),
@@ -560,7 +556,6 @@ BROKEN_RECORD = "docs/_build/records/cpu/a/shapes.jsonl"
 def bad(tmp_path_factory):
     """A book with a page for each mistake that an author can make."""
     pages = {name: f"# {name}\n\n{text}" for name, text in BAD_PAGES.items()}
-    pages["cells"] = FRONT + CELLS
     pages["lanes"] = f"# L\n\n{claim_text('only-cuda', '>>> 1', ':lanes: cuda' + chr(10))}"
     pages["lanes"] += "\n{claim}`no-such-claim`\n"
     index = PAGES["index"].replace("ledger\n", "ledger\n" + "\n".join(pages) + "\n")
@@ -616,15 +611,6 @@ def test_a_page_whose_claims_did_not_run_is_a_warning(bad_build, bad):
     """A page that states claims of which none ran fails the build."""
     said = "none of this page's claims ran on any lane [claim.nothing-ran]"
     assert f"{bad.docs}/lanes.md: WARNING: {said}" in bad_build
-
-
-def test_a_cell_that_prints_is_a_warning(bad_build, bad):
-    """What a code cell prints is reported, whether printed or shown; a picture is not."""
-    assert [line for line in bad_build if "uncompared" in line] == [
-        f"{bad.docs}/cells.md:{line}: WARNING: a code cell printed {text!r}, which nobody "
-        "compares; state it as a claim [claim.uncompared-output]"
-        for line, text in ((9, "mind"), (17, "2"))
-    ]
 
 
 def test_scan_and_build_see_equal_claims(tmp_path):

@@ -50,7 +50,7 @@ MAY_IMPORT = {
 TORCH = {
     *("engine/worker", "engine/isolation", "engine/environment"),
     *("sweeps/search", "sweeps/strategies"),
-    *("sphinx/execute/kernel", "sphinx/execute/labs"),
+    "sphinx/execute/labs",
 }
 """Who imports torch, beside `teach`."""
 
@@ -62,7 +62,6 @@ OTHERS = {
     "cli": {"click", "rich"},
     "sphinx": {
         *("docutils", "sphinx", "sphinx_gallery", "torch", "matplotlib", "joblib"),
-        *("ipykernel", "jupyter_cache", "jupyter_client"),
     },
     "exports": {
         *("docutils", "sphinx", "sphinx_markdown_builder"),

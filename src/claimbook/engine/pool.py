@@ -32,6 +32,7 @@ SLOW_IMPORTS = {
     "torch._dynamo.testing": r"\bCompileCounter\b",
     "torch.utils.benchmark": r"\butils\.benchmark\b",
     "numpy": r"\bnumpy\b",
+    "matplotlib.backends.backend_svg": r"\bteach import [^\n]*\blines\b",
     "claimbook.sweeps.strategies": r"\bclaimbook\.sweeps\b",
 }
 """Modules that take long to import, as one that torch imports at the first use of something → code

@@ -21,9 +21,6 @@ def adapt(
     """Gives each drawn figure a file; of links to files that are not there the text is left."""
     if app.builder.name != "epub":
         return
-    # myst-nb puts its style sheet in place when the EPUB has been packed already.
-    sheets = context["css_files"]
-    context["css_files"] = [sheet for sheet in sheets if "mystnb" not in str(sheet.filename)]
     if "body" in context:
         up = "../" * page.count("/")
         body = DRAWN.sub(

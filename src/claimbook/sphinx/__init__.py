@@ -11,7 +11,6 @@ from claimbook.sphinx import (
     build,
     chapter,
     complaints,
-    guards,
     lab_pages,
     nodes,
     search,
@@ -26,7 +25,7 @@ from claimbook.sphinx.views import registry as views
 from claimbook.sphinx.views.code_map import CodeMapDirective
 
 PARTS = (
-    *(build, chapter, cells, labs, guards, lab_pages, tuning),
+    *(build, chapter, cells, labs, lab_pages, tuning),
     *(practice, explorers, guides, search, theme, versions),
 )
 STATIC = Path(__file__).with_name("static")
@@ -59,6 +58,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
         app.add_node(node)
     app.connect("config-inited", lambda _, config: config.html_static_path.append(str(STATIC)))
     app.add_css_file("claimbook.css")
+    app.add_css_file("cells.css")
     app.add_js_file("claimbook.js", defer="defer")
     for part in (complaints, *PARTS):
         part.connect(app)

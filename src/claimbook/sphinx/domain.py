@@ -81,7 +81,7 @@ class ClaimRole(XRefRole):
         return title, target
 
 
-PER_PAGE = ("texts", "pages", "sections", "apis", "linked", "views", "minutes", "guides")
+PER_PAGE = ("texts", "pages", "sections", "apis", "linked", "views", "cells", "minutes", "guides")
 
 
 def _kept(name: str) -> Any:
@@ -103,6 +103,8 @@ class ClaimDomain(Domain):
         "apis": {},  # docname → claim id → which of torch's names its code may use
         "linked": {},  # docname → the claims to which it links
         "views": {},  # docname → what it shows of the whole book: "ledger", "counts" and so on
+        "cells": {},  # docname → its cells: what each does, what it ends with, its line
+        "drawings": {},  # docname → what its cells drew, as HTML
         "minutes": {},  # docname → how long it takes to read
         "guides": {},  # docname → its guides to other pages: (kind, lines, line of the page, title)
         "guides_said": {},  # docname → what these said in the last build
@@ -116,7 +118,7 @@ class ClaimDomain(Domain):
         "whole": {},  # kind of page that shows the whole book → the digest of what it was made of
         "environments": {},  # lane → where its claims ran last
     }
-    data_version = 20
+    data_version = 21
 
     texts: dict[str, str] = _kept("texts")
     """Docname → the digest of its file as it was read."""
@@ -130,6 +132,8 @@ class ClaimDomain(Domain):
     """Docname → claim id → which of torch's names its code may use."""
     linked: dict[str, list[str]] = _kept("linked")
     """Docname → the claims to which it links."""
+    cells: dict[str, list[tuple[str, str, int]]] = _kept("cells")
+    """Docname → its cells: what each does, the expression that draws, its line of the page."""
     minutes: dict[str, int] = _kept("minutes")
     """Docname → how many minutes it takes to read."""
     guides: dict[str, list[tuple[str, tuple[str, ...], int, str]]] = _kept("guides")

@@ -15,6 +15,10 @@ class detail(nodes.General, nodes.Element):  # noqa: N801
     """A claim that is folded to its title: that, and a container of all else with its id."""
 
 
+class cell(nodes.General, nodes.Element):  # noqa: N801
+    """Where a page shows what a cell draws; `page` is its docname, `number` counts its cells."""
+
+
 class provenance(nodes.General, nodes.Element):  # noqa: N801
     """Where a page says on what its claims ran; `page` is its docname."""
 

@@ -18,9 +18,6 @@ NICE = 10
 FEW = 4
 """So many pages are read sooner by this process than others are started and merged into it."""
 
-MANY = 20
-"""From so many pages on two processes share a core: one of them may be waiting for a kernel."""
-
 
 def connect(app: Sphinx) -> None:
     """Collects garbage seldom, and reads pages in several processes only where they are many."""
@@ -30,8 +27,7 @@ def connect(app: Sphinx) -> None:
     jobs = max(1, app.parallel)  # 0 where an application is made by hand
 
     def share(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
-        many = jobs > 1 and len(docnames) >= MANY
-        app.parallel = jobs * (1 + many) if len(docnames) > FEW else 1
+        app.parallel = jobs if len(docnames) > FEW else 1
         # Dealt like cards, as neighbours are of one part and take long together.
         docnames[:] = [n for hand in range(app.parallel) for n in docnames[hand :: app.parallel]]
 

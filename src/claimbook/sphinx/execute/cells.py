@@ -1,143 +1,123 @@
-"""The cells of pages: where what they draw is kept, and the kernels that run them."""
+"""The cells of pages, which draw: run as claims are, those of a page one after the other.
 
-import hashlib
+What they drew is kept until their code, the helpers that draw, or the environment changes.
+"""
+
+import ast
+import base64
 import json
-import logging
-import os
-import socket
-import subprocess
-import sys
-import tempfile
-from contextlib import ExitStack
-from copy import deepcopy
-from functools import partial
-from importlib import import_module
+import zlib
+from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
+from docutils import nodes
+from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+from sphinx.util.docutils import SphinxDirective
 
-from claimbook.sphinx.execute import kernel
+from claimbook.checking.compare import mismatches
+from claimbook.engine.pool import Runner
+from claimbook.files import write_atomically
+from claimbook.model import Claim, Example, Fence, Lane, Location, Outcome, Run
+from claimbook.sphinx import nodes as places
+from claimbook.sphinx.domain import claim_domain
+from claimbook.sphinx.execute.labs import drawn_with
+from claimbook.sphinx.execute.lanes import project_of, warn
 
-MANY = 3
-"""From so many kernels on it pays to fork them."""
+SECONDS = 120.0
+"""After which the cells of a page are ended."""
+
+PRINT = (
+    "import base64, zlib; "
+    "print(base64.b85encode(zlib.compress(({})._repr_html_().encode())).decode())\n"
+)
+"""Prints a picture as HTML, compressed: of what is printed a worker keeps 100,000 characters."""
 
 
 def connect(app: Sphinx) -> None:
-    """Kernels are all alike, and quick to come where many are needed."""
-    open_ = ExitStack()
-    _import_clients_late()
-    # An import of Furo's sets up logging for whoever asks: nbclient tells of each page it runs.
-    logging.getLogger("traitlets").setLevel(logging.WARNING)
-
-    def prepare(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
-        if getattr(app.config, "nb_execution_mode", "off") == "cache":
-            folder = Path(app.config["nb_execution_cache_path"])
-            fresh = not (folder / "global.db").exists()
-            if fresh:
-                _make_cache(folder)
-            pages = [Path(env.doc2path(name)).read_text("utf-8") for name in docnames]
-            if fresh and sum("{code-cell}" in page for page in pages) >= MANY:
-                _open_fork_server(open_)
-                _client_of("cache")  # once, and not in each process that reads pages
-
-    app.connect("builder-inited", _make_kernels_alike)
-    app.connect("env-before-read-docs", prepare)
-    app.connect("env-updated", lambda *_: open_.close())
+    """Draw what has not been drawn once all pages are read; show it when they are written."""
+    app.add_directive("code-cell", CellDirective)
+    app.add_node(places.cell)
+    app.connect("env-updated", draw, priority=450)
+    app.connect("doctree-resolved", _show)
 
 
-def _make_kernels_alike(app: Sphinx) -> None:
-    """Cells know no IPython settings of whoever builds; kernels log nothing but errors."""
-    if getattr(app.config, "nb_execution_mode", "off") == "off":  # of myst_nb, if it is there
-        return
-    made = Path(app.doctreedir, "jupyter")
-    settings = made / "profile_default" / "ipython_kernel_config.py"
-    settings.parent.mkdir(parents=True, exist_ok=True)
-    settings.write_text("get_config().IPKernelApp.log_level = 40\n", "utf-8")
-    spec = made / "kernels" / "python3" / "kernel.json"
-    spec.parent.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-P", str(kernel.__file__), "-f", "{connection_file}"]
-    files = {"kernel_provisioner": {"provisioner_name": "claimbook-files"}}
-    named = {"display_name": "Python 3", "language": "python", "metadata": files}
-    spec.write_text(json.dumps({"argv": command, **named}))
-    os.environ.update(IPYTHONDIR=str(made), JUPYTER_PATH=str(made))
+class CellDirective(SphinxDirective):
+    """Shows what its code draws: its last expression, as a notebook would show it."""
+
+    optional_arguments = 1
+    has_content = True
+    option_spec: ClassVar[dict[str, Any]] = {"tags": directives.unchanged}
+
+    def run(self) -> list[nodes.Node]:
+        """Return a place for the picture."""
+        try:
+            statements = ast.parse("\n".join(self.content)).body
+        except SyntaxError as error:
+            raise self.error(f"a code cell is no Python: {error}") from error
+        if not (statements and isinstance(last := statements.pop(), ast.Expr)):
+            raise self.error("a code cell ends with an expression, which draws")
+        setup = "".join(f"{ast.unparse(statement)}\n" for statement in statements)
+        cells = claim_domain(self.env).cells.setdefault(self.env.docname, [])
+        cells.append((setup, ast.unparse(last), self.lineno))
+        return [places.cell(page=self.env.docname, number=len(cells) - 1)]
 
 
-def _make_cache(folder: Path) -> None:
-    """Makes the cache's database before pages are read in parallel; two makers would collide."""
-    from jupyter_cache import get_cache
-
-    get_cache(folder).list_cache_records()
-
-
-def _open_fork_server(open_: ExitStack) -> None:
-    """Starts the process that forks kernels; it ends when `open_` is closed, or this process."""
-    address = open_.enter_context(tempfile.TemporaryDirectory()) + "/fork-server"
-    life, ours = os.pipe()
-    with socket.socket(socket.AF_UNIX) as door:
-        door.bind(address)
-        door.listen()
-        passed = (door.fileno(), life)
-        command = [sys.executable, "-P", str(kernel.__file__), "fork-server", *map(str, passed)]
-        server = subprocess.Popen(command, pass_fds=passed, start_new_session=True)
-    os.close(life)
-    os.environ[kernel.NURSERY] = address
-    open_.callback(os.environ.pop, kernel.NURSERY)
-    open_.callback(server.wait)
-    open_.callback(os.close, ours)
+def draw(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Run the cells of which nothing is kept; return the pages that show another picture."""
+    domain, folder = claim_domain(env), Path(app.srcdir, "_build", "cells", drawn_with())
+    claims = {name: _as_claim(env, name, cells) for name, cells in domain.cells.items()}
+    files = {name: folder / f"{claim.digest(Lane.CPU)}.json" for name, claim in claims.items()}
+    due = [claim for name, claim in claims.items() if not files[name].exists()]
+    for run in _run(due):
+        if run.outcome is Outcome.PASSED:
+            write_atomically(files[run.claim], json.dumps([*map(_picture, run.outputs[1::2])]))
+        else:
+            line, problem = _first_problem(claims[run.claim], run)
+            place = f"{env.doc2path(run.claim)}:{line}"
+            warn(place, f"a code cell only draws: {problem}", "bad-cell")
+    drawn = {name: json.loads(f.read_text("utf-8")) for name, f in files.items() if f.exists()}
+    before, domain.data["drawings"] = domain.data["drawings"], drawn
+    return [name for name, pictures in drawn.items() if before.get(name) != pictures]
 
 
-EXECUTE = "myst_nb.core.execute"
-CLIENTS = ("cache", "direct", "inline")
-"""The modules there that run cells. They import a database and Jupyter's client, which takes as
-long as the import of Sphinx."""
+def _as_claim(env: BuildEnvironment, docname: str, cells: list[tuple[str, str, int]]) -> Claim:
+    """Return what a runner takes: of each cell what it does, and its picture as HTML."""
+    examples = list[Example]()
+    for setup, last, line in cells:
+        examples.append(Example(f"exec({setup!r})\n", "", line, line))
+        examples.append(Example(PRINT.format(last), "...", line, line))
+    place = Location(project_of(env).name(env.doc2path(docname)), cells[0][2])
+    fences = (Fence(place.line, tuple(examples)),)
+    return Claim(docname, "", place, fences, lanes=(Lane.CPU,), timeout=SECONDS)
 
 
-def _import_clients_late() -> None:
-    for kind in CLIENTS:
-        late = ModuleType(f"{EXECUTE}.{kind}")
-        setattr(late, f"NotebookClient{kind.capitalize()}", partial(_client, kind))
-        sys.modules.setdefault(late.__name__, late)
+def _picture(printed: str) -> str:
+    return zlib.decompress(base64.b85decode(printed)).decode()
 
 
-def _client(kind: str, notebook: Any, path: Path, config: Any, *rest: Any, **options: Any) -> Any:
-    """What runs cells that way; for cells that have run, what only shows them."""
-    execute = import_module(EXECUTE)
-    if kind == "cache" and (shown := _with_outputs(notebook, Path(config.execution_cache_path))):
-        return execute.NotebookClientBase(shown, path, config, *rest)
-    return _client_of(kind)(notebook, path, config, *rest, **options)
+def _run(due: list[Claim]) -> Iterator[Run]:
+    if due:
+        with Runner(tries=1) as runner:
+            yield from runner.run(due, Lane.CPU)
 
 
-def _client_of(kind: str) -> Any:
-    name = f"{EXECUTE}.{kind}"
-    if not sys.modules[name].__spec__:
-        del sys.modules[name]
-    # To drop the oldest, it would ask twice what there is, and take what came between for old.
-    import_module("jupyter_cache.cache.main").JupyterCacheBase.truncate_caches = lambda _: None
-    return getattr(import_module(name), f"NotebookClient{kind.capitalize()}")
+def _first_problem(claim: Claim, run: Run) -> tuple[int, str]:
+    """Return the line of the first cell that did not just draw, and what it did."""
+    for mismatch in mismatches(claim, Lane.CPU, run.outputs):
+        return mismatch.example.line, str(mismatch.difference)
+    return claim.examples(Lane.CPU)[len(run.outputs)].line, run.message
 
 
-def _with_outputs(notebook: Any, cache: Path) -> Any:
-    """The notebook with what jupyter-cache keeps of it, found by its key; None if it keeps none."""
-    nbformat: Any = import_module("nbformat")
-    notebook = deepcopy(notebook)
-    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    bare: dict[str, Any] = {"cell_type": "code", "execution_count": None, "outputs": []}
-    keyed = {
-        "nbformat": 4,
-        "nbformat_minor": 4,
-        "metadata": {"kernelspec": notebook.metadata.get("kernelspec")},
-        "cells": [{**bare, "source": cell.source, "metadata": cell.metadata} for cell in cells],
-    }
-    text = nbformat.v4.writes(nbformat.from_dict(keyed))
-    key = hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
-    file = cache / "executed" / key / "base.ipynb"
-    if not file.exists():
-        return None
-    ran = nbformat.v4.reads(file.read_text("utf-8"))
-    notebook.metadata.update(language_info=ran.metadata.get("language_info", {}))
-    for cell, done in zip(cells, ran.cells, strict=True):
-        cell.update(outputs=done.outputs, execution_count=done.execution_count)
-    return notebook
+def _show(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    drawings = claim_domain(app.env).data["drawings"]
+    for place in list(doctree.findall(places.cell)):
+        pictures = drawings.get(place["page"], ())[place["number"] :]
+        shown = (
+            nodes.raw("", picture, format="html", classes=["output", "text_html"])
+            for picture in pictures[:1]
+        )
+        output = nodes.container("", *shown, classes=["cell_output"])
+        place.replace_self(nodes.container("", output, classes=["cell", "tag_remove-input"]))
