@@ -139,7 +139,7 @@ def card_data(card: Card) -> dict[str, Any]:
 
 
 def data_file(deck: Deck, made_with: str, before: str) -> str:
-    """The file from which the practice page loads a deck; it starts with a mark of the cards.
+    """The file from which the practice page loads a deck.
 
     A script, not JSON: a page that was opened from a file loads the one and not the other.
 
@@ -149,16 +149,13 @@ def data_file(deck: Deck, made_with: str, before: str) -> str:
             not among its.
     """
     marks = [digest([made_with, vars(card)])[:16] for card in deck.cards]
-    head = f"// {digest(marks)}\n"
-    if before.startswith(head):
-        return before
     kept = {card.get("mark"): card for card in cards_in(before)} if before else {}
     made = [
         kept.get(mark) or {"mark": mark, **card_data(card)}
         for mark, card in zip(marks, deck.cards, strict=True)
     ]
     lines = ",\n".join(json.dumps(card, ensure_ascii=False) for card in made)
-    return f"{head}practiceCards({json.dumps(deck.name)}, [\n{lines}\n]);\n"
+    return f"practiceCards({json.dumps(deck.name)}, [\n{lines}\n]);\n"
 
 
 def cards_in(text: str) -> list[dict[str, Any]]:

@@ -1,8 +1,6 @@
 """Cards as an Anki deck, whose notes keep their ids: importing a newer one keeps the progress."""
 
 import hashlib
-import tempfile
-import zipfile
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -22,8 +20,6 @@ pre { margin: 0; padding: 0.4rem 0.6rem; overflow-x: auto; font-size: 85%; backg
 pre.output { border-left: 3px solid #1a7f37; background: none; }
 .front pre.output span { visibility: hidden; }
 """
-EARLIEST = (1980, 1, 1, 0, 0, 0)
-"""The only date in the file's zip directory: a zip can say no earlier one."""
 
 
 def write_deck(
@@ -33,42 +29,20 @@ def write_deck(
     *,
     site: str,
     seconds: int,
-    comment: str = "",
 ) -> None:
-    """Writes an `.apkg`; of equal arguments come equal bytes.
+    """Writes an `.apkg`.
 
     Args:
         title: of the whole; Anki knows its notes' type by it, so it stays as it is.
         decks: title of a part → its cards, as `cards.card_data` gives them.
         site: the address that links begin with, ending in a slash; without one, pages are named.
         seconds: when the cards were made, since 1970; Anki updates notes that are older.
-        comment: kept in the file, for whoever asks what it was made of.
     """
     import genanki
 
     packed = [_deck(title, part, cards, site) for part, cards in decks.items()]
-    with tempfile.TemporaryDirectory() as folder:
-        loose = Path(folder, "deck.apkg")
-        genanki.Package(packed).write_to_file(str(loose), timestamp=float(seconds))
-        _repack(loose, path, comment)
-
-
-def comment_of(path: Path) -> str | None:
-    """The comment that a deck was written with; None if there is no such file."""
-    try:
-        with zipfile.ZipFile(path) as packed:
-            return packed.comment.decode()
-    except (FileNotFoundError, zipfile.BadZipFile):
-        return None
-
-
-def _repack(loose: Path, path: Path, comment: str) -> None:
     new = path.with_suffix(".new")
-    with zipfile.ZipFile(loose) as old, zipfile.ZipFile(new, "w") as packed:
-        packed.comment = comment.encode()
-        for name in sorted(old.namelist()):
-            member = zipfile.ZipInfo(name, EARLIEST)
-            packed.writestr(member, old.read(name), zipfile.ZIP_DEFLATED)
+    genanki.Package(packed).write_to_file(str(new), timestamp=float(seconds))
     new.replace(path)
 
 

@@ -35,7 +35,6 @@ CODE = Path(__file__).parents[1]
 
 def setup(app: Sphinx) -> ExtensionMetadata:
     """Registers everything; the work is in the modules beside this one."""
-    app.add_config_value("claimbook_fresh", default=False, rebuild="")
     app.add_config_value("claimbook_strict", default=False, rebuild="", types=(bool, int))
     app.add_config_value("claimbook_strict_cuda", default=False, rebuild="", types=(bool, int))
     app.add_config_value("claimbook_whole_register", default=False, rebuild="", types=bool)

@@ -82,6 +82,13 @@ class ClaimRole(XRefRole):
 
 
 PER_PAGE = ("texts", "pages", "sections", "apis", "linked", "views", "cells", "minutes", "guides")
+"""What is kept of each page, by its docname."""
+OF_LAST_BUILD = (
+    *("shown", "releases", "machines", "falsified", "swept", "drawn"),  # by claim
+    *("drawings", "guides_said", "named"),  # by docname: pictures, what guides said, what it names
+    *("whole", "environments"),  # by kind of view, what it was made of; by lane, where it ran
+)
+"""What pages showed in the last build, to tell which of them show something else in this one."""
 
 
 def _kept(name: str) -> Any:
@@ -96,28 +103,7 @@ class ClaimDomain(Domain):
     label = "Claims"
     object_types: ClassVar[dict[str, ObjType]] = {"claim": ObjType("claim", "claim")}
     roles: ClassVar[dict[str, Any]] = {"claim": ClaimRole(warn_dangling=True)}
-    initial_data: ClassVar[dict[str, Any]] = {
-        "texts": {},  # docname → the digest of its file as it was read
-        "pages": {},  # docname → Page
-        "sections": {},  # docname → its sections
-        "apis": {},  # docname → claim id → which of torch's names its code may use
-        "linked": {},  # docname → the claims to which it links
-        "views": {},  # docname → what it shows of the whole book: "ledger", "counts" and so on
-        "cells": {},  # docname → its cells: what each does, what it ends with, its line
-        "drawings": {},  # docname → what its cells drew, as HTML
-        "minutes": {},  # docname → how long it takes to read
-        "guides": {},  # docname → its guides to other pages: (kind, lines, line of the page, title)
-        "guides_said": {},  # docname → what these said in the last build
-        "shown": {},  # claim id → what its badges said in the last build
-        "releases": {},  # claim id → on which releases it did what, in the last build
-        "machines": {},  # claim id → on which machines it came out how, as they said it
-        "falsified": {},  # claim id → what became of its mutants, as they said it
-        "swept": {},  # claim id → what its sweep came to
-        "drawn": {},  # claim id → the labs that refer to it, with their titles
-        "named": {},  # docname → entries and claims that it names, as they were in the last build
-        "whole": {},  # kind of page that shows the whole book → the digest of what it was made of
-        "environments": {},  # lane → where its claims ran last
-    }
+    initial_data: ClassVar[dict[str, Any]] = {name: {} for name in (*PER_PAGE, *OF_LAST_BUILD)}
     data_version = 21
 
     texts: dict[str, str] = _kept("texts")

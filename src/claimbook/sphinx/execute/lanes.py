@@ -91,7 +91,7 @@ class Lanes:
 
     def _is_due(self, claim: Claim, lane: Lane, record: Record | None) -> bool:
         kept = {Outcome.PASSED} if self._app.config.claimbook_strict else SETTLED
-        return self._app.config.claimbook_fresh or not (
+        return not (
             record is not None
             and record.run.outcome in kept
             and record.digest == claim.digest(lane)

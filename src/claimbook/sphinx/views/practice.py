@@ -14,7 +14,6 @@ from claimbook.exports import cards, markup
 from claimbook.exports import deck as anki
 from claimbook.exports.cards import SAID, Deck, cards_in, data_file, page_cards, said_cards
 from claimbook.files import write_changed
-from claimbook.model import digest
 from claimbook.sphinx.contents import parts
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
 from claimbook.sphinx.render import Link
@@ -87,25 +86,25 @@ def _start_decks(app: Sphinx, env: BuildEnvironment) -> None:
 
 
 def write_decks(app: Sphinx, folder: Path) -> None:
-    """Writes a data file for each deck and the Anki deck, those whose cards changed.
+    """Writes a data file for each deck, and the Anki deck if any of them changed.
 
     The file of a deck that is no more goes.
     """
     found, made_with = decks(claim_domain(app.env)), digest_of_code(MAKERS)
+    before = {path: path.read_text("utf-8") for path in folder.glob("*.js")}
+    paths = {deck.title: folder / f"{deck.name}.js" for deck in found}
+    texts = {
+        paths[deck.title]: data_file(deck, made_with, before.get(paths[deck.title], ""))
+        for deck in found
+    }
+    title, file = app.config.project, folder / apkg(app.config.project)
+    if texts == before and file.exists():
+        return
     folder.mkdir(parents=True, exist_ok=True)
-    texts = {deck.title: _write_data(folder / f"{deck.name}.js", deck, made_with) for deck in found}
-    for gone in {*folder.glob("*.js")} - {folder / f"{deck.name}.js" for deck in found}:
+    data = {title: cards_in(texts[path]) for title, path in paths.items()}
+    now = int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
+    anki.write_deck(file, title, data, site=app.config.html_baseurl, seconds=now)
+    for path, text in texts.items():  # last: while one of them is old, the deck is written again
+        write_changed(path, text)
+    for gone in before.keys() - texts.keys():
         gone.unlink()
-    title, site = app.config.project, app.config.html_baseurl
-    marks = {title: text.partition("\n")[0] for title, text in texts.items()}
-    file, mark = folder / apkg(title), digest([marks, title, site])
-    if anki.comment_of(file) != mark:
-        data = {title: cards_in(text) for title, text in texts.items()}
-        now = int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
-        anki.write_deck(file, title, data, site=site, seconds=now, comment=mark)
-
-
-def _write_data(path: Path, deck: Deck, made_with: str) -> str:
-    text = data_file(deck, made_with, path.read_text("utf-8") if path.exists() else "")
-    write_changed(path, text)
-    return text
