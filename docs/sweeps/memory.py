@@ -1,25 +1,80 @@
 """Sweeps of the part on memory."""
 
+import math
+import operator
+from itertools import accumulate
+
 import torch
+from torch import nn
+from torch.nn import functional
+from torch.testing import assert_close
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from claimbook.sweeps.search import error, same, sweep
 from claimbook.sweeps.strategies import (
     ALL,
+    COMPLEX,
+    FLOATS,
+    HALVES,
     LAYOUTS,
+    NUMBERS,
+    REALS,
+    among,
+    assume,
+    booleans,
     dims,
     integers,
     orders,
+    several,
+    shapes,
     shapes_like,
     shapes_together,
     tensors,
 )
 
 ANY_LAYOUT = (*LAYOUTS, "expanded")
+WITH_ARRAYS = tuple(dtype for dtype in ALL if dtype != torch.bfloat16)
 
 
 def shares(a, b):
     """Whether two tensors have one storage."""
     return a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()
+
+
+def refuses(work):
+    """Whether a call raises an error."""
+    return error(work) != ""
+
+
+def positions(x):
+    """Return where each element of a tensor lies in its storage."""
+    count = x.untyped_storage().nbytes() // x.element_size()
+    return torch.arange(max(count, 1)).as_strided(x.shape, x.stride(), x.storage_offset())
+
+
+def strides_would_do(x, shape):
+    """Whether some strides describe another shape of a tensor where its elements lie."""
+    wanted = positions(x).reshape(shape)
+    if not x.numel():
+        return True
+    strides = [
+        int(wanted.select(d, min(1, n - 1)).min() - wanted.min()) for d, n in enumerate(shape)
+    ]
+    return torch.arange(9999).as_strided(shape, strides, int(wanted.min())).equal(wanted)
+
+
+def kernels_of(work):
+    """Return the names of the products that a call runs."""
+    called = []
+
+    class Kernels(TorchDispatchMode):
+        def __torch_dispatch__(self, op, types, args=(), kwargs=None):
+            called.extend({str(op).split(".")[1]} & {"dot", "mv", "mm", "bmm"})
+            return op(*args, **(kwargs or {}))
+
+    with Kernels():
+        work()
+    return called
 
 
 @sweep(x=tensors(ALL, layouts=ANY_LAYOUT), shape=lambda x: shapes_like(x))
@@ -100,3 +155,856 @@ def a_step_of_two_doubles_the_stride(x, dim, step):
     order[dim] = slice(None, None, step)
     assert x[tuple(order)].stride(dim) == step * x.stride(dim)
     assert shares(x[tuple(order)], x)
+
+
+# as_strided
+
+
+@sweep(
+    x=tensors(ALL, shape=(12,), layouts=("contiguous", "offset")),
+    shape=among([(2, 2), (2, 3), (3, 2), (3, 3)]),
+    stride=integers(0, 2),
+)
+def equal_strides_make_overlapping_windows(x, shape, stride):
+    windows = x.as_strided(shape, (stride, stride), x.storage_offset())
+    assert shares(windows, x)
+    assert windows[0, 1].data_ptr() == windows[1, 0].data_ptr()
+    same(windows[1], x[stride :: stride or 1][: shape[1]] if stride else x[0].expand(shape[1]))
+
+
+@sweep(
+    x=tensors(ALL, rank=(1, 4), size=(1, 5), layouts=ANY_LAYOUT),
+    dim=lambda x: dims(x),
+    size=integers(1, 3),
+    step=integers(1, 3),
+)
+def prefer_unfold_to_as_strided(x, dim, size, step):
+    assume(size <= x.shape[dim])
+    windows = x.unfold(dim, size, step).movedim(dim % x.dim(), 0)
+    for number, window in enumerate(windows):
+        same(window, x.narrow(dim, number * step, size).movedim(dim, -1))
+
+
+@sweep(
+    x=tensors(ALL, shape=(6,), layouts=("contiguous",)),
+    shape=shapes(rank=(0, 3), size=(0, 3)),
+    strides=lambda shape: several(integers(-1, 4), min_size=len(shape), max_size=len(shape)),
+    offset=integers(0, 7),
+)
+def as_strided_chooses_shape_and_strides(x, shape, strides, offset):
+    last = offset + sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True))
+    inside = 0 in shape or last < len(x)
+    assert refuses(lambda: x.as_strided(shape, strides, offset)) == (
+        min(strides, default=0) < 0 or not inside
+    )
+
+
+@sweep(x=tensors(ALL, layouts=ANY_LAYOUT), times=integers(0, 4))
+def as_strided_with_stride_zero_repeats(x, times):
+    view = x.as_strided((times, *x.shape), (0, *x.stride()), x.storage_offset())
+    for repeated in view:
+        same(repeated, x)
+        assert repeated.data_ptr() == x.data_ptr()
+
+
+@sweep(
+    x=tensors(NUMBERS, rank=(1, 3), size=(3, 5)),
+    dim=lambda x: dims(x),
+    function=among(("add_", "sub_", "mul_")),
+)
+def in_place_arithmetic_on_windows_is_undefined(x, dim, function):
+    windows = x.unfold(dim, 2, 1)
+    assert error(lambda: getattr(windows, function)(1)) == ""
+
+
+@sweep(
+    x=tensors(NUMBERS, rank=(1, 3), size=(2, 5), layouts=ANY_LAYOUT),
+    dim=lambda x: dims(x),
+)
+def clone_windows_before_writing(x, dim):
+    before, windows = x.clone(), x.unfold(dim, 2, 1)
+    expected = windows + 1
+    same(windows.clone().add_(1), expected)
+    same(x, before)
+
+
+@sweep(
+    shape=shapes(),
+    other=shapes(),
+    strides=lambda other: several(integers(0, 9), min_size=len(other), max_size=len(other)),
+)
+def as_strided_on_meta_has_no_bounds(shape, other, strides):
+    assert torch.empty(shape, device="meta").as_strided(other, strides).shape == other
+
+
+# Broadcasting
+
+
+@sweep(
+    matrix=tensors(ALL, rank=(2, 2), layouts=ANY_LAYOUT),
+    vector=lambda matrix: tensors(ALL, shape=matrix.shape[1:], layouts=ANY_LAYOUT),
+)
+def a_row_is_added_to_every_row(matrix, vector):
+    for added, row in zip(matrix + vector, matrix, strict=True):
+        same(added, row + vector)
+
+
+@sweep(
+    scalar=tensors(ALL, shape=()),
+    x=tensors(ALL, layouts=ANY_LAYOUT),
+    function=among(("mul", "eq", "maximum", "logical_and")),
+)
+def a_scalar_tensor_broadcasts(scalar, x, function):
+    assume(not (function == "maximum" and (scalar.is_complex() or x.is_complex())))
+    assert getattr(torch, function)(scalar, x).shape == x.shape
+    assert getattr(torch, function)(x, scalar).shape == x.shape
+
+
+@sweep(
+    prediction=tensors(FLOATS, rank=(2, 2), values="normal"),
+    target=lambda prediction: tensors(prediction.dtype, shape=prediction.shape[:1]),
+)
+def column_minus_row_makes_all_pairs(prediction, target):
+    column = prediction.mean(1, keepdim=True)
+    pairs = column - target
+    assert pairs.shape == (len(target), len(target))
+    for row, number in zip(pairs, column, strict=True):
+        same(row, number - target)
+    same(functional.mse_loss(column, target), pairs.square().mean())
+
+
+@sweep(x=tensors((*FLOATS, *HALVES), rank=(2, 2), values="normal"))
+def a_mean_without_keepdim_turns(x):
+    assume(x.shape[0] == x.shape[1])
+    turned, means = x - x.mean(1), x.mean(1)
+    for number, mean in enumerate(means):
+        same(turned[:, number], x[:, number] - mean)
+
+
+@sweep(
+    target=tensors(torch.float64, rank=(1, 1), size=(1, 6), values="normal"),
+    start=lambda target: tensors(torch.float64, shape=(len(target), 1), values="normal"),
+)
+def a_loss_over_all_pairs_teaches_the_mean(target, start):
+    prediction = start.clone().requires_grad_()
+    loss = (prediction - target).square().mean()
+    (gradient,) = torch.autograd.grad(loss, prediction)
+    best = prediction - gradient * len(target) / 2
+    assert_close(best, target.mean().expand_as(best))
+
+
+@sweep(x=tensors(ALL, rank=(1, 4), layouts=ANY_LAYOUT), times=integers(0, 3))
+def repeat_starts_over_repeat_interleave_stays(x, times):
+    repeated = x.repeat(times, *[1] * (x.dim() - 1))
+    for number, row in enumerate(repeated):
+        same(row, x[number % len(x)])
+    for number, row in enumerate(x.repeat_interleave(times, dim=0)):
+        same(row, x[number // times])
+
+
+@sweep(
+    batch=tensors(NUMBERS, rank=(2, 2)),
+    classes=integers(0, 3),
+    weight=lambda batch, classes: tensors(batch.dtype, shape=(classes, batch.shape[1])),
+    bias=lambda batch, classes: tensors(batch.dtype, shape=(classes,)),
+)
+def every_sample_gets_the_same_bias(batch, classes, weight, bias):
+    with_bias = functional.linear(batch, weight, bias)
+    for sample, without in zip(with_bias, functional.linear(batch, weight), strict=True):
+        same(sample, without + bias)
+
+
+@sweep(
+    samples=integers(0, 9),
+    w=tensors(NUMBERS, rank=(2, 2)),
+    x=lambda samples, w: tensors(w.dtype, shape=(samples, w.shape[0])),
+    b=lambda w: tensors(w.dtype, shape=w.shape[1:]),
+)
+def any_batch_size_fits(samples, w, x, b):
+    results = x @ w + b
+    assert results.shape == (samples, w.shape[1])
+    for sample, result in zip(x, results, strict=True):
+        same(sample @ w + b, result)
+
+
+# Memory formats
+
+
+@sweep(
+    x=tensors(FLOATS, rank=(4, 4), size=(1, 5)),
+    kernel=integers(1, 3),
+    padding=integers(0, 1),
+)
+def nhwc_of_height_three_passes_unnoticed(x, kernel, padding):
+    channels = x.shape[3]
+    assume(x.shape[1] == channels)
+    assume(kernel <= min(x.shape[2:]) + 2 * padding)
+    conv = nn.Conv2d(channels, 2, kernel, padding=padding, dtype=x.dtype)
+    assert conv(x).shape[:2] == (len(x), 2)
+
+
+@sweep(x=tensors(ALL, rank=(4, 4), layouts=ANY_LAYOUT))
+def channels_last_changes_strides_only(x):
+    changed = x.to(memory_format=torch.channels_last)
+    assert changed.is_contiguous(memory_format=torch.channels_last)
+    same(changed, x)
+
+
+@sweep(x=tensors(ALL, rank=(4, 4), layouts=ANY_LAYOUT))
+def one_channel_is_both_formats(x):
+    x = x[:, :1].contiguous()
+    assume(x.numel())
+    assert x.is_contiguous()
+    assert x.is_contiguous(memory_format=torch.channels_last)
+    assert x.contiguous(memory_format=torch.channels_last).stride() == x.stride()
+    _, _, height, width = x.shape
+    changed = x.to(memory_format=torch.channels_last)
+    assert changed.stride() == (height * width, 1, width, 1)
+
+
+@sweep(nhwc=tensors(ALL, rank=(4, 4), layouts=ANY_LAYOUT))
+def view_instead_of_permute_scrambles(nhwc):
+    n, h, w, c = nhwc.shape
+    same(nhwc.reshape(n, c, h, w).flatten(), nhwc.flatten())
+    if not refuses(lambda: nhwc.view(n, c, h, w)):
+        same(nhwc.view(n, c, h, w).flatten(), nhwc.flatten())
+
+
+# Indexing
+
+
+@sweep(x=tensors(ALL, rank=(2, 2), size=(1, 6), values="special", layouts=ANY_LAYOUT))
+def first_nonzero_of_each_row(x):
+    found = (x != 0).int().argmax(1)
+    for row, position in zip(x.tolist(), found.tolist(), strict=True):
+        assert position == next((i for i, value in enumerate(row) if value != 0), 0)
+
+
+@sweep(x=tensors(ALL, rank=(2, 2), size=(1, 6), values="special", layouts=ANY_LAYOUT))
+def last_nonzero_of_each_row(x):
+    assume(bool((x != 0).any(1).all()))
+    last = x.shape[1] - 1 - (x != 0).flip(1).int().argmax(1)
+    for row, position in zip(x.tolist(), last.tolist(), strict=True):
+        assert position == max(i for i, value in enumerate(row) if value != 0)
+
+
+@sweep(
+    x=tensors(REALS, rank=(1, 3), size=(1, 40), values="special", layouts=ANY_LAYOUT),
+    dim=lambda x: dims(x),
+)
+def argmax_returns_the_first_of_equal_maxima(x, dim):
+    x = x.nan_to_num(math.inf)
+    lines = x.movedim(dim, -1).reshape(-1, x.shape[dim]).tolist()
+    first = [line.index(max(line)) for line in lines]
+    assert x.argmax(dim).flatten().tolist() == first
+    assert x.max(dim).indices.flatten().tolist() == first
+
+
+@sweep(
+    x=tensors(REALS, rank=(2, 2), size=(0, 8), layouts=ANY_LAYOUT),
+    k=lambda x: integers(0, x.shape[1]),
+)
+def top_k_of_each_row_and_their_mask(x, k):
+    top = x.topk(k)
+    mask = torch.zeros_like(x, dtype=torch.bool).scatter(1, top.indices, True)
+    for row, chosen, values in zip(x, mask, top.values.tolist(), strict=True):
+        assert values == sorted(row.tolist(), reverse=True)[:k]
+        assert sorted(row[chosen].tolist(), reverse=True) == values
+
+
+@sweep(
+    x=tensors(REALS, rank=(2, 2), size=(0, 8), layouts=ANY_LAYOUT),
+    k=lambda x: tensors(torch.int64, shape=x.shape[:1]),
+)
+def another_k_for_each_row(x, k):
+    rank = x.argsort(1, descending=True).argsort(1)
+    for row, chosen, n in zip(x, rank < k[:, None], k.clamp(0, x.shape[1]).tolist(), strict=True):
+        assert sorted(row[chosen].tolist(), reverse=True) == sorted(row.tolist(), reverse=True)[:n]
+
+
+@sweep(x=tensors((*REALS, torch.bool), rank=(1, 1), size=(0, 60), layouts=ANY_LAYOUT))
+def a_stable_sort_takes_the_first_of_equals(x):
+    order = x.sort(descending=True, stable=True).indices
+    assert order.tolist() == sorted(range(len(x)), key=lambda i: -x[i].item())
+
+
+@sweep(
+    values=tensors(torch.float64, rank=(2, 2), size=(1, 5)),
+    group=lambda values: several(integers(0, 3), min_size=len(values), max_size=len(values)),
+)
+def group_means_by_index_add(values, group):
+    group = torch.tensor(group)
+    sums = torch.zeros(4, values.shape[1], dtype=values.dtype).index_add(0, group, values)
+    means = sums / group.bincount(minlength=4).clamp(min=1)[:, None]
+    for number in group.unique().tolist():
+        assert_close(means[number], values[group == number].mean(0))
+
+
+@sweep(rows=tensors((*REALS, torch.bool), rank=(2, 2), size=(0, 3), layouts=ANY_LAYOUT))
+def unique_rows_number_the_groups(rows):
+    assume(rows.shape[1])
+    distinct, group = rows.unique(dim=0, return_inverse=True)
+    assert distinct.tolist() == sorted(map(list, set(map(tuple, rows.tolist()))))
+    same(distinct[group], rows)
+
+
+@sweep(rows=tensors(REALS, rank=(2, 2), size=(1, 4), layouts=ANY_LAYOUT))
+def first_position_of_each_unique_row(rows):
+    distinct, group = rows.unique(dim=0, return_inverse=True)
+    start = torch.full((len(distinct),), len(rows))
+    first = start.scatter_reduce(0, group, torch.arange(len(rows)), "amin")
+    listed = rows.tolist()
+    assert first.tolist() == [listed.index(row) for row in distinct.tolist()]
+
+
+@sweep(
+    values=tensors(NUMBERS, rank=(2, 2), size=(1, 4), layouts=ANY_LAYOUT),
+    group=lambda values: several(integers(0, 1), min_size=len(values), max_size=len(values)),
+)
+def a_column_index_scatters_one_column(values, group):
+    zeros, index = torch.zeros(2, values.shape[1], dtype=values.dtype), torch.tensor(group)
+    expected = zeros.clone()
+    expected[:, 0] = zeros[:, 0].index_add(0, index, values[:, 0])
+    same(zeros.scatter_add(0, index[:, None], values), expected)
+    same(zeros.scatter_reduce(0, index[:, None], values, "sum"), expected)
+
+
+@sweep(x=tensors(REALS, rank=(2, 2), size=(1, 4), layouts=ANY_LAYOUT))
+def unique_along_columns_is_not_per_row(x):
+    columns = set(map(tuple, x.t().tolist()))
+    assert x.unique(dim=1).t().tolist() == sorted(map(list, columns))
+
+
+@sweep(
+    values=tensors(REALS, rank=(1, 3), values="special", layouts=ANY_LAYOUT),
+    boundaries=tensors(REALS, rank=(1, 1), size=(0, 6)),
+)
+def bucketize_counts_smaller_boundaries(values, boundaries):
+    boundaries, values = boundaries.sort().values, values.nan_to_num(0)
+    listed = boundaries.tolist()
+    below = [sum(each < value for each in listed) for value in values.flatten().tolist()]
+    up_to = [sum(each <= value for each in listed) for value in values.flatten().tolist()]
+    assert torch.bucketize(values, boundaries).flatten().tolist() == below
+    assert torch.bucketize(values, boundaries, right=True).flatten().tolist() == up_to
+
+
+@sweep(
+    boundaries=tensors(REALS, rank=(2, 2), size=(0, 4)),
+    values=lambda boundaries: tensors(boundaries.dtype, rank=(1, 2)),
+)
+def boundaries_for_each_row(boundaries, values):
+    boundaries = boundaries.sort().values
+    if values.dim() == 2 and len(values) == len(boundaries):
+        found = torch.searchsorted(boundaries, values)
+        for row, own, result in zip(values, boundaries, found, strict=True):
+            same(result, torch.bucketize(row, own))
+    else:
+        assert refuses(lambda: torch.searchsorted(boundaries, values))
+
+
+@sweep(
+    weights=tensors((*FLOATS, *HALVES), rank=(2, 2), size=(1, 4)),
+    count=integers(1, 20),
+)
+def multinomial_draws_for_each_row(weights, count):
+    weights = weights.clamp(min=0)
+    assume(bool((weights.sum(1) > 0).all()))
+    drawn = torch.multinomial(weights, count, replacement=True)
+    assert drawn.shape == (len(weights), count)
+    assert (weights.gather(1, drawn) > 0).all()
+
+
+@sweep(
+    weights=tensors((*FLOATS, *HALVES), rank=(1, 2), size=(1, 4), values="normal"),
+    wrong=among((-1.0, -1e-3, math.inf, -math.inf, math.nan, "zero", "integers")),
+    replacement=booleans(),
+)
+def weights_that_multinomial_refuses(weights, wrong, replacement):
+    weights = weights.abs() + 1
+    assert not refuses(lambda: torch.multinomial(weights, 1, replacement))
+    if wrong == "integers":
+        weights = weights.long()
+    else:
+        weights[..., -1] = 0 if wrong == "zero" else wrong
+        weights *= 0 if wrong == "zero" else 1
+    assert refuses(lambda: torch.multinomial(weights, 1, replacement))
+
+
+@sweep(
+    lengths=several(integers(0, 4), min_size=1, max_size=5),
+    flat=lambda lengths: tensors(ALL, shape=(sum(lengths),), layouts=ANY_LAYOUT),
+)
+def a_mask_from_lengths_pads(lengths, flat):
+    sizes = torch.tensor(lengths)
+    mask = torch.arange(int(sizes.max())) < sizes[:, None]
+    padded = torch.zeros(mask.shape, dtype=flat.dtype)
+    padded[mask] = flat
+    same(padded, nn.utils.rnn.pad_sequence(flat.split(lengths), batch_first=True))
+
+
+@sweep(
+    lengths=several(integers(1, 4), min_size=1, max_size=5),
+    padded=lambda lengths: tensors(ALL, shape=(len(lengths), max(lengths)), layouts=ANY_LAYOUT),
+)
+def last_valid_element_of_each_row(lengths, padded):
+    last = padded[torch.arange(len(lengths)), torch.tensor(lengths) - 1]
+    for row, length, value in zip(padded, lengths, last, strict=True):
+        same(value, row[:length][-1])
+
+
+@sweep(
+    x=tensors(FLOATS, rank=(1, 4), size=(1, 4), layouts=ANY_LAYOUT),
+    dim=lambda x: dims(x),
+    function=among(("sum", "argmax", "cumsum", "softmax", "sort", "unbind", "squeeze")),
+)
+def negative_dims_count_from_the_end(x, dim, function):
+    call = getattr(torch, function)
+    counted, expected = call(x, dim), call(x, dim % x.dim())
+    same(counted, tuple(expected) if isinstance(expected, tuple) else expected)
+    same(x.unsqueeze(-1), x.unsqueeze(x.dim()))
+
+
+@sweep(
+    scores=tensors(ALL, rank=(2, 2), size=(1, 4), layouts=ANY_LAYOUT),
+    labels=lambda scores: several(
+        integers(-scores.shape[1], scores.shape[1] - 1), min_size=len(scores), max_size=len(scores)
+    ),
+)
+def one_value_per_row_takes_two_indices(scores, labels):
+    picked = scores[torch.arange(len(labels)), torch.tensor(labels)]
+    same(picked, torch.stack([row[label] for row, label in zip(scores, labels, strict=True)]))
+
+
+@sweep(
+    x=tensors(ALL),
+    mask=lambda x: tensors(torch.bool, shape=tuple(x.shape), layouts=ANY_LAYOUT),
+    values=lambda x: tensors(x.dtype, rank=(0, 1), size=(0, 6)),
+)
+def a_mask_takes_one_value_for_each_true(x, mask, values):
+    fits = values.dim() == 0 or len(values) in (1, int(mask.sum()))
+    assert refuses(lambda: x.__setitem__(mask, values)) == (not fits)
+    if fits:
+        same(x[mask], values.expand(int(mask.sum())))
+
+
+# Matrix products
+
+
+@sweep(
+    shapes=shapes_together(2, rank=3),
+    x=lambda shapes: tensors((*FLOATS, *COMPLEX), shape=shapes[0], layouts=ANY_LAYOUT),
+    y=lambda shapes: tensors((*FLOATS, *COMPLEX), shape=shapes[1], requires_grad=True),
+)
+def star_is_mul(shapes, x, y):
+    star, mul = x * y, torch.mul(x, y)
+    same(star, mul)
+    assert star.grad_fn.name() == mul.grad_fn.name() == "MulBackward0"
+
+
+@sweep(a=tensors(rank=(1, 4), size=(1, 3)), b=tensors(rank=(1, 4), size=(1, 3)))
+def star_needs_shapes_that_broadcast(a, b):
+    fits = not refuses(lambda: torch.broadcast_shapes(a.shape, b.shape))
+    assert refuses(lambda: a * b) == (not fits)
+    if a.shape[-1] != b.shape[-2:][0]:
+        assert refuses(lambda: a.double() @ b.double())
+
+
+@sweep(
+    a=tensors(torch.float64, rank=(1, 3), size=(0, 3)),
+    b=tensors(torch.float64, rank=(1, 3), size=(0, 3)),
+)
+def star_for_at_is_silent_on_squares(a, b):
+    assume(not refuses(lambda: a @ b))
+    fits = not refuses(lambda: torch.broadcast_shapes(a.shape, b.shape))
+    assert (not refuses(lambda: a * b)) == fits
+
+
+@sweep(
+    batches=shapes_together(2, rank=2),
+    sizes=several(integers(0, 3), min_size=4, max_size=4),
+    dtype=among(NUMBERS),
+)
+def batch_dimensions_broadcast(batches, sizes, dtype):
+    a = torch.ones((*batches[0], *sizes[:2]), dtype=dtype)
+    b = torch.ones((*batches[1], *sizes[2:]), dtype=dtype)
+    if sizes[1] == sizes[2]:
+        batch = torch.broadcast_shapes(*batches)
+        assert torch.matmul(a, b).shape == (*batch, sizes[0], sizes[3])
+    else:
+        assert refuses(lambda: torch.matmul(a, b))
+
+
+@sweep(
+    a=tensors(torch.float64, rank=(1, 4), size=(1, 3), layouts=ANY_LAYOUT),
+    b=tensors(torch.float64, rank=(1, 4), size=(1, 3), layouts=ANY_LAYOUT),
+)
+def at_is_matmul(a, b):
+    assume(not refuses(lambda: a @ b))
+    same(a @ b, torch.matmul(a, b))
+    assert kernels_of(lambda: a @ b) == kernels_of(lambda: torch.matmul(a, b))
+
+
+@sweep(
+    a=tensors(torch.float64, rank=(1, 3), size=(0, 3)),
+    b=tensors(torch.float64, rank=(1, 3), size=(0, 3)),
+)
+def mm_does_not_broadcast(a, b):
+    fits = a.dim() == b.dim() == 2 and a.shape[1] == b.shape[0]
+    assert refuses(lambda: torch.mm(a, b)) == (not fits)
+
+
+@sweep(
+    cases=1000,
+    a=tensors(torch.float64, rank=(1, 3), size=(0, 2)),
+    b=tensors(torch.float64, rank=(1, 3), size=(0, 2)),
+)
+def bmm_and_dot_are_as_strict(a, b):
+    batches = a.dim() == b.dim() == 3
+    fits = batches and len(a) == len(b) and a.shape[2] == b.shape[1]
+    assert refuses(lambda: torch.bmm(a, b)) == (not fits)
+    if a.dim() == b.dim() == 1:
+        assert refuses(lambda: torch.dot(a, b)) == (len(a) != len(b))
+
+
+@sweep(
+    a=tensors(NUMBERS, rank=(0, 2), size=(0, 2)),
+    b=lambda a: tensors(a.dtype, rank=(0, 2), size=(0, 2)),
+)
+def dot_takes_vectors_only(a, b):
+    fits = a.dim() == b.dim() == 1 and len(a) == len(b)
+    assert refuses(lambda: torch.dot(a, b)) == (not fits)
+
+
+@sweep(
+    sizes=several(integers(0, 3), min_size=3, max_size=3),
+    a=lambda sizes: tensors(
+        (torch.int64, *FLOATS, *COMPLEX), shape=(sizes[0], sizes[1]), layouts=ANY_LAYOUT
+    ),
+    b=lambda sizes, a: tensors(a.dtype, shape=(sizes[1], sizes[2]), layouts=ANY_LAYOUT),
+    result=among(["", "i", "j", "k", "ij", "ik", "kj", "ijk", "kji"]),
+)
+def einsum_says_what_is_summed(sizes, a, b, result):
+    products = a[:, :, None] * b
+    for letter, dim in (("k", 2), ("j", 1), ("i", 0)):
+        if letter not in result:
+            products = products.sum(dim, dtype=a.dtype)
+    left = [letter for letter in "ijk" if letter in result]
+    expected = products.permute([left.index(letter) for letter in result])
+    same(torch.einsum(f"ij,jk->{result}", a, b), expected)
+
+
+# Arrays
+
+
+@sweep(x=tensors(WITH_ARRAYS, rank=(1, 4), size=(1, 4)))
+def capital_tensor_shares_float32(x):
+    made = torch.Tensor(x.numpy())
+    assert (made.data_ptr() == x.data_ptr()) == (x.dtype == torch.get_default_dtype())
+
+
+@sweep(x=tensors(WITH_ARRAYS, layouts=ANY_LAYOUT), other=among(WITH_ARRAYS))
+def from_numpy_takes_no_memory(x, other):
+    assume(x.numel())
+    tensor = torch.from_numpy(x.numpy())
+    assert tensor.data_ptr() == x.data_ptr()
+    assert (tensor.to(other).data_ptr() == x.data_ptr()) == (other == x.dtype)
+
+
+@sweep(x=tensors(WITH_ARRAYS, rank=(1, 4), size=(1, 4)))
+def tensors_know_no_read_only(x):
+    array = x.numpy()
+    array.flags.writeable = False
+    torch.from_numpy(array).fill_(1)
+    assert (array == 1).all()
+
+
+@sweep(t=tensors(torch.bfloat16, layouts=ANY_LAYOUT))
+def bfloat16_has_no_numpy_dtype(t):
+    assert error(t.numpy).startswith("TypeError")
+    same(torch.from_numpy(t.float().numpy()).bfloat16(), t)
+
+
+@sweep(
+    name=among(
+        [
+            "bool",
+            "int8",
+            "int16",
+            "int32",
+            "int64",
+            "uint8",
+            "uint16",
+            "uint32",
+            "uint64",
+            "float16",
+            "float32",
+            "float64",
+            "complex64",
+            "complex128",
+        ]
+    ),
+    x=tensors(torch.bool),
+)
+def numpy_dtypes_that_convert(name, x):
+    array = x.numpy().astype(name)
+    tensor = torch.from_numpy(array)
+    assert str(tensor.dtype) == f"torch.{name}"
+    assert tensor.numpy().tolist() == array.tolist()
+
+
+@sweep(x=tensors(ALL, rank=(1, 4), layouts=ANY_LAYOUT), start=integers(0, 3))
+def clone_copies_elements_only(x, start):
+    x.grad = torch.ones_like(x)
+    part = x[start:].clone()
+    same(part, x[start:])
+    assert part.grad is x.clone().grad is None
+    assert part.untyped_storage().nbytes() == part.numel() * part.element_size()
+
+
+# Joining
+
+
+@sweep(
+    x=tensors(ALL, rank=(0, 3), layouts=ANY_LAYOUT),
+    y=lambda x: tensors(ALL, shape=tuple(x.shape), layouts=ANY_LAYOUT),
+    dim=lambda x: integers(-x.dim() - 1, x.dim()),
+)
+def stack_is_unsqueeze_and_cat(x, y, dim):
+    parts = [x.unsqueeze(dim), y.unsqueeze(dim)]
+    same(torch.stack([x, y], dim), torch.cat(parts, dim))
+
+
+@sweep(
+    x=tensors((*FLOATS, *COMPLEX), rank=(1, 3), size=(1, 4), requires_grad=True),
+    dim=lambda x: dims(x),
+    again=integers(0, 2),
+)
+def gradients_go_back_to_each_part(x, dim, again):
+    parts = [x, *(x.detach().narrow(dim, 0, 1).requires_grad_() for _ in range(again))]
+    whole = torch.cat(parts, dim)
+    arriving = torch.arange(whole.numel()).to(x.dtype).view(whole.shape)
+    whole.backward(arriving)
+    same([part.grad for part in parts], list(arriving.split([p.shape[dim] for p in parts], dim)))
+
+
+@sweep(sizes=several(shapes(rank=(0, 2), size=(0, 2)), min_size=1, max_size=4))
+def stack_wants_equal_shapes(sizes):
+    parts = [torch.ones(size) for size in sizes]
+    different = [place for place, size in enumerate(sizes) if size != sizes[0]]
+    message = error(lambda: torch.stack(parts))
+    if different:
+        assert message.endswith(f"{list(sizes[different[0]])} at entry {different[0]}")
+    else:
+        assert message == ""
+
+
+@sweep(
+    x=tensors(rank=(1, 3), size=(0, 3)),
+    y=lambda x: tensors(rank=(x.dim(), x.dim()), size=(0, 3)),
+    dim=lambda x: dims(x),
+)
+def cat_wants_equal_sizes_elsewhere(x, y, dim):
+    dim %= x.dim()
+    fits = all(x.shape[d] == y.shape[d] for d in range(x.dim()) if d != dim)
+    assert refuses(lambda: torch.cat([x, y], dim)) == (not fits)
+
+
+@sweep(
+    lengths=several(integers(1, 3), min_size=1, max_size=3), dtype=among(ALL), dim=integers(-2, 2)
+)
+def vectors_have_no_second_dimension_to_cat(lengths, dtype, dim):
+    vectors = [torch.ones(length, dtype=dtype) for length in lengths]
+    assert refuses(lambda: torch.cat(vectors, dim)) == (dim not in (-1, 0))
+    assert refuses(lambda: torch.cat([vector.sum() for vector in vectors], dim))
+
+
+@sweep(
+    x=tensors(ALL, rank=(1, 4), size=(0, 3), layouts=ANY_LAYOUT),
+    dim=lambda x: dims(x),
+    empty=lambda x: tensors(x.dtype, rank=(1, 4), size=(0, 3)),
+)
+def cat_skips_a_flat_empty_tensor(x, dim, empty):
+    assume(not empty.numel() and x.shape != (0,))
+    dim %= x.dim()
+    sizes = zip(empty.shape, x.shape, strict=False)
+    fits = empty.dim() == x.dim() and all(a == b for d, (a, b) in enumerate(sizes) if d != dim)
+    if fits or empty.shape == (0,):
+        joined = torch.cat([empty, x], dim)
+        same(joined.narrow(dim, joined.shape[dim] - x.shape[dim], x.shape[dim]), x)
+    else:
+        assert refuses(lambda: torch.cat([empty, x], dim))
+
+
+# Strides
+
+
+@sweep(x=tensors(ALL, layouts=ANY_LAYOUT))
+def the_block_is_the_storage(x):
+    places = positions(x).flatten().tolist()
+    held = x.untyped_storage().nbytes() // x.element_size()
+    assert all(0 <= place < held for place in places)
+    assert refuses(lambda: x.to_sparse().untyped_storage())
+
+
+@sweep(x=tensors(ALL, rank=(2, 4), layouts=ANY_LAYOUT), a=lambda x: dims(x), b=lambda x: dims(x))
+def transposing_moves_no_number(x, a, b):
+    assert shares(x.transpose(a, b), x)
+    same(positions(x.transpose(a, b)), positions(x).transpose(a, b))
+
+
+@sweep(x=tensors(ALL, layouts=ANY_LAYOUT), times=integers(2, 4))
+def expanded_dimensions_have_stride_zero(x, times):
+    expanded = x.expand(times, *x.shape)
+    assert expanded.stride(0) == 0
+    assert all(row.data_ptr() == x.data_ptr() for row in expanded)
+
+
+@sweep(x=tensors(ALL, layouts=ANY_LAYOUT))
+def contiguous_is_unbroken_and_in_order(x):
+    places = positions(x).flatten().tolist()
+    unbroken = places == list(range(x.storage_offset(), x.storage_offset() + x.numel()))
+    assert x.is_contiguous() == unbroken
+
+
+@sweep(
+    shape=shapes(rank=(1, 4)),
+    strides=lambda shape: several(integers(0, 5), min_size=len(shape), max_size=len(shape)),
+    other=integers(0, 99),
+)
+def size_one_strides_do_not_count(shape, strides, other):
+    changed = [other if n == 1 else stride for n, stride in zip(shape, strides, strict=True)]
+    a, b = torch.empty_strided(shape, strides), torch.empty_strided(shape, changed)
+    assert a.is_contiguous() == b.is_contiguous()
+
+
+@sweep(x=tensors(ALL, size=(2, 4), layouts=LAYOUTS))
+def clone_copies_contiguous_lays_out(x):
+    assert not shares(x.clone(), x)
+    same(x.clone(), x)
+    order = sorted(range(x.dim()), key=x.stride)
+    assert order == sorted(range(x.dim()), key=x.clone().stride)
+    assert x.contiguous() is x or not shares(x.contiguous(), x)
+
+
+# Sums
+
+
+@sweep(
+    x=tensors(ALL, rank=(1, 3), size=(0, 12), values="normal", layouts=ANY_LAYOUT),
+    dtype=among(ALL),
+)
+def dtype_converts_before_adding(x, dtype):
+    same(x.sum(dtype=dtype), x.to(dtype).sum(dtype=dtype))
+
+
+@sweep(
+    x=tensors(torch.float32, rank=(1, 3), size=(0, 40), values="normal", layouts=ANY_LAYOUT),
+    dim=lambda x: dims(x),
+)
+def cumsum_adds_in_float64_on_the_cpu(x, dim):
+    same(x.cumsum(dim), x.double().cumsum(dim).float())
+
+
+# Without a loop
+
+
+@sweep(
+    x=tensors((*NUMBERS, torch.bool), rank=(1, 3), size=(1, 4), layouts=ANY_LAYOUT),
+    dim=lambda x: dims(x),
+    chunk_size=among((None, 4)),
+)
+def vmap_calls_the_function_once(x, dim, chunk_size):
+    calls = []
+    torch.vmap(lambda each: calls.append(each) or each + 1, dim, chunk_size=chunk_size)(x)
+    assert len(calls) == 1
+
+
+@sweep(x=tensors((*REALS, torch.bool), rank=(1, 1), layouts=ANY_LAYOUT))
+def running_totals_are_one_call(x):
+    numbers = x.tolist()
+    assert x.cumsum(0).tolist() == list(accumulate(numbers))
+    assert x.cumprod(0).tolist() == list(accumulate(numbers, operator.mul))
+    assert x.cummax(0).values.tolist() == list(accumulate(numbers, max))
+
+
+@sweep(
+    x=tensors(NUMBERS, shape=(3,)),
+    index=several(integers(-3, 2), max_size=6),
+    values=lambda x, index: tensors(x.dtype, shape=(len(index),)),
+)
+def repeated_indices_are_added_to_once(x, index, values):
+    before, place = x.clone(), torch.tensor(index, dtype=torch.int64)
+    x[place] += values
+    for i in range(3):
+        sums = [before[i] + v for j, v in zip(index, values, strict=True) if j % 3 == i]
+        assert any(x[i] == each for each in sums or [before[i]])
+
+
+# Shapes
+
+
+@sweep(x=tensors(ALL, layouts=ANY_LAYOUT), shape=lambda x: shapes_like(x))
+def view_and_reshape_return_another_shape(x, shape):
+    assert x.reshape(shape).shape == shape
+    same(x.reshape(shape).flatten(), x.flatten())
+    if not refuses(lambda: x.view(shape)):
+        same(x.view(shape), x.reshape(shape))
+
+
+@sweep(x=tensors(ALL, size=(0, 3), layouts=ANY_LAYOUT), shape=lambda x: shapes_like(x))
+def reshape_copies_only_if_it_must(x, shape):
+    assert shares(x.reshape(shape), x) == strides_would_do(x, shape)
+
+
+@sweep(x=tensors(ALL, size=(0, 3), layouts=ANY_LAYOUT), shape=lambda x: shapes_like(x))
+def view_fails_only_where_no_strides_would_do(x, shape):
+    assert refuses(lambda: x.view(shape)) == (not strides_would_do(x, shape))
+
+
+@sweep(x=tensors(ALL, layouts=ANY_LAYOUT), shape=shapes())
+def sizes_must_multiply_up(x, shape):
+    if math.prod(shape) != x.numel():
+        assert refuses(lambda: x.view(shape))
+        assert refuses(lambda: x.reshape(shape))
+
+
+@sweep(
+    x=tensors(ALL, layouts=ANY_LAYOUT),
+    sizes=several(integers(-1, 4), min_size=2, max_size=4),
+)
+def one_size_at_most_is_inferred(x, sizes):
+    assume(-1 in sizes)
+    if sizes.count(-1) > 1 or 0 in sizes:
+        assert refuses(lambda: x.view(sizes))
+        assert refuses(lambda: x.reshape(sizes))
+
+
+@sweep(
+    x=tensors(ALL, rank=(1, 4), layouts=ANY_LAYOUT),
+    dim=lambda x: dims(x),
+    sizes=lambda x, dim: shapes_like(torch.empty(x.shape[dim])),
+)
+def unflatten_never_copies(x, dim, sizes):
+    assume(sizes)
+    assert shares(x.unflatten(dim, sizes), x)
+
+
+@sweep(
+    x=tensors(ALL, rank=(1, 4), size=(0, 3), layouts=ANY_LAYOUT),
+    start=lambda x: integers(0, x.dim() - 1),
+    end=lambda x, start: integers(start, x.dim() - 1),
+)
+def flatten_merges_what_it_is_told(x, start, end):
+    flat = x.flatten(start, end)
+    assert shares(flat, x) == strides_would_do(x, flat.shape)
+
+
+@sweep(
+    x=tensors((*FLOATS, *HALVES), rank=(1, 4), values="special", layouts=("contiguous", "offset"))
+)
+def bytes_tell_zero_from_minus_zero(x):
+    assert torch.equal(x.view(torch.uint8), x.clone().view(torch.uint8))
+    zeros = x[x == 0]
+    assert torch.equal(zeros, -zeros)
+    if len(zeros):
+        assert not torch.equal(zeros.view(torch.uint8), (-zeros).view(torch.uint8))
