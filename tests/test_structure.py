@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "__init__": set(),
     "model": set(),
     "files": set(),
-    "teach": set(),
+    "teach": {"model"},
     "checking": {"model"},
     "pages": {"model", "files", "checking"},
     "engine": {"model", "checking"},

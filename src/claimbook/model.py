@@ -249,6 +249,7 @@ class Measurement:
     name: str
     value: float
     unit: str
+    """`ratio` or `bytes`; of a sweep, `count`."""
 
 
 @dataclass(frozen=True)

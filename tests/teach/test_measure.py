@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch.utils.checkpoint import checkpoint
 
+from claimbook.model import Measurement
 from claimbook.teach import compare, measure, memory, peak_memory, speed
 
 MB = 1 << 20
@@ -85,7 +86,7 @@ def test_ratio_is_recorded_under_the_functions_names(measurements):
     """The runner finds one measurement, equal to what the caller got."""
     result = compare(one_turn, ten_turns, rounds=1)
     compare(lambda: None, lambda: None, rounds=1)
-    assert measurements[0] == measure.Measurement("one_turn / ten_turns", result.ratio, "ratio")
+    assert measurements[0] == Measurement("one_turn / ten_turns", result.ratio, "ratio")
     assert [m.name for m in measurements[1:]] == ["a / b"]
 
 

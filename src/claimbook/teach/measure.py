@@ -1,20 +1,10 @@
 """The numbers that a run measured, for the runner to collect."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from claimbook.model import Measurement
 
 Work = Callable[[], object]
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """One number that a run measured."""
-
-    name: str
-    value: float
-    unit: str
-    """``"ratio"`` or ``"bytes"``."""
-
 
 measurements: list[Measurement] = []
 """All measurements since the runner last emptied this list."""
