@@ -29,6 +29,22 @@ as in-place operations refuse it."""
 BINARY = ("add", "sub", "mul", "maximum", "atan2")
 """Functions of two tensors, in a program; all others are of one."""
 
+OPTIMISERS = (
+    torch.optim.SGD,
+    torch.optim.Adam,
+    torch.optim.AdamW,
+    torch.optim.NAdam,
+    torch.optim.RAdam,
+    torch.optim.Adamax,
+    torch.optim.Adadelta,
+    torch.optim.Adagrad,
+    torch.optim.Adafactor,
+    torch.optim.RMSprop,
+    torch.optim.Rprop,
+    torch.optim.ASGD,
+)
+"""Those that take parameters of any shape with dense gradients, and no closure."""
+
 SPECIAL = (0.0, -0.0, math.inf, -math.inf, math.nan, 1.0, -1.0, 1e-8, 3e4)
 
 assume = hypothesis.assume
