@@ -11,7 +11,6 @@ from explorers import agreement
 needs_node = pytest.mark.skipif(
     not shutil.which("node"), reason="there is no node here; nox -s browser compares in Chromium"
 )
-MUTANTS = [(name, m) for name, module in agreement.EXPLORERS.items() for m in module.MUTANTS]
 
 
 @needs_node
@@ -23,10 +22,10 @@ def test_torch_agrees(name):
 
 
 @needs_node
-@pytest.mark.parametrize(("name", "mutant"), MUTANTS, ids=str)
-def test_mutants_are_caught(name, mutant):
+@pytest.mark.parametrize("name", agreement.EXPLORERS)
+def test_mutants_are_caught(name):
     """No change of a rule goes unnoticed."""
-    assert agreement.caught(name, agreement.ask_node, mutant)
+    assert agreement.uncaught(name, agreement.ask_node) == []
 
 
 @pytest.mark.parametrize("name", agreement.EXPLORERS)

@@ -1,29 +1,51 @@
 """Draw cases, ask torch and the JavaScript of an explorer, and compare all that it shows."""
 
+import atexit
 import hashlib
 import json
+import operator
 import random
 import shutil
 import subprocess
 import warnings
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from itertools import islice
+from itertools import islice, repeat
 from pathlib import Path
 from typing import Any
 
+import torch
+
 import claimbook
-from explorers import broadcasting, layers, strides
+from explorers import broadcasting, layers, promotion, strides
 from helpers import ROOT
 
 SCRIPTS = Path(claimbook.__file__).parent / "sphinx/static/explorers"
 RECORD = ROOT / "docs/records/explorers.json"
 CASES = 6000
 FOR_MUTANTS = 250, 3000
+PATIENCE = 60_000
+"""Milliseconds for one program: a changed rule may never end."""
+ANSWERER = """
+const vm = require("vm");
+require("readline").createInterface({ input: process.stdin }).on("line", (line) => {
+  const { program, cases, patience } = JSON.parse(line);
+  let said;
+  try {
+    said = `{"answers":${vm.runInNewContext(program, { cases }, { timeout: patience })}}`;
+  } catch (error) {
+    said = JSON.stringify({ error: String(error) });
+  }
+  process.stdout.write(`${said}\\n`);
+});
+"""
 EXPLORERS = {
-    module.__name__.rpartition(".")[2]: module for module in (broadcasting, strides, layers)
+    module.__name__.rpartition(".")[2]: module
+    for module in (broadcasting, strides, layers, promotion)
 }
-"""Each has `draw(random)` → a case, `torch_says(case)`, `CALL`, and `MUTANTS`."""
+"""Each has `draw(random)` → a case, `torch_says(case)`, `CALL`, and `MUTANTS`; and may have `ALL`,
+the cases where they can be counted, and `same(torch, script)`, if not all must be equal."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +71,11 @@ def digest(name):
 def _drawn(name):
     """Cases as they are drawn, always the same, each with what torch answers, as JSON has it."""
     source, known = random.Random(0), set()
-    while True:
+    every = getattr(EXPLORERS[name], "ALL", None)
+    shuffled = iter(source.sample(every, len(every))) if every else repeat(None)
+    for chosen in shuffled:
         with warnings.catch_warnings(action="ignore"):
-            case = EXPLORERS[name].draw(source)
+            case = chosen or EXPLORERS[name].draw(source)
             text = json.dumps(case)
             said = None if text in known else json.dumps(EXPLORERS[name].torch_says(case))
         if said:
@@ -67,8 +91,20 @@ def _kept(name):
 def answered(name, count):
     """The first cases with what torch answers; of those drawn twice the first counts."""
     kept = _kept(name)
-    kept.extend(islice(_drawn(name), max(count - len(kept), 0)))
+    with one_thread():
+        kept.extend(islice(_drawn(name), max(count - len(kept), 0)))
     return kept[:count]
+
+
+@contextmanager
+def one_thread():
+    """Keep torch to one thread: for tensors as small as these, more wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def program(name, text):
@@ -76,26 +112,33 @@ def program(name, text):
     return f"{text}\nJSON.stringify(cases.map((drawn) => {EXPLORERS[name].CALL}))"
 
 
+@cache
+def _node():
+    """A Node that answers line by line; one for all that is asked of it."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    node = subprocess.Popen([shutil.which("node"), "-e", ANSWERER], **pipes)
+    atexit.register(node.kill)
+    return node
+
+
 def ask_node(name, text, drawn):
     """Answer by Node."""
-    source = (
-        "const cases = JSON.parse(require('fs').readFileSync(0, 'utf8'));\n"
-        f"process.stdout.write(eval({json.dumps(program(name, text))}));"
-    )
-    found = subprocess.run(
-        [shutil.which("node"), "-e", source],
-        input=json.dumps(drawn),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    if found.returncode:
-        raise RuntimeError(found.stderr[-2000:])
-    return json.loads(found.stdout)
+    asked = {"program": program(name, text), "cases": drawn, "patience": PATIENCE}
+    node = _node()
+    node.stdin.write(json.dumps(asked) + "\n")
+    node.stdin.flush()
+    found = json.loads(node.stdout.readline())
+    if "error" in found:
+        raise RuntimeError(found["error"])
+    return found["answers"]
 
 
-def differences(name, ask, text=None, count=CASES):
+def count_of(name):
+    """How many cases are compared: all there are, or so many of those drawn."""
+    return len(getattr(EXPLORERS[name], "ALL", range(CASES)))
+
+
+def differences(name, ask, text=None, count=None):
     """The cases in which the JavaScript differs from torch.
 
     Args:
@@ -103,13 +146,32 @@ def differences(name, ask, text=None, count=CASES):
         text: the JavaScript; by default the rule as it stands.
         count: how many of the cases; by default all.
     """
-    drawn, said = zip(*answered(name, count), strict=True)
+    return compared(name, ask, answered(name, count or count_of(name)), text)
+
+
+def compared(name, ask, cases, text=None):
+    """The differences in some cases, each with what torch answers."""
+    drawn, said = zip(*cases, strict=True)
     answers = ask(name, text or rule(name), drawn)
+    same = getattr(EXPLORERS[name], "same", operator.eq)
     return [
         Difference(case, right, answer)
         for case, right, answer in zip(drawn, said, answers, strict=True)
-        if right != answer
+        if not same(right, answer)
     ]
+
+
+def sampled(name, count):
+    """Some of the cases, always the same, with what torch answers to them alone."""
+    source = random.Random(1)
+    with warnings.catch_warnings(action="ignore"), one_thread():
+        drawn = [EXPLORERS[name].draw(source) for _ in range(count)]
+        return [(case, json.loads(json.dumps(EXPLORERS[name].torch_says(case)))) for case in drawn]
+
+
+def uncaught(name, ask):
+    """The changes of the rule that go unnoticed; a rule that breaks is noticed."""
+    return [mutant for mutant in EXPLORERS[name].MUTANTS if not caught(name, ask, mutant)]
 
 
 def caught(name, ask, mutant):
@@ -126,11 +188,11 @@ def caught(name, ask, mutant):
 
 def record(name, ask):
     """What the page says of the comparison."""
-    import torch
-
+    cases = count_of(name)
     return {
-        "agreed": CASES - len(differences(name, ask)),
-        "cases": CASES,
+        "agreed": cases - len(differences(name, ask)),
+        "cases": cases,
+        "drawn": not hasattr(EXPLORERS[name], "ALL"),
         "rule": digest(name),
         "torch": torch.__version__.partition("+")[0],
     }

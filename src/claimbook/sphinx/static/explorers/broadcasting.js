@@ -15,14 +15,13 @@ explorers.start("broadcasting", {
     "a size of 0": { a: "4, 1", b: "0" },
   },
   show(state) {
-    const { table, grid, python, code, error, bytes } = explorers;
+    const { table, grid, python, code, error, bytes, product, list, tuple } = explorers;
     const typed = ["a", "b", "c"].filter((name) => state[name].trim());
     if (!typed.includes("a") || !typed.includes("b")) {
       throw new explorers.Unread("Type two shapes, a and b, for example 4, 1 and 3.");
     }
     const shapes = typed.map((name) => explorers.shape(state[name], `Shape of ${name}`));
     const found = broadcasting.answer(shapes);
-    const text = (sizes) => `[${sizes.join(", ")}]`;
     const align = (all, rank, cell) => broadcasting.aligned(all, rank).map((sizes, i) => (
       [code(typed[i]), ...sizes.map((size, dim) => cell(size, dim))]));
     const heads = (rank) => ["", ...Array.from({ length: rank }, (_, dim) => `dim ${dim}`)];
@@ -53,17 +52,17 @@ explorers.start("broadcasting", {
     });
     const result = ["result", ...shape.map(String)];
     const memory = found.operands.map((operand, i) => [
-      code(typed[i]), bytes(operand.bytes), code(`(${operand.strides.join(", ")})`),
+      code(typed[i]), bytes(operand.bytes), code(tuple(operand.strides)),
       operand.notCopied > 0 ? `${bytes(operand.notCopied)} of repetitions` : "nothing is repeated",
     ]);
     const operands = shapes.map((sizes, i) => {
-      const numbers = Array.from({ length: sizes.reduce((p, s) => p * s, 1) },
+      const numbers = Array.from({ length: product(sizes) },
         (_, n) => broadcasting.number(i, n, shapes.length));
       return grid(typed[i], sizes, numbers);
     });
     const sum = typed.join(" + ");
     return {
-      said: `${code(sum)} has the shape <strong>${text(shape)}</strong>, ${bytes(found.bytes)} in
+      said: `${code(sum)} has the shape <strong>${list(shape)}</strong>, ${bytes(found.bytes)} in
         float32.${found.grows ? " It is larger than each of the operands." : ""}`,
       html: table("Aligned at the right", heads(shape.length), [...rows, result], "aligned")
         + (found.values?.length

@@ -24,6 +24,10 @@ const explorers = (() => {
       <tbody>${rows.map(line).join("")}</tbody></table></div>`;
   }
 
+  const product = (sizes) => sizes.reduce((all, size) => all * size, 1);
+  const list = (sizes) => `[${sizes.join(", ")}]`;
+  const tuple = (sizes) => `(${sizes.join(", ")}${sizes.length === 1 ? "," : ""})`;
+
   // The indices of a shape in their order; a tensor without dimensions has one.
   const indices = (shape) => shape.reduce((found, size) => (
     found.flatMap((index) => Array.from({ length: size }, (_, i) => [...index, i]))), [[]]);
@@ -33,7 +37,7 @@ const explorers = (() => {
   function grid(label, shape, values, about = () => "") {
     const sizes = shape.length > 1 ? shape : [1, ...shape, ...Array(1 - shape.length).fill(1)];
     const [rows, columns] = sizes.slice(-2);
-    const planes = sizes.slice(0, -2).reduce((product, size) => product * size, 1);
+    const planes = product(sizes.slice(0, -2));
     const places = indices(sizes.slice(0, -2));
     const drawn = Array.from({ length: planes }, (_, plane) => {
       const title = planes > 1 ? `${label}[${places[plane].join(", ")}]` : label;
@@ -48,20 +52,42 @@ const explorers = (() => {
       drawn.join("")}</div>`;
   }
 
-  // fields: { name: { label, hint, rows } }; examples: { label: state };
-  // show(state) → { said, html }, or an Error for what is no case.
+  // The control of a field: a line, lines (rows), one of some choices, or a slider of steps.
+  function control({ rows, choices, slide }, about) {
+    if (choices) {
+      const option = ([value, label]) => `<option value="${escaped(value)}">${escaped(label)}</option>`;
+      return `<select ${about}>${Object.entries(choices).map(([group, all]) => (
+        `<optgroup label="${escaped(group)}">${all.map(option).join("")}</optgroup>`)).join("")}</select>`;
+    }
+    if (slide) return `<input type="range" min="0" max="0" ${about}>`;
+    return rows ? `<textarea ${about} rows="${rows}"></textarea>` : `<input type="text" ${about}>`;
+  }
+
+  function unlessUnread(found, otherwise = () => null) {
+    try {
+      return found();
+    } catch (problem) {
+      if (problem instanceof explorers.Unread) return otherwise(problem);
+      throw problem;
+    }
+  }
+
+  // fields: { name: { label, hint, and rows, choices or slide } }; examples: { label: state };
+  // tools: buttons that add a line to a field, each from what `at(form)` finds;
+  // show(state) → { said, html, steps }, or an Error for what is no case.
   function start(name, { fields, examples, tools, show }) {
     const place = document.querySelector(`.explorer[data-explorer="${name}"]`);
     const names = Object.keys(fields);
     const anchor = `explore-${name}`;
     const inputs = names.map((field) => {
-      const { label, hint, rows } = fields[field];
+      const { label, hint } = fields[field];
       const about = `id="${anchor}-${field}" name="${field}" aria-describedby="${anchor}-${field}-hint"
         autocomplete="off" autocapitalize="off" spellcheck="false"`;
       return `<p class="explorer-field"><label for="${anchor}-${field}">${label}</label>
-        ${rows ? `<textarea ${about} rows="${rows}"></textarea>` : `<input type="text" ${about}>`}
+        ${control(fields[field], about)}
         <span class="explorer-hint" id="${anchor}-${field}-hint">${hint ?? ""}</span></p>`;
     });
+    const slider = names.find((field) => fields[field].slide);
     const buttons = (kind, all) => Object.keys(all).map((label) => (
       `<button type="button" data-${kind}="${escaped(label)}">${escaped(label)}</button>`)).join("");
     place.insertAdjacentHTML("afterbegin", `
@@ -77,24 +103,34 @@ const explorers = (() => {
     const said = place.querySelector(".explorer-said");
     const link = place.querySelector(".explorer-link a");
 
+    // A slider at its end says nothing: all steps are shown, however many there are.
+    const valued = (field) => (
+      field === slider && +form[field].value >= +form[field].max ? "" : form[field].value);
+    const slideTo = (state, { steps = 0, stepped = "" }) => {
+      form[slider].max = steps;
+      form[slider].value = state[slider] || steps;
+      form[slider].setAttribute("aria-valuetext", stepped);
+    };
     const draw = () => {
-      const state = Object.fromEntries(names.map((field) => [field, form[field].value]));
+      const state = Object.fromEntries(names.map((field) => [field, valued(field)]));
       const query = new URLSearchParams(names.filter((n) => state[n]).map((n) => [n, state[n]]));
       link.href = `#${anchor}?${query}`;
-      let shown;
-      try {
-        shown = show(state);
-      } catch (problem) {
-        if (!(problem instanceof explorers.Unread)) throw problem;
-        shown = { said: escaped(problem.message), html: "" };
-      }
+      const shown = unlessUnread(() => show(state),
+        (problem) => ({ said: escaped(problem.message), html: "" }));
       place.classList.toggle("explorer-raises", Boolean(shown.raises));
       said.innerHTML = shown.said;
+      const { key } = document.activeElement.dataset;
       place.querySelector(".explorer-shown").innerHTML = shown.html;
+      if (key) place.querySelector(`[data-key="${key}"]`)?.focus();
+      if (slider) slideTo(state, shown);
       for (const cell of place.querySelectorAll("[data-pick]")) cell.title = cell.dataset.pick;
     };
     const fill = (state) => {
-      for (const field of names) form[field].value = state[field] ?? "";
+      for (const field of names) {
+        if (field === slider) form[field].max = 999;
+        form[field].value = state[field] ?? (field === slider ? 999 : "");
+        if (form[field].selectedIndex < 0) form[field].selectedIndex = 0;
+      }
       draw();
     };
     const read = (query) => Object.fromEntries(new URLSearchParams(query));
@@ -111,7 +147,7 @@ const explorers = (() => {
     form.addEventListener("input", () => { draw(); keep(); });
     form.addEventListener("submit", (event) => event.preventDefault());
     place.addEventListener("click", ({ target }) => {
-      const { example, tool, copy, pick } = target.dataset;
+      const { example, tool, copy, pick, field = "index" } = target.dataset;
       if (copy !== undefined) {
         navigator.clipboard?.writeText(copy);
         target.textContent = "copied";
@@ -119,11 +155,12 @@ const explorers = (() => {
       if (example !== undefined) fill(examples[example]);
       if (tool !== undefined) {
         const lines = form[tools.field].value.trimEnd();
-        form[tools.field].value = (lines && `${lines}\n`) + tools.lines[tool](form);
+        const line = unlessUnread(() => tools.lines[tool](tools.at(form)));
+        if (line) form[tools.field].value = (lines && `${lines}\n`) + line;
         draw();
       }
       if (pick !== undefined) {
-        form.index.value = pick;
+        form[field].value = pick;
         draw();
       }
       if ([example, tool, pick].some((one) => one !== undefined)) keep();
@@ -156,5 +193,8 @@ const explorers = (() => {
     return sizes;
   }
 
-  return { start, table, indices, grid, python, code, error, escaped, bytes, shape, Unread };
+  return {
+    start, table, indices, grid, python, code, error, escaped, bytes, shape, product, list, tuple,
+    Unread,
+  };
 })();

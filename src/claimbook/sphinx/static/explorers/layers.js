@@ -8,7 +8,12 @@ explorers.start("layers", {
   tools: {
     label: "Add",
     field: "layers",
-    lines: Object.fromEntries(Object.entries({
+    at: ({ input, layers: typed }) => {
+      const shape = explorers.shape(input.value, "Shape of the input");
+      const { steps = [] } = layers.answer(shape, typed.value);
+      return [1, 1, 1, ...(steps.at(-1)?.shape ?? shape)]; // where a dimension is missing: 1
+    },
+    lines: {
       Conv1d: (shape) => `Conv1d(${shape.at(-2)}, 16, 3)`,
       Conv2d: (shape) => `Conv2d(${shape.at(-3)}, 16, 3, padding=1)`,
       ConvTranspose2d: (shape) => `ConvTranspose2d(${shape.at(-3)}, 16, 2, stride=2)`,
@@ -19,12 +24,7 @@ explorers.start("layers", {
       ReLU: () => "ReLU()",
       Flatten: () => "Flatten()",
       Linear: (shape) => `Linear(${shape.at(-1)}, 10)`,
-    }).map(([name, line]) => [name, ({ input, layers: typed }) => {
-      const shape = explorers.shape(input.value, "Shape of the input");
-      const { steps = [] } = layers.answer(shape, typed.value);
-      const now = [1, 1, 1, ...(steps.at(-1)?.shape ?? shape)]; // where a dimension is missing: 1
-      return line(now);
-    }])),
+    },
   },
   examples: {
     "a small classifier": { input: "8, 1, 28, 28", layers: "Conv2d(1, 16, 3, padding=1)\nReLU()\n"
@@ -41,12 +41,11 @@ explorers.start("layers", {
       + "Conv1d(8, 8, 5, dilation=4)" },
   },
   show(state) {
-    const { table, python, code, error, Unread } = explorers;
+    const { table, python, code, error, list, Unread } = explorers;
     const shape = explorers.shape(state.input, "Shape of the input", { most: 9999 });
     if (!shape.length || shape.includes(0)) throw new Unread("The input needs sizes of 1 and more.");
     const found = layers.answer(shape, state.layers);
     if (found.unread) throw new Unread(found.unread);
-    const list = (sizes) => `[${sizes.join(", ")}]`;
     const number = (count) => (count ? count.toLocaleString("en") : "");
     const rows = [
       [code("input"), list(shape), "", "", "", ""],

@@ -9,7 +9,11 @@ explorers.start("strides", {
   tools: {
     label: "Add",
     field: "steps",
-    lines: Object.fromEntries(Object.entries({
+    at: ({ shape, steps }) => {
+      const { start, steps: done = [] } = strides.answer(explorers.shape(shape.value, "x"), steps.value);
+      return (done.at(-1) ?? start)?.shape.length ?? 1;
+    },
+    lines: {
       transpose: () => ".transpose(0, 1)",
       permute: (rank) => `.permute(${[...Array(rank).keys()].reverse().join(", ")})`,
       slice: (rank) => (rank > 1 ? "[:, 1:]" : "[1:]"),
@@ -19,10 +23,7 @@ explorers.start("strides", {
       view: () => ".view(-1)",
       reshape: () => ".reshape(-1)",
       contiguous: () => ".contiguous()",
-    }).map(([name, line]) => [name, ({ shape, steps }) => {
-      const { start, steps: done = [] } = strides.answer(explorers.shape(shape.value, "x"), steps.value);
-      return line((done.at(-1) ?? start)?.shape.length ?? 1);
-    }])),
+    },
   },
   examples: {
     "transpose, then view": { shape: "3, 4", steps: ".t()\n.view(12)" },
@@ -34,15 +35,13 @@ explorers.start("strides", {
     "split heads": { shape: "2, 3, 4", steps: ".view(2, 3, 2, 2)\n.transpose(1, 2)\n.reshape(2, 3, 4)" },
   },
   show(state) {
-    const { table, grid, python, code, error, bytes, Unread } = explorers;
+    const { table, grid, python, code, error, bytes, product, list, tuple, Unread } = explorers;
     const MOST = 120;
     const shape = explorers.shape(state.shape, "Shape of x");
-    const count = shape.reduce((product, size) => product * size, 1);
+    const count = product(shape);
     if (count > MOST) throw new Unread(`Up to ${MOST} numbers are shown; this shape has ${count}.`);
     const found = strides.answer(shape, state.steps);
     if (found.unread) throw new Unread(found.unread);
-    const list = (sizes) => `[${sizes.join(", ")}]`;
-    const tuple = (sizes) => `(${sizes.join(", ")}${sizes.length === 1 ? "," : ""})`;
 
     const row = (line, { shape: sizes, stride, offset, contiguous }, memory) => [
       code(line), list(sizes), code(tuple(stride)), String(offset), contiguous ? "yes" : "no", memory,

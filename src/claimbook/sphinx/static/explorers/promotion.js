@@ -1,0 +1,92 @@
+// The explorer of type promotion: what promotion-rule.js answers, as a table.
+
+explorers.start("promotion", (() => {
+  const { DTYPES, NUMBERS, OPERATIONS, KINDS } = promotion;
+  const choices = {
+    "Tensor with a dimension": DTYPES.map((dtype) => [`${dtype}[3]`, `${dtype}, shape [3]`]),
+    "0-d tensor": DTYPES.map((dtype) => [`${dtype}[]`, `${dtype}, 0-d`]),
+    "Python number": Object.keys(NUMBERS).map((number) => [number, `the number ${number}`]),
+  };
+  const TERMS = ["a tensor with a dimension", "a 0-d tensor", "a Python number"];
+  const { table, python, code, error } = explorers;
+
+  // Why the sum has its dtype, in one sentence.
+  function reason(a, b, dtype) {
+    const [kindA, kindB] = [a, b].map((one) => promotion.kind(one.dtype));
+    if (a.counts === b.counts) {
+      if (a.dtype === b.dtype) return "Both operands have this dtype.";
+      if (kindA !== kindB) {
+        return `The higher kind decides: ${KINDS[Math.max(kindA, kindB)]} is above ${
+          KINDS[Math.min(kindA, kindB)]}.`;
+      }
+      return [a.dtype, b.dtype].includes(dtype) ? "Of one kind, the wider type decides."
+        : "Neither type can represent the other, so both become one that can.";
+    }
+    const [first, strong, second, weak] = a.counts < b.counts ? ["a", a, "b", b] : ["b", b, "a", a];
+    const [high, low] = [strong, weak].map((one) => promotion.kind(one.dtype));
+    const place = `${code(second)} is ${TERMS[weak.counts]}`;
+    if (low <= high) {
+      return `${place}: it cannot widen ${code(first)}, ${TERMS[strong.counts]}, only raise its kind.`;
+    }
+    const kind = KINDS[low];
+    const from = low === 3 && high === 2 ? `with the width of ${code(first)}`
+      : weak.number ? `in the default dtype` : `in the dtype of ${code(second)}`;
+    return `${place}, but of a higher kind, so the result is ${kind}, ${low > 1 ? from
+      : `in the dtype that PyTorch has for ${kind}s`}.`;
+  }
+
+  const shown = (answer) => (answer.dtype ? `<strong>${answer.dtype}</strong>` : "raises an error");
+
+  return {
+    fields: {
+      a: { label: "a", choices, hint: "the left operand" },
+      b: { label: "b", choices, hint: "the right operand" },
+      of: {
+        label: "Operation", hint: "the code and the sentence are about it",
+        choices: { Operation: OPERATIONS.map((sign) => [sign, `a ${sign} b`]) },
+      },
+    },
+    examples: {
+      "float16 times a Python float": { a: "float16[3]", b: "2.5", of: "*" },
+      "float32 and float64": { a: "float32[3]", b: "float64[3]", of: "+" },
+      "a 0-d float64": { a: "float32[3]", b: "float64[]", of: "+" },
+      "int64 and float16": { a: "int64[3]", b: "float16[3]", of: "+" },
+      "dividing integers": { a: "int64[3]", b: "2", of: "/" },
+      "two 16-bit floats": { a: "float16[3]", b: "bfloat16[3]", of: "+" },
+      "in place into integers": { a: "int64[3]", b: "float32[3]", of: "+=" },
+      "1 minus a mask": { a: "2", b: "bool[3]", of: "-" },
+    },
+    show({ a: left, b: right, of: operation }) {
+      const [a, b] = [promotion.operand(left), promotion.operand(right)];
+      if (a.number && b.number) {
+        throw new explorers.Unread("Both are Python numbers: choose a tensor for a or b.");
+      }
+      const answers = OPERATIONS.map((sign) => [sign, promotion.answer(left, right, sign)]);
+      const rows = answers.map(([sign, answer]) => [
+        code(`a ${sign} b`), shown(answer),
+        answer.wide.dtype === answer.dtype ? "the same" : answer.wide.dtype ?? "raises an error",
+      ]);
+      const { dtype, error: text, code: program } = promotion.answer(left, right, operation);
+      const asked = code(`a ${operation} b`);
+      const sum = promotion.answer(left, right, "+").dtype;
+      const why = operation === "==" || operation === ">" ? "A comparison returns truth values."
+        : operation.endsWith("=") && !a.number ? "An in-place operation keeps the dtype of a."
+          : operation === "/" && dtype !== sum ? "True division turns integers into the default float dtype."
+            : sum === dtype ? reason(a, b, dtype) : "";
+      const failed = new Map();
+      for (const [sign, answer] of answers.filter(([, one]) => one.error)) {
+        failed.set(answer.error, [...failed.get(answer.error) ?? [], code(`a ${sign} b`)]);
+      }
+      const others = [...failed].filter(([one]) => one !== text);
+      return {
+        raises: Boolean(text),
+        said: text ? `${asked} raises an error.`
+          : `${asked} is <strong>${dtype}</strong>. ${why}`,
+        html: (text ? error(text) : "")
+          + table("Results", ["", "dtype", "if both had dimensions"], rows)
+          + others.map(([one, signs]) => `<p>${signs.join(", ")}:</p>${error(one)}`).join("")
+          + python(program),
+      };
+    },
+  };
+})());
