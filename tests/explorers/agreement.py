@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 import claimbook
-from explorers import broadcasting, layers, promotion, strides
+from explorers import bits, broadcasting, layers, promotion, strides
 from helpers import ROOT
 
 SCRIPTS = Path(claimbook.__file__).parent / "sphinx/static/explorers"
@@ -42,7 +42,7 @@ require("readline").createInterface({ input: process.stdin }).on("line", (line) 
 """
 EXPLORERS = {
     module.__name__.rpartition(".")[2]: module
-    for module in (broadcasting, strides, layers, promotion)
+    for module in (broadcasting, strides, layers, promotion, bits)
 }
 """Each has `draw(random)` → a case, `torch_says(case)`, `CALL`, and `MUTANTS`; and may have `ALL`,
 the cases where they can be counted, and `same(torch, script)`, if not all must be equal."""
@@ -189,10 +189,12 @@ def caught(name, ask, mutant):
 def record(name, ask):
     """What the page says of the comparison."""
     cases = count_of(name)
+    digits = getattr(EXPLORERS[name], "DIGITS", None)
     return {
         "agreed": cases - len(differences(name, ask)),
         "cases": cases,
         "drawn": not hasattr(EXPLORERS[name], "ALL"),
         "rule": digest(name),
         "torch": torch.__version__.partition("+")[0],
+        **({"digits": digits} if digits else {}),
     }

@@ -42,14 +42,17 @@ class ExplorerDirective(SphinxDirective):
 def agreed(record: dict[str, Any], name: str) -> str:
     """Return how many cases agreed with torch, as a sentence; nothing if none were compared.
 
-    >>> agreed({"sums": {"cases": 6000, "agreed": 6000, "torch": "2.13.0"}}, "sums")
+    >>> kept = {"cases": 6000, "agreed": 6000, "drawn": True, "torch": "2.13.0"}
+    >>> agreed({"sums": kept}, "sums")
     'All 6,000 drawn cases agreed with torch 2.13.0, error texts included.'
     """
     if not (found := record.get(name)):
         return ""
     cases, same = found["cases"], found["agreed"]
     many = f"All {cases:,}" if same == cases else f"{same:,} of {cases:,}"
-    return f"{many} drawn cases agreed with torch {found['torch']}, error texts included."
+    kind = "drawn cases" if found["drawn"] else "possible cases"
+    exact = f", numbers to {found['digits']} digits" if "digits" in found else ""
+    return f"{many} {kind} agreed with torch {found['torch']}, error texts included{exact}."
 
 
 def connect(app: Sphinx) -> None:
