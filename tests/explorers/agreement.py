@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 import claimbook
-from explorers import bits, broadcasting, layers, promotion, strides
+from explorers import autograd, bits, broadcasting, layers, promotion, strides
 from helpers import ROOT
 
 SCRIPTS = Path(claimbook.__file__).parent / "sphinx/static/explorers"
@@ -42,7 +42,7 @@ require("readline").createInterface({ input: process.stdin }).on("line", (line) 
 """
 EXPLORERS = {
     module.__name__.rpartition(".")[2]: module
-    for module in (broadcasting, strides, layers, promotion, bits)
+    for module in (broadcasting, strides, layers, promotion, bits, autograd)
 }
 """Each has `draw(random)` → a case, `torch_says(case)`, `CALL`, and `MUTANTS`; and may have `ALL`,
 the cases where they can be counted, and `same(torch, script)`, if not all must be equal."""
@@ -146,7 +146,7 @@ def differences(name, ask, text=None, count=None):
         text: the JavaScript; by default the rule as it stands.
         count: how many of the cases; by default all.
     """
-    return compared(name, ask, answered(name, count or count_of(name)), text)
+    return list(compared(name, ask, answered(name, count or count_of(name)), text))
 
 
 def compared(name, ask, cases, text=None):
@@ -154,11 +154,9 @@ def compared(name, ask, cases, text=None):
     drawn, said = zip(*cases, strict=True)
     answers = ask(name, text or rule(name), drawn)
     same = getattr(EXPLORERS[name], "same", operator.eq)
-    return [
-        Difference(case, right, answer)
-        for case, right, answer in zip(drawn, said, answers, strict=True)
-        if not same(right, answer)
-    ]
+    for case, right, answer in zip(drawn, said, answers, strict=True):
+        if not same(right, answer):
+            yield Difference(case, right, answer)
 
 
 def sampled(name, count):
@@ -181,7 +179,9 @@ def caught(name, ask, mutant):
     assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in the rule of {name}"
     try:
         changed = text.replace(old, new)
-        return any(differences(name, ask, changed, count) for count in FOR_MUTANTS)
+        return any(
+            next(compared(name, ask, answered(name, count), changed), None) for count in FOR_MUTANTS
+        )
     except Exception as error:  # noqa: BLE001 - whatever breaks is noticed
         return "Error" in str(error)
 
