@@ -1,6 +1,7 @@
 """The explorers in a browser: torch agrees there too; by keys, by link, without scripts."""
 
 import json
+import shutil
 
 import pytest
 
@@ -10,8 +11,19 @@ PAGES = {
     "broadcasting": "memory/broadcasting",
     "strides": "memory/strides",
     "layers": "modules/layer-shapes",
+    "promotion": "tensors/dtypes",
+    "bits": "tensors/low-precision",
+    "autograd": "autograd/graph-and-leaves",
 }
-STARTS = {"broadcasting": "[4, 3]", "strides": "[2, 2]", "layers": "[8, 10]"}
+STARTS = {
+    "broadcasting": "[4, 3]",
+    "strides": "[2, 2]",
+    "layers": "[8, 10]",
+    "promotion": "a + b is float16",
+    "bits": "float32 and float16 store it exactly",
+    "autograd": "The value is 7; x.grad is 2 and y.grad is 1",
+}
+SAMPLE = 200
 
 
 def in_browser(page):
@@ -24,6 +36,27 @@ def in_browser(page):
     return ask
 
 
+def by_the_page(page):
+    """Answer by the rule that the page itself has loaded."""
+
+    def ask(name, text, drawn):
+        call = agreement.EXPLORERS[name].CALL
+        return json.loads(
+            page.evaluate(f"cases => JSON.stringify(cases.map(drawn => {call}))", drawn)
+        )
+
+    return ask
+
+
+@pytest.mark.parametrize("name", agreement.EXPLORERS)
+def test_the_page_has_the_rule(open_page, name):
+    """What the page has loaded answers as torch does."""
+    page = open_page(PAGES[name])
+    found = list(agreement.compared(name, by_the_page(page), agreement.sampled(name, SAMPLE)))
+    assert not found, f"{len(found)} differ, first: {found[0]}"
+
+
+@pytest.mark.skipif(bool(shutil.which("node")), reason="Node compares all cases, in nox -s tests")
 @pytest.mark.parametrize("name", agreement.EXPLORERS)
 def test_torch_agrees(browser, name):
     """All that is shown is what torch answers."""
@@ -146,4 +179,72 @@ def test_typing_layers(open_page):
     assert "nothing is left" in said(page, "layers")
     field.fill("LSTM(1, 2)")
     assert "none of the layers" in said(page, "layers")
+    assert page.problems == []
+
+
+def test_choosing_promotion(open_page):
+    """Chosen by keys; an error in torch's words; two numbers are no case."""
+    page = open_page(PAGES["promotion"])
+    place = page.locator("#explore-promotion")
+    left, right = place.get_by_label("a", exact=True), place.get_by_label("b", exact=True)
+    left.focus()
+    page.keyboard.press("ArrowDown")
+    assert "bfloat16" in said(page, "promotion")
+    left.select_option("int64[3]")
+    right.select_option("2.5")
+    place.get_by_label("Operation").select_option("+=")
+    wanted = "result type Float can't be cast to the desired output type Long"
+    assert wanted in place.locator("pre.explorer-error").first.inner_text()
+    left.select_option("2")
+    assert "Both are Python numbers" in said(page, "promotion")
+    assert page.problems == []
+
+
+def test_typing_bits(open_page):
+    """A number is typed, or a bit of it flipped; buttons lead to the numbers beside it."""
+    page = open_page(PAGES["bits"])
+    place = page.locator("#explore-bits")
+    field = place.get_by_label("A number")
+    field.fill("1/3")
+    assert "none of the five stores it exactly" in said(page, "bits")
+    field.fill("1000")
+    assert "float8_e4m3fn saturates" in said(page, "bits")
+    half = place.get_by_role("region", name="float16")
+    field.fill("1")
+    half.locator("[data-pick]").first.click()
+    assert field.input_value() == "-1.0"
+    above = half.get_by_role("button", name="above")
+    above.focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    assert field.input_value() == "-0.9990234375"
+    field.fill("one")
+    assert "is no number that is read here" in said(page, "bits")
+    assert page.problems == []
+
+
+def test_stepping_autograd(open_page):
+    """A slider goes through the passes; a link keeps the step; errors are torch's."""
+    page = open_page(PAGES["autograd"])
+    place = page.locator("#explore-autograd")
+    place.get_by_label("Expression").fill("h = x * y\nh**2 + h")
+    slider = place.get_by_label("Step")
+    slider.focus()
+    page.keyboard.press("Home")
+    assert "Nothing is computed yet" in said(page, "autograd")
+    page.keyboard.press("ArrowRight")
+    assert "Forward 1 of 3: x * y is 3; its node MulBackward0 saves" in said(page, "autograd")
+    assert slider.get_attribute("aria-valuetext") == "forward 1 of 3"
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    assert "Backward 1 of 5: AddBackward0" in said(page, "autograd")
+    assert "step=4" in page.evaluate("location.hash")
+    page.keyboard.press("End")
+    assert "x.grad is 7 and y.grad is 21" in said(page, "autograd")
+    place.get_by_label("Requires grad").select_option("none")
+    assert "does not require grad and does not have a grad_fn" in place.inner_text()
+    place.get_by_label("Expression").fill("x^2")
+    assert "A power is written x**2" in said(page, "autograd")
+    page = open_page("autograd/backward")
+    assert "x.grad is 7 and y.grad is None" in said(page, "autograd")
     assert page.problems == []

@@ -194,6 +194,7 @@ def record(name, ask):
         "agreed": cases - len(differences(name, ask)),
         "cases": cases,
         "drawn": not hasattr(EXPLORERS[name], "ALL"),
+        "errors": sum('"error"' in json.dumps(said) for _, said in answered(name, cases)),
         "rule": digest(name),
         "torch": torch.__version__.partition("+")[0],
         **({"digits": digits} if digits else {}),

@@ -8,8 +8,8 @@ import torch
 
 CALL = "autograd.answer(drawn)"
 DIGITS = 6
-"""To which numbers are compared: exp and the like differ in the last bits between libraries, and what
-follows may enlarge that. The explorer shows as many."""
+"""To which numbers are compared: exp and the like differ in the last bits between libraries, and
+what follows may enlarge that. The explorer shows as many."""
 FUNCTIONS = ["exp", "log", "sin", "relu", "sigmoid", "tanh"]
 SIGNS = {
     ast.Add: operator.add,
@@ -124,7 +124,7 @@ class Watcher:
         """Remember who made a tensor; the inverse that a number divided by it is made of, too."""
         if not torch.is_tensor(value):
             if isinstance(value, complex) or (isinstance(value, int) and abs(value) >= 2**53):
-                raise Unclear
+                raise UnclearError
             return
         self.kept.append(value)
         self.made.setdefault(value.data_ptr(), text)
@@ -139,7 +139,7 @@ class Watcher:
 REFUSED = {"unread": True}
 
 
-class Unclear(Exception):
+class UnclearError(Exception):
     """What Python itself refuses, or has no real number for."""
 
 
@@ -166,7 +166,7 @@ def torch_says(case):
             return REFUSED
     except TypeError as error:
         return {"code": code, "line": line, "error": f"TypeError: {error}"}
-    except (ZeroDivisionError, OverflowError, Unclear):
+    except (ZeroDivisionError, OverflowError, UnclearError):
         return REFUSED
     labels = labelled(watcher, lines)
     told = {"code": code, "value": repr(result.item())}
@@ -359,7 +359,9 @@ def close(right, answer):
         a, b = float(right), float(answer)
     except ValueError:
         return False
-    return math.isclose(a, b, rel_tol=10**-DIGITS, abs_tol=1e-9) or (a != a and b != b)
+    return math.isclose(a, b, rel_tol=10**-DIGITS, abs_tol=1e-9) or (
+        math.isnan(a) and math.isnan(b)
+    )
 
 
 MUTANTS = [

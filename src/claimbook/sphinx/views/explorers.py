@@ -42,7 +42,7 @@ class ExplorerDirective(SphinxDirective):
 def agreed(record: dict[str, Any], name: str) -> str:
     """Return how many cases agreed with torch, as a sentence; nothing if none were compared.
 
-    >>> kept = {"cases": 6000, "agreed": 6000, "drawn": True, "torch": "2.13.0"}
+    >>> kept = {"cases": 6000, "agreed": 6000, "drawn": True, "errors": 90, "torch": "2.13.0"}
     >>> agreed({"sums": kept}, "sums")
     'All 6,000 drawn cases agreed with torch 2.13.0, error texts included.'
     """
@@ -51,8 +51,9 @@ def agreed(record: dict[str, Any], name: str) -> str:
     cases, same = found["cases"], found["agreed"]
     many = f"All {cases:,}" if same == cases else f"{same:,} of {cases:,}"
     kind = "drawn cases" if found["drawn"] else "possible cases"
+    errors = ", error texts included" if found["errors"] else ""
     exact = f", numbers to {found['digits']} digits" if "digits" in found else ""
-    return f"{many} {kind} agreed with torch {found['torch']}, error texts included{exact}."
+    return f"{many} {kind} agreed with torch {found['torch']}{errors}{exact}."
 
 
 def connect(app: Sphinx) -> None:
