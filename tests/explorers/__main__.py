@@ -1,4 +1,7 @@
-"""Compares the explorers with torch and keeps how many cases agreed: `python tests/explorers`."""
+"""Compares the explorers with torch and keeps how many cases agreed.
+
+`python tests/explorers` compares all of them; names after it compare those alone.
+"""
 
 import json
 import sys
@@ -8,6 +11,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from explorers import agreement
 
-found = {name: agreement.record(name, agreement.ask_node) for name in sorted(agreement.EXPLORERS)}
-agreement.RECORD.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+kept = json.loads(agreement.RECORD.read_text("utf-8"))
+found = {
+    name: agreement.record(name, agreement.ask_node)
+    for name in sys.argv[1:] or sorted(agreement.EXPLORERS)
+}
+kept = {name: {**kept, **found}[name] for name in sorted(agreement.EXPLORERS)}
+agreement.RECORD.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
 sys.stdout.write(agreement.RECORD.read_text("utf-8"))

@@ -15,18 +15,8 @@ FORMATS = {
 }
 """Each float, and the integers of its width."""
 KNOWN = [
-    "0.0",
-    "-0.0",
-    "inf",
-    "-inf",
-    "nan",
-    "1/3",
-    "0.1",
-    "-2/3",
-    "65519.99",
-    "65520",
-    "464",
-    "2**24",
+    *("0.0", "-0.0", "-0", "-0/5", "0/-5", "inf", "-inf", "nan"),
+    *("1/3", "0.1", "-2/3", "65519.99", "65520", "464", "2**24"),
 ]
 
 
@@ -150,8 +140,8 @@ MUTANTS = [
     ("exponent >= 16", "exponent >= 21"),
     ('padStart(2, "0")', 'padStart(1, "0")'),
     ('Object.is(number, -0) ? "-0.0"', 'false ? "-0.0"'),
-    ("number / other : number ** other", "number * other : number ** other"),
-    ("minus ? -number : number, code", "number, code"),
+    ("number) : number) / other;", "number) : number) * other;"),
+    ("whole ? 0 - one : -one", "-one"),
     ("sign ? -value(second) : value(second)", "value(second)"),
     ("ones * size + size / 2", "ones * size + 1"),
     (

@@ -227,8 +227,9 @@ const autograd = (() => {
       if (number) return plain(Number(number), /^\d+$/.test(number));
       if (name in names) return names[name];
       if (!FUNCTIONS.includes(name)) {
+        const hint = name === "sqrt" ? " A square root is written x**0.5." : "";
         unread(name ? `“${name}” is not known here: x, y, names given in lines before, and ${
-          FUNCTIONS.join(", ")}.` : `Something is missing in “${line.trim()}”.`);
+          FUNCTIONS.join(", ")}.${hint}` : `Something is missing in “${line.trim()}”.`);
       }
       need("(");
       const inner = sum();
@@ -239,13 +240,17 @@ const autograd = (() => {
     }
 
     const found = sum();
-    if (at < all.length) unread(`“${line.slice(all[at].from)}” is not read here.`);
+    if (at < all.length) {
+      const [{ number }, { name }] = all.slice(at - 1);
+      const hint = number && name ? ` Write ${number} * ${name}.` : "";
+      unread(`“${line.slice(all[at].from).trim()}” is not read here.${hint}`);
+    }
     return found;
   }
 
   // The lines of a program: [{ name, line }]; the last is the result.
   function statements(program) {
-    const lines = program.replace(/#.*$/gm, "").replace(/\b(torch|math|np|F)\.(?=[a-z])/g, "")
+    const lines = program.replace(/#.*$/gm, "").replace(/\b(torch|F)\.(?=[a-z])/g, "")
       .split(/[\n;]/).filter((line) => line.trim());
     if (!lines.length) unread("Type an expression of x and y, for example x * y + sin(x).");
     return lines.map((line, at) => {
@@ -256,7 +261,8 @@ const autograd = (() => {
     });
   }
 
-  function leaf(name, text, needs) {
+  function leaf(name, typed, needs) {
+    const text = typed.trim() || "0";
     if (!/^\s*[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?\s*$/i.test(text)) {
       unread(`${name} is a number here, for example 2 or -0.5.`);
     }
@@ -310,7 +316,7 @@ const autograd = (() => {
 
   function written({ x, y, needs, program }, lines) {
     const used = FUNCTIONS.filter((name) => program.replace(/#.*$/gm, "").match(`\\b${name}\\b`));
-    const float = (text) => text.trim().replace(/^[-+]?\d+$/, "$&.0");
+    const float = (text) => (text.trim() || "0").replace(/^[-+]?\d+$/, "$&.0");
     const made = (name, text) => `${name} = torch.tensor(${float(text)}, dtype=torch.float64${
       needs.includes(name) ? ", requires_grad=True" : ""})`;
     return [

@@ -2,13 +2,15 @@
 
 explorers.start("autograd", (() => {
   const { table, python, code, error, escaped, Unread } = explorers;
-  const WIDE = 152;
+  const WIDE = 140;
   const HIGH = 78;
   const BETWEEN = { x: 22, y: 46 };
 
   const infinite = { Infinity: "inf", "-Infinity": "-inf", NaN: "nan" };
   const short = (text) => infinite[text] ?? String(Number(Number(text).toPrecision(6)));
   const clipped = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+
+  const titled = ({ label, made }) => (label === made ? made : `${label} = ${made}`);
 
   // Rows of boxes, a node below what it reads; where an arrow crosses a row, it has a place there.
   function rowsOf(nodes, leaves) {
@@ -83,7 +85,7 @@ explorers.start("autograd", (() => {
       const back = step < state.back;
       const now = state.back ? step === state.back - 1 : one === state.forward - 1;
       const texts = [
-        [leaf ? one : clipped(node.label === node.made ? node.made : `${node.label} = ${node.made}`, 20), "title"],
+        [leaf ? one : clipped(titled(node), 18), "title"],
         [leaf ? "AccumulateGrad" : node.name, "small"],
         [forward ? `value ${short(leaf ? state[one] : node.value)}` : "", ""],
         [back ? `${leaf ? `${one}.grad` : "receives"} ${short(found.steps[step].arrives)}` : "", "gradient"],
@@ -103,8 +105,10 @@ explorers.start("autograd", (() => {
   const list = (all) => (all.length > 1 ? `${all.slice(0, -1).join(", ")} and ${all.at(-1)}` : all[0]);
 
   function savedText({ saved }) {
-    return Object.entries(saved).map(([key, { kind, value, of }]) => (
-      code(`${key}=${of ?? short(value)}`) + (of ? ` (${short(value)})` : kind === "tensor" ? " (a tensor)" : "")));
+    return Object.entries(saved).map(([key, { kind, value, of }]) => {
+      const about = of ? ` (${short(value)})` : kind === "tensor" ? " (a tensor)" : "";
+      return code(`${key}=${of ?? short(value)}`) + about;
+    });
   }
 
   // What one step does, in a sentence.
@@ -119,18 +123,20 @@ explorers.start("autograd", (() => {
     }
     const { at, arrives, passes } = steps[back - 1];
     const head = `Backward ${back} of ${steps.length}:`;
+    const parts = steps.slice(0, back - 1).flatMap((step) => step.passes.filter((_, i) => (
+      nodes[step.at]?.inputs[i] === at))).map(short);
+    const sum = parts.length > 1 ? `, the sum of ${list(parts)}` : "";
     if (typeof at === "string") {
-      const parts = steps.slice(0, back - 1).flatMap((step) => step.passes.filter((_, i) => (
-        nodes[step.at]?.inputs[i] === at))).map(short);
-      return `${head} ${code(`${at}.grad`)} is <strong>${short(arrives)}</strong>${
-        parts.length > 1 ? `, the sum of ${list(parts)}` : ""}.`;
+      return `${head} ${code(`${at}.grad`)} is <strong>${short(arrives)}</strong>${sum}.`;
     }
-    const node = nodes[at];
-    const given = node.inputs.map((to, i) => (to === null ? null : `${short(passes[i])} to ${
-      code(typeof to === "string" ? to : nodes[to].label)}, ${code(node.formulas[i])}`)).filter(Boolean);
-    return `${head} ${code(node.name)} of ${code(node.label)} receives g = ${short(arrives)} and passes on
-      ${list(given)}.`;
+    return `${head} ${code(nodes[at].name)} of ${code(nodes[at].label)} receives g = ${
+      short(arrives)}${sum && `${sum},`} and passes on ${list(given(found, at, passes))}.`;
   }
+
+  // What a node passes on: the number, how it is made, and where it goes.
+  const given = ({ nodes }, at, passes) => nodes[at].inputs.map((to, i) => (
+    to === null ? "" : `${short(passes[i])} = ${code(nodes[at].formulas[i])} to ${
+      code(typeof to === "string" ? to : nodes[to].label)}`)).filter(Boolean);
 
   function tableOf(found, { forward, back }) {
     const rows = found.nodes.map((node, at) => {
@@ -138,12 +144,10 @@ explorers.start("autograd", (() => {
       const { arrives, passes } = found.steps[step];
       const done = step < back;
       return [
-        `${code(node.label === node.made ? node.made : `${node.label} = ${node.made}`)}<br>${node.name}`,
+        `${code(titled(node))}<br><small>${node.name}</small>`,
         at < forward ? short(node.value) : "", at < forward ? savedText(node).join("<br>") || "nothing" : "",
         done ? short(arrives) : "",
-        done ? node.inputs.map((to, i) => (to === null ? "" : `${short(passes[i])} = ${
-          code(node.formulas[i])} to ${code(typeof to === "string" ? to : found.nodes[to].label)}`))
-          .filter(Boolean).join("<br>") : "",
+        done ? given(found, at, passes).join("<br>") : "",
       ];
     });
     return rows.length ? table("Nodes, in the order of the forward pass",
@@ -152,12 +156,17 @@ explorers.start("autograd", (() => {
 
   return {
     fields: {
-      program: { label: "Expression", rows: 2, hint: "x, y, numbers, + - * / **, exp, log, sin, relu, sigmoid, tanh; a line may name a value: h = x * y" },
+      program: {
+        label: "Expression", rows: 2, hint: "x, y, numbers, + - * / **, exp, log, sin, relu, sigmoid, "
+          + "tanh; a line may name a value: h = x * y",
+      },
       x: { label: "x" },
       y: { label: "y" },
       needs: {
         label: "Requires grad",
-        choices: { "Requires grad": [["xy", "x and y"], ["x", "x alone"], ["y", "y alone"], ["none", "neither"]] },
+        choices: {
+          "Requires grad": [["xy", "x and y"], ["x", "x alone"], ["y", "y alone"], ["none", "neither"]],
+        },
       },
       step: { label: "Step", slide: true, hint: "forward, then backward; the arrow keys move it" },
     },

@@ -42,6 +42,8 @@ const bits = (() => {
     const [, minus, first, operator, sign, second] = found;
     const value = (digits) => (
       /inf/i.test(digits) ? Infinity : /nan/i.test(digits) ? NaN : Number(digits.replaceAll("_", "")));
+    const whole = /^[\d_]+$/.test(first);
+    const negated = (one) => (whole ? 0 - one : -one); // Python's integers have no -0
     let number = value(first);
     if (operator) {
       if (!/^[\d.]/.test(first) || !/^[\d.]/.test(second)) throw new Unread("Type inf or nan alone.");
@@ -51,11 +53,12 @@ const bits = (() => {
         throw new Unread("Powers are read here of 2 alone, with a whole exponent.");
       }
       if (operator === "**" && Math.abs(other) > 1022) throw new Unread("That power is too far out.");
-      number = operator === "/" ? number / other : number ** other;
+      if (operator === "**") number **= other;
+      else number = (minus ? negated(number) : number) / other;
     }
     const alone = /inf|nan/i.test(first);
     const code = alone ? `float("${minus}${first.toLowerCase()}")` : `float(${trimmed})`;
-    return { number: minus ? -number : number, code };
+    return { number: minus && operator !== "/" ? negated(number) : number, code };
   }
 
   // Each number of a format has a place among those of its sign, from 0: exponent and fraction as one

@@ -19,7 +19,8 @@ explorers.start("bits", {
     const PARTS = ["sign", "exponent", "fraction"];
     const found = bits.answer(typed);
     if (found.unread) throw new Unread(found.unread);
-    const short = (text) => (text.length > 12 ? String(Number(Number(text).toPrecision(4))) : text);
+    const short = (text, digits = 4) => (
+      text.length > 12 ? String(Number(Number(text).toPrecision(digits))) : text);
 
     const fates = {
       nan: () => "a NaN",
@@ -42,7 +43,7 @@ explorers.start("bits", {
       const beside = ["below", "above"].filter((side) => format[side] !== null).map((side) => (
         `<button type="button" data-key="${format.dtype}-${side}" data-field="number"
           data-pick="${format[side]}" aria-label="the next number ${side} in ${format.dtype}: ${
-          format[side]}">${side === "below" ? "↓" : "↑"} ${short(format[side])}</button>`));
+          format[side]}">${side === "below" ? "↓" : "↑"} ${short(format[side], 9)}</button>`));
       const step = format.step === null ? "" : `, step ${short(format.step)}`;
       return `<section class="explorer-float" aria-label="${format.dtype}">
         <p><code>${format.dtype}</code> stores <strong>${format.stored}</strong>: ${fate(format)}</p>
@@ -57,9 +58,12 @@ explorers.start("bits", {
       names.length > 1 ? " and " : ""}${names.at(-1)}`;
     const stores = exact.length ? `${among(exact)} ${exact.length > 1 ? "store" : "stores"} it exactly`
       : "none of the five stores it exactly";
-    const fails = lost.map((one) => `${one.dtype} ${one.fate}`);
+    const fails = [...new Set(lost.map(({ fate: one }) => one))].map((one) => {
+      const names = lost.filter((format) => format.fate === one).map(({ dtype }) => dtype);
+      return `${among(names)} ${names.length > 1 ? one.slice(0, -1) : one}`;
+    });
     const said = Number.isFinite(Number(found.number))
-      ? `${escaped(found.number)}: ${stores}${fails.length ? `; ${among(fails)}` : ""}.`
+      ? `${escaped(found.number)}: ${stores}${fails.map((one) => `; ${one}`).join("")}.`
       : `${escaped(found.number)} has bits of its own in each dtype that can represent it.`;
     const legend = PARTS.map((name) => `<span class="${name}">${name}</span>`).join(" ");
     return {

@@ -59,7 +59,12 @@ const explorers = (() => {
       return `<select ${about}>${Object.entries(choices).map(([group, all]) => (
         `<optgroup label="${escaped(group)}">${all.map(option).join("")}</optgroup>`)).join("")}</select>`;
     }
-    if (slide) return `<input type="range" min="0" max="0" ${about}>`;
+    if (slide) {
+      const button = (move, sign, label) => (
+        `<button type="button" data-move="${move}" aria-label="${label}">${sign}</button>`);
+      return `<span class="explorer-slide">${button(-1, "‹", "One step back")}
+        <input type="range" min="0" max="0" ${about}>${button(1, "›", "One step on")}</span>`;
+    }
     return rows ? `<textarea ${about} rows="${rows}"></textarea>` : `<input type="text" ${about}>`;
   }
 
@@ -147,7 +152,7 @@ const explorers = (() => {
     form.addEventListener("input", () => { draw(); keep(); });
     form.addEventListener("submit", (event) => event.preventDefault());
     place.addEventListener("click", ({ target }) => {
-      const { example, tool, copy, pick, field = "index" } = target.dataset;
+      const { example, tool, copy, pick, move, field = "index" } = target.dataset;
       if (copy !== undefined) {
         navigator.clipboard?.writeText(copy);
         target.textContent = "copied";
@@ -163,7 +168,11 @@ const explorers = (() => {
         form[field].value = pick;
         draw();
       }
-      if ([example, tool, pick].some((one) => one !== undefined)) keep();
+      if (move !== undefined) {
+        form[slider].value = +form[slider].value + +move;
+        draw();
+      }
+      if ([example, tool, pick, move].some((one) => one !== undefined)) keep();
     });
     addEventListener("hashchange", follow);
     fill(read(place.dataset.start));

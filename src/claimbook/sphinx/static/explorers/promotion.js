@@ -29,10 +29,10 @@ explorers.start("promotion", (() => {
       return `${place}: it cannot widen ${code(first)}, ${TERMS[strong.counts]}, only raise its kind.`;
     }
     const kind = KINDS[low];
-    const from = low === 3 && high === 2 ? `with the width of ${code(first)}`
-      : weak.number ? `in the default dtype` : `in the dtype of ${code(second)}`;
-    return `${place}, but of a higher kind, so the result is ${kind}, ${low > 1 ? from
-      : `in the dtype that PyTorch has for ${kind}s`}.`;
+    const from = !weak.number ? `in the dtype of ${code(second)}`
+      : low === 1 ? "in int64, as all integers of Python" : "in the default dtype";
+    return `${place}, but of a higher kind, so the result is ${kind}, ${
+      low === 3 && high === 2 ? `with the width of ${code(first)}` : from}.`;
   }
 
   const shown = (answer) => (answer.dtype ? `<strong>${answer.dtype}</strong>` : "raises an error");
@@ -54,7 +54,7 @@ explorers.start("promotion", (() => {
       "dividing integers": { a: "int64[3]", b: "2", of: "/" },
       "two 16-bit floats": { a: "float16[3]", b: "bfloat16[3]", of: "+" },
       "in place into integers": { a: "int64[3]", b: "float32[3]", of: "+=" },
-      "1 minus a mask": { a: "2", b: "bool[3]", of: "-" },
+      "a number minus a mask": { a: "2", b: "bool[3]", of: "-" },
     },
     show({ a: left, b: right, of: operation }) {
       const [a, b] = [promotion.operand(left), promotion.operand(right)];
@@ -64,7 +64,8 @@ explorers.start("promotion", (() => {
       const answers = OPERATIONS.map((sign) => [sign, promotion.answer(left, right, sign)]);
       const rows = answers.map(([sign, answer]) => [
         code(`a ${sign} b`), shown(answer),
-        answer.wide.dtype === answer.dtype ? "the same" : answer.wide.dtype ?? "raises an error",
+        answer.dtype && answer.wide.dtype === answer.dtype ? "the same"
+          : answer.wide.dtype ?? "raises an error",
       ]);
       const { dtype, error: text, code: program } = promotion.answer(left, right, operation);
       const asked = code(`a ${operation} b`);
