@@ -209,7 +209,7 @@ def test_typing_bits(open_page):
     assert "none of the five stores it exactly" in said(page, "bits")
     field.fill("1000")
     assert "float8_e4m3fn saturates" in said(page, "bits")
-    half = place.get_by_role("region", name="float16")
+    half = place.get_by_role("region", name="float16", exact=True)
     field.fill("1")
     half.locator("[data-pick]").first.click()
     assert field.input_value() == "-1.0"
@@ -228,7 +228,7 @@ def test_stepping_autograd(open_page):
     page = open_page(PAGES["autograd"])
     place = page.locator("#explore-autograd")
     place.get_by_label("Expression").fill("h = x * y\nh**2 + h")
-    slider = place.get_by_label("Step")
+    slider = place.get_by_role("slider", name="Step")
     slider.focus()
     page.keyboard.press("Home")
     assert "Nothing is computed yet" in said(page, "autograd")
