@@ -16,11 +16,12 @@ const explorers = (() => {
 
   // rows of cells, each HTML; the first cell of a row is its header.
   function table(caption, head, rows, kind = "") {
+    const title = (cell) => (cell ? `<th scope="col">${cell}</th>` : "<td></td>");
     const line = ([first, ...cells]) => `<tr><th scope="row">${first}</th>${
       cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`;
     return `<div class="explorer-wide" role="region" tabindex="0" aria-label="${escaped(caption)}">
       <table class="explorer-table ${kind}"><caption>${escaped(caption)}</caption>
-      <thead><tr>${head.map((cell) => `<th scope="col">${cell}</th>`).join("")}</tr></thead>
+      <thead><tr>${head.map(title).join("")}</tr></thead>
       <tbody>${rows.map(line).join("")}</tbody></table></div>`;
   }
 
@@ -132,7 +133,7 @@ const explorers = (() => {
     };
     const fill = (state) => {
       for (const field of names) {
-        if (field === slider) form[field].max = 999;
+        if (field === slider) form[field].max = 999; // as far as any: the answer says how far
         form[field].value = state[field] ?? (field === slider ? 999 : "");
         if (form[field].selectedIndex < 0) form[field].selectedIndex = 0;
       }
