@@ -1,0 +1,73 @@
+"""Sweeps of first aid."""
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from claimbook.sweeps.search import error, same, sweep
+from claimbook.sweeps.strategies import (
+    ALL,
+    FLOATS,
+    HALVES,
+    LAYOUTS,
+    among,
+    booleans,
+    integers,
+    tensors,
+)
+
+ANY_LAYOUT = (*LAYOUTS, "expanded")
+
+
+@sweep(frozen=booleans, x=tensors(torch.float32, shape=(2, 3)), wanted=booleans)
+def all_parameters_frozen_means_no_graph(frozen, x, wanted):
+    model = nn.Linear(3, 2).requires_grad_(not frozen)
+    assert model(x.requires_grad_(wanted)).requires_grad == (wanted or not frozen)
+
+
+@sweep(image=tensors(ALL, rank=(2, 2), size=(1, 4), layouts=ANY_LAYOUT))
+def one_grey_image_needs_two_dimensions_more(image):
+    assert image[None, None].shape == (1, 1, *image.shape)
+    same(image[None, None][0, 0], image)
+
+
+@sweep(image=tensors(FLOATS, rank=(3, 5), size=(1, 3)))
+def resizing_needs_batch_and_channel(image):
+    assert functional.interpolate(image, scale_factor=2).shape == (
+        *image.shape[:2],
+        *(2 * size for size in image.shape[2:]),
+    )
+
+
+@sweep(height=integers(0, 3), widths=among([(1, 2), (3, 1), (2, 5)]), dtype=among(ALL))
+def cat_along_the_other_dimension(height, widths, dtype):
+    parts = [torch.ones((height, width), dtype=dtype) for width in widths]
+    assert torch.cat(parts, dim=1).shape == (height, sum(widths))
+    assert error(lambda: torch.cat(parts, dim=0)).startswith("RuntimeError")
+
+
+@sweep(x=tensors(ALL, layouts=ANY_LAYOUT), y=lambda x: tensors(x.dtype, shape=tuple(x.shape)))
+def a_condition_on_several_elements(x, y):
+    fails = error(lambda: bool(x == y)).startswith("RuntimeError: Boolean value of Tensor")
+    assert fails == (x.numel() != 1)
+    assert bool((x == y).all()) == (x.tolist() == y.tolist())
+
+
+@sweep(
+    logits=tensors(torch.float64, rank=(3, 4), size=(1, 4), values="normal"), label=integers(0, 9)
+)
+def classes_go_to_dimension_one(logits, label):
+    target = torch.full(logits.shape[:-1], label % logits.shape[-1])
+    moved = functional.cross_entropy(logits.movedim(-1, 1), target)
+    flat = functional.cross_entropy(logits.flatten(0, -2), target.flatten())
+    torch.testing.assert_close(moved, flat)
+
+
+@sweep(dtype=among(HALVES), x=tensors((*FLOATS, *HALVES), shape=(2, 3)))
+def a_half_model_wants_half_input(dtype, x):
+    model = nn.Linear(3, 2).to(dtype)
+    fails = error(lambda: model(x)).startswith("RuntimeError")
+    assert fails == (x.dtype != dtype)
+    with torch.autocast("cpu", dtype):
+        x = x if x.dtype != torch.float64 else x.float()  # the one that autocast leaves
+        assert model(x).dtype == dtype
