@@ -25,7 +25,7 @@ STEPS = ("add", "mul", "sin", "tanh", "sigmoid", "relu")
 
 
 @sweep(
-    cases=100,
+    cases=40,
     x=tensors(torch.float64, size=(1, 3), values="normal", requires_grad=True),
     program=programs(STEPS),
     reentrant=booleans,
@@ -56,7 +56,7 @@ def last_segment_is_not_checkpointed(layers, segments):
     assert ran == [2 if place < first_of_last else 1 for place in range(layers)]
 
 
-@sweep(shape=shapes(size=(0, 3)), p=among([0.0, 0.3, 0.5, 1.0]), reentrant=booleans)
+@sweep(cases=100, shape=shapes(size=(0, 3)), p=among([0.0, 0.3, 0.5, 1.0]), reentrant=booleans)
 def second_run_gets_the_same_mask(shape, p, reentrant):
     x = torch.ones(shape, requires_grad=True)
     y = checkpoint(lambda each: nn.functional.dropout(each, p), x * 1, use_reentrant=reentrant)
@@ -81,13 +81,13 @@ def distributed_sampler_repeats_samples(count, ranks, shuffle, epochs):
     assert {place for each in drawn for place in each} == set(range(count))
 
 
-@sweep(count=integers(1, 20), ranks=integers(1, 5), seed=integers(0, 99))
+@sweep(cases=100, count=integers(1, 20), ranks=integers(1, 5), seed=integers(0, 99))
 def without_set_epoch_every_epoch_is_the_same(count, ranks, seed):
     sampler = DistributedSampler(range(count), ranks, 0, seed=seed)
     assert list(sampler) == list(sampler)
 
 
-@sweep(count=integers(1, 20), ranks=integers(1, 5), seeds=among([(0, 1), (7, 8)]))
+@sweep(cases=100, count=integers(1, 20), ranks=integers(1, 5), seeds=among([(0, 1), (7, 8)]))
 def a_distributed_sampler_needs_one_seed(count, ranks, seeds):
     drawn = []
     for seed in seeds:
@@ -97,7 +97,9 @@ def a_distributed_sampler_needs_one_seed(count, ranks, seeds):
 
 
 @sweep(
-    x=tensors(ALL, values="normal", layouts=ANY_LAYOUT), dtype=among([torch.qint8, torch.quint8])
+    cases=100,
+    x=tensors(ALL, values="normal", layouts=ANY_LAYOUT),
+    dtype=among([torch.qint8, torch.quint8]),
 )
 def quantize_per_tensor_requires_float32(x, dtype):
     fails = error(lambda: torch.quantize_per_tensor(x, 0.1, 3, dtype)) != ""
@@ -105,6 +107,7 @@ def quantize_per_tensor_requires_float32(x, dtype):
 
 
 @sweep(
+    cases=100,
     x=tensors(torch.float32, rank=(1, 3), size=(1, 4), values="normal", layouts=ANY_LAYOUT),
     batches=integers(1, 3),
 )
@@ -118,6 +121,7 @@ def an_observer_records_minimum_and_maximum(x, batches):
 
 
 @sweep(
+    cases=100,
     x=tensors(FLOATS, rank=(2, 2), size=(1, 4), values="normal", requires_grad=True),
     dtype=among(HALVES),
 )
@@ -131,7 +135,11 @@ def backward_follows_the_forward_dtypes(x, dtype):
         assert each.grad.dtype == each.dtype
 
 
-@sweep(x=tensors((*FLOATS, *HALVES), shape=(2, 2)), y=tensors((*FLOATS, *HALVES), shape=(2, 2)))
+@sweep(
+    cases=100,
+    x=tensors((*FLOATS, *HALVES), shape=(2, 2)),
+    y=tensors((*FLOATS, *HALVES), shape=(2, 2)),
+)
 def a_region_without_autocast_converts_nothing_back(x, y):
     with torch.autocast("cpu", torch.bfloat16), torch.autocast("cpu", enabled=False):
         fails = error(lambda: x @ y).startswith("RuntimeError: expected m1 and m2")
