@@ -82,6 +82,7 @@ def test_claims_json_has_every_claim(built):
         "machines": {},
         "releases": {},
         "falsified": None,
+        "swept": None,
         "since": None,
         "changed": None,
     }
@@ -134,7 +135,7 @@ def test_a_card_says_at_which_try_a_claim_held():
     lane = {"status": "current", "outcome": "passed", "torch": "2", "device": "CPU"}
     lane |= {"recorded": "2026-01-02", "message": ""}
     later = lane | {"message": "held at try 2 of 3"}
-    said = [next(render.how_it_ran("a", {"cpu": d}, None, "")).astext() for d in (lane, later)]
+    said = [next(render.how_it_ran("a", {"cpu": d}, None, None, "")).astext() for d in (lane, later)]
     at_once = "CPU: torch 2, CPU, 2026-01-02"
     assert said == [at_once, f"{at_once}, held at try 2 of 3"]
 
@@ -638,7 +639,7 @@ def test_scan_and_build_see_equal_claims(tmp_path):
 
 def views_of_runs(domain):
     """The views that ask what came of the claims, of which this domain knows nothing."""
-    del domain.data["shown"], domain.data["falsified"]
+    del domain.data["shown"], domain.data["falsified"], domain.data["swept"]
     for kind, view in VIEWS.items():
         try:
             view.made_of(domain)
