@@ -1234,9 +1234,11 @@ def per_sample_gradients_are_rows_too(batch, program):
     def loss(w, sample):
         return sum(result.sum() for result in computed(program, sample * w))
 
-    w = torch.tensor(2.0, dtype=batch.dtype)
-    rows = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0))(w, batch)
-    close(rows, torch.stack([torch.func.grad(loss)(w, sample) for sample in batch]))
+    w = torch.tensor(2.0, dtype=batch.dtype, requires_grad=True)
+    rows = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0))(w.detach(), batch)
+    assert len(rows) == len(batch)
+    for row, sample in zip(rows, batch, strict=True):
+        close(row, grad(loss(w, sample), w)[0])
 
 
 @sweep(
