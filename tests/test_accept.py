@@ -448,8 +448,40 @@ def test_yes_takes_no_value(project):
     result = accept("--yes")
     assert result.exit_code == 1
     assert page_text() == PAGE.replace("0.3333", "0.3334").replace("tensor(2)", "tensor(2.)")
-    assert "only --values accepts a changed value without asking" in result.output
+    assert "only --values accepts another result without asking" in result.output
     assert "2 accepted on 1 page, 1 left" in result.output
+
+
+OTHER_RESULTS = {
+    "a name is gone": ("1", f"{ERROR}NameError: name 'y' is not defined"),
+    "an error is gone": (f"{ERROR}ValueError: no", "1"),
+    "another type of error": (f"{ERROR}ValueError: no", f"{ERROR}TypeError: no"),
+    "nothing was printed": ("1", ""),
+    "something was printed": ("", "1"),
+    "an error where nothing was": ("", f"{ERROR}ValueError: no"),
+}
+
+
+@pytest.mark.parametrize(("want", "got"), OTHER_RESULTS.values(), ids=OTHER_RESULTS)
+def test_yes_takes_no_other_result(project, want, got):
+    """`--yes` never writes an error over a value, a value over an error, or any over nothing."""
+    page = PAGE.replace(">>> y\n1\n", f">>> y\n{want}\n" if want else ">>> y\n")
+    assert page != PAGE or want == "1"
+    Path("docs/page.md").write_text(page)
+    project.runs["rounds"] = (*PRINTS["rounds"][:1], got)
+    result = accept("rounds", "--yes")
+    assert result.exit_code == 1
+    assert page_text() == page.replace("0.3333", "0.3334")
+    assert accept("rounds", "--yes", "--values").exit_code == 0
+    assert (got or ">>> y\n```") in page_text()
+
+
+def test_yes_takes_other_words_of_an_error(project):
+    """A new torch words errors differently: the same type with another text is taken over."""
+    Path("docs/page.md").write_text(PAGE.replace(">>> y\n1\n", f">>> y\n{ERROR}ValueError: a\n"))
+    project.runs["rounds"] = (*PRINTS["rounds"][:1], f"{ERROR}ValueError: b")
+    assert accept("rounds", "--yes").exit_code == 0
+    assert "ValueError: b" in page_text()
 
 
 def test_yes_with_values_takes_all(project):
@@ -519,6 +551,15 @@ def test_lane_that_is_not_here(project):
     assert result.exit_code == 2
     assert result.output.count("no GPU") == 1
     assert "claimbook: the cuda lane cannot run here; nothing was taken over\n" in result.output
+
+
+def test_a_missing_name_is_no_output(project):
+    """Who deleted a line is asked whether it was, and not told to take the error over."""
+    (one,) = scan_page(page_of(">>> x\n1\n").decode(), "docs/p.md").claims
+    got = f"{ERROR}NameError: name 'x' is not defined"
+    said = explain(one, Run("one", Lane.CPU, Outcome.FAILED, (got,)))
+    assert "The name x is missing: was a line deleted" in said
+    assert "claimbook accept" not in said
 
 
 def test_a_skipped_claim_is_not_left(project):

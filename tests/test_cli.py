@@ -157,11 +157,20 @@ def test_settings_that_are_none(book, setting, said):
 
 
 def test_broken_register(book):
-    """A wrong line of the register is named, and nothing runs."""
+    """A wrong line of the register is named, and stops no claim."""
     book.write("docs/register/basics.yaml", "- id: basics-01\n")
-    path = book.docs / "register/basics.yaml"
-    said = f"claimbook: {path}:1: expected entries, id, question, found id\n"
-    assert run("list") == (2, "", said)
+    status, _, error = run("run", "docs")
+    wrong, counts = error.splitlines()
+    assert status == 1
+    assert wrong == (
+        "docs/register/basics.yaml:1: expected entries, id, question, found id [claim.bad-register]"
+    )
+    assert counts.startswith("4 passed on cpu")
+    status, _, error = run("run", "docs/a")
+    assert (status, error.splitlines()[0]) == (
+        0,
+        "claimbook: 1 problem on other pages; claimbook run tells all",
+    )
 
 
 def test_run(book):
@@ -191,9 +200,9 @@ def test_problems_fail_a_run(book):
     """What is wrong with a page is told, and the status is 1, though all claims pass."""
     book.write("docs/wrong.md", "# Wrong\n\nFine.\n")
     (book.docs / "wrong.md").write_bytes(b"# Wrong\n\nNot UTF-8:\n\xff\n")
-    status, _, error = run("run", "-j", "1", "sum-adds")
+    status, _, error = run("run", "-j", "1")
     assert status == 1
-    assert error.startswith("docs/wrong.md:4: the page is not UTF-8 [claim.bad-fence]\n1 passed")
+    assert error.startswith("docs/wrong.md:4: the page is not UTF-8 [claim.bad-fence]\n4 passed")
 
 
 def test_output_that_floods(book):
@@ -307,7 +316,7 @@ def test_coverage_required(book):
 def test_coverage_of_nothing(book):
     """A question that the register has not is an error."""
     said = "claimbook: basics-01.1: no source and no question is called so; did you mean"
-    assert run("coverage", "basics-01.1") == (2, "", f"{said} basics or basics-01?\n")
+    assert run("coverage", "basics-01.1") == (2, "", f"{said} basics-01?\n")
 
 
 def test_show_claim(book):
@@ -338,7 +347,11 @@ def test_show_claim(book):
         ),
         (
             "basics-01.3",
-            "basics-01.3  A sum is fast.\nopen: nothing in the book speaks of it yet\n",
+            (
+                "basics-01.3  A sum is fast.\ndocs/register/basics.yaml:6: open: nothing answers "
+                "'A sum is fast.': write a claim with `:confirms: basics-01.3` (or qualifies, "
+                "corrects, updates)\n"
+            ),
         ),
     ],
 )

@@ -4,7 +4,7 @@ import pytest
 
 from claimbook.model import Claim, Location, Relation, RelationKind, Remark
 from claimbook.pages.parser import scan_page
-from claimbook.pages.register import RegisterError, answers, check_relations, load_register
+from claimbook.pages.register import answers, check_relations, load_register
 from helpers import REGISTER, ROOT, claim_text
 
 
@@ -97,9 +97,30 @@ def test_a_broken_file_is_named(tmp_path, text, said):
     """What is wrong is said with file and line."""
     path = tmp_path / "basics.yaml"
     path.write_text(text, "utf-8", "surrogateescape")
-    with pytest.raises(RegisterError) as caught:
-        load_register(tmp_path)
-    assert str(caught.value) == f"{path}:{said}"
+    place = "/".join(path.parts[-3:])
+    assert [*map(str, load_register(tmp_path).problems)] == [f"{place}:{said} [claim.bad-register]"]
+
+
+def test_a_broken_line_stops_nothing_else(tmp_path):
+    """The other entries of a file are there, and claims of what cannot be read are not blamed."""
+    (tmp_path / "basics.yaml").write_text(REGISTER.replace("kind: timing", "kind: magic"))
+    (tmp_path / "talks.yml").write_text(QUESTION)
+    register = load_register(tmp_path, ["talk", "basics"])
+    assert [*register.entries] == ["basics-01.1", "basics-01.2", "basics-02.1"]
+    lost, yml, unknown = said(register, claim("first", 1, confirms="basics-01.3"))
+    assert "basics.yaml:6: 'magic' is none of" in lost
+    assert "talks.yml:1: a source is a file that ends in .yaml: call it talks.yaml" in yml
+    assert unknown.startswith("pyproject.toml:1: in_progress: there is no source 'talk'")
+
+
+def test_an_entry_knows_its_line(register):
+    """Who has to answer it is led there."""
+    assert register.entries["basics-01.3"].location.line == 6
+    open_entry = answers(register, (), ())["basics-02.1"]
+    assert open_entry.wanted == (
+        "nothing answers 'People made it.': write a claim with `:confirms: basics-02.1` (or "
+        "qualifies, corrects, updates), or `{remark} basics-02.1`"
+    )
 
 
 def claim(name, line, **relations):
@@ -121,7 +142,8 @@ def test_unknown_entry(register):
     """A relation to an entry that the register has not is named."""
     assert said(register, claim("first", 1, confirms="basics-09.1")) == [
         (
-            "docs/p.md:1: first: the register has no entry 'basics-09.1'; see docs/register/ "
+            "docs/p.md:1: first: the register has no entry 'basics-09.1'; did you mean "
+            "basics-02.1 or basics-01.1 or basics-01.3? "
             "[claim.unknown-entry]"
         )
     ]
@@ -157,7 +179,8 @@ def test_remark_against_relation(register):
             "[claim.conflicting-relations]"
         ),
         (
-            "docs/p.md:20: remark: the register has no entry 'basics-09.1'; see docs/register/ "
+            "docs/p.md:20: remark: the register has no entry 'basics-09.1'; did you mean "
+            "basics-02.1 or basics-01.1 or basics-01.3? "
             "[claim.unknown-entry]"
         ),
     ]

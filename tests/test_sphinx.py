@@ -585,7 +585,7 @@ def test_problems_are_the_same_in_pytest_and_cli(bad):
     # On CI pytest's summary would repeat the messages in full.
     by_pytest = bad.pytest("-k", "problems", "-rN").stdout.splitlines()
     assert [line for line in by_pytest if "[claim." in line] == BAD_MESSAGES
-    by_cli = bad.claimbook("run", "prod-multiplies")
+    by_cli = bad.claimbook("run", "docs")
     assert by_cli.returncode == 1
     assert by_cli.stderr.splitlines()[: len(BAD_MESSAGES)] == BAD_MESSAGES
 

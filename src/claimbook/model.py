@@ -74,6 +74,7 @@ class ProblemKind(StrEnum):
 
     BAD_FENCE = "bad-fence"
     BAD_OPTION = "bad-option"
+    BAD_REGISTER = "bad-register"
     CONFLICTING_RELATIONS = "conflicting-relations"
     DOUBLE_ID = "double-id"
     MALFORMED_CLAIM = "malformed-claim"
@@ -214,6 +215,13 @@ class Entry:
     needs: str
     question: str
     """What is asked, in our own words."""
+    location: Location
+    """Where it stands in the register."""
+
+    @property
+    def source(self) -> str:
+        """The label of the source document, `basics`."""
+        return self.id.rsplit("-", 1)[0]
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """One pytest item for each claim and lane: `docs/autograd/sums.md::backward-adds[cpu]`."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,8 @@ import pytest
 from claimbook.checking.report import VARIED, explain
 from claimbook.engine.pool import Runner, RunnerError
 from claimbook.model import Claim, Lane, Outcome, Page, Problem, Run
+from claimbook.pages.accept import AcceptError, Change, Draft, changes
 from claimbook.pages.book import Book, BookError, NoBookError
-from claimbook.pages.register import RegisterError
 
 BOOK = pytest.StashKey["Book | None"]()
 RUNS = pytest.StashKey["_Runs"]()
@@ -42,14 +43,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="a claim about a machine that comes out otherwise on this one is an error, not told",
     )
+    group.addoption(
+        "--accept",
+        action="store_true",
+        help="take over what claims print, as `claimbook accept --yes` does",
+    )
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "PageFile | None":
-    """Takes the pages of the book around pytest's root folder."""
-    if file_path.suffix != ".md" or (book := _book(parent.config)) is None:
+    """Takes the pages of the book around pytest's root folder, and what is wrong with others."""
+    kinds = {".md", ".py", ".yaml", ".yml"}
+    if file_path.suffix not in kinds or (book := _book(parent.config)) is None:
         return None
-    for page in book.pages:
-        if book.project.root / page.path == file_path:
+    pages = {problem.location.path: Page(problem.location.path) for problem in book.problems}
+    pages |= {page.path: page for page in book.pages}
+    if file_path.is_relative_to(book.project.root):
+        if page := pages.get(book.project.name(file_path)):
             return PageFile.from_parent(parent, path=file_path, page=page)
     return None
 
@@ -60,7 +69,7 @@ def _book(config: pytest.Config) -> Book | None:
             config.stash[BOOK] = Book.load(config.rootpath)
         except NoBookError:
             config.stash[BOOK] = None
-        except (BookError, RegisterError) as error:
+        except BookError as error:
             raise pytest.Collector.CollectError(str(error)) from error
     return config.stash[BOOK]
 
@@ -80,8 +89,11 @@ class PageFile(pytest.File):
         for claim in (*self.page.claims, *self.page.samples):
             for lane in map(Lane, lanes):
                 if lane in claim.lanes:
+                    name = f"{claim.id}[{lane}]"
+                    # In full: pytest takes brackets of a name alone for a part of it, and --lf fails.
+                    node = f"{self.nodeid}::{name}"
                     yield ClaimItem.from_parent(
-                        self, name=f"{claim.id}[{lane}]", claim=claim, lane=lane
+                        self, name=name, nodeid=node, claim=claim, lane=lane
                     )
 
     def _problems(self) -> list[Problem]:
@@ -130,12 +142,17 @@ class ClaimItem(_PageItem):
 
     def runtest(self) -> None:
         """Passes if the claim did; a lane that cannot run here is a skip with its reason."""
-        run = self.config.stash[RUNS].of(self)
-        if run.outcome is Outcome.SKIPPED and not self.config.getoption("require_lane"):
-            pytest.skip(run.message)
+        runs = self.config.stash[RUNS]
+        run = runs.of(self)
+        if run.outcome is Outcome.SKIPPED:
+            if self.config.getoption("require_lane") and runs.lacks(self.lane):
+                self.session.shouldfail = f"the {self.lane} lane cannot run here: {run.message}"
+                raise ClaimFailed(str(self.session.shouldfail))
+            pytest.skip(f"{self.lane}: {run.message}")
         if run.outcome is Outcome.VARIED and not self.config.getoption("strict_machine"):
             pytest.xfail(f"{OTHERWISE}{run.message}")
         if run.outcome is not Outcome.PASSED:
+            runs.failed.append((self, run))
             raise ClaimFailed(explain(self.claim, run))
 
 
@@ -149,10 +166,15 @@ class _Runs:
         self.streams: dict[Lane, Iterator[Run]] = {}
         self.ended: dict[Lane, str] = {}
         """Lanes on which nothing can be run any more, and why."""
+        self.failed: list[tuple[ClaimItem, Run]] = []
         self.closing = ExitStack()
         # A runner serves one lane at a time; the items of lanes come mixed.
         lanes = {item.lane for item in self.items}
         self.runners = {lane: self.closing.enter_context(Runner()) for lane in lanes}
+
+    def lacks(self, lane: Lane) -> bool:
+        """Whether nothing of the lane can run on this machine."""
+        return lane not in self.runners[lane].environments
 
     def of(self, item: ClaimItem) -> Run:
         if item.nodeid not in self.done and not self.together:
@@ -183,6 +205,8 @@ class _Runs:
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Starts the workers; torch is imported while other tests run."""
+    if session.config.option.accept and hasattr(session.config, "workerinput"):
+        raise pytest.UsageError("--accept writes pages, which one process does: leave out -n")
     if session.config.option.collectonly:
         return
     items = (item for item in session.items if isinstance(item, ClaimItem))
@@ -192,7 +216,11 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Names the claims about a machine that came out otherwise on this one."""
+    """Says why claims were skipped, what was taken over, and what came out otherwise here."""
+    _tell_skipped(terminalreporter)
+    if terminalreporter.config.option.accept and RUNS in terminalreporter.config.stash:
+        for line in _accept(terminalreporter.config):
+            terminalreporter.write_line(line)
     expected = terminalreporter.stats.get("xfailed", [])
     varied = [report for report in expected if OTHERWISE in report.wasxfail]
     if varied:
@@ -200,6 +228,42 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for report in varied:
             message = report.wasxfail.partition(OTHERWISE)[2]
             terminalreporter.write_line(f"{report.nodeid}: {message}")
+
+
+def _tell_skipped(terminalreporter: pytest.TerminalReporter) -> None:
+    """A line for each reason, whatever the number of claims."""
+    reports = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(r.longrepr[2] for r in reports if r.nodeid.partition("::")[0].endswith(".md"))
+    for reason, count in reasons.items():
+        why = reason.removeprefix("Skipped: ")
+        terminalreporter.write_line(f"{count} claim{'s' * (count != 1)} skipped on {why}")
+
+
+def _accept(config: pytest.Config) -> Iterator[str]:
+    """Takes over, page by page, what says the same in other words; says how much, and what not."""
+    book = _book(config)
+    assert book
+    offered: dict[str, list[Change]] = {}
+    for item, run in config.stash[RUNS].failed:
+        with suppress(AcceptError):  # its report said why it tells nothing
+            found = changes(item.claim, run, book.problems)
+            offered.setdefault(item.claim.location.path, []).extend(found)
+    for page in book.pages:
+        agreed = [c for c in offered.get(page.path, ()) if _may_be_accepted(c, page)]
+        try:
+            if agreed:
+                Draft.read(book.project.root, page).write(agreed)
+                yield f"{page.path}: {len(agreed)} accepted; run again to see them pass"
+        except AcceptError as error:
+            yield f"{page.path}: nothing is taken over on this page: {error}"
+        if left := len(offered.get(page.path, ())) - len(agreed):
+            yield f"{page.path}: {left} left as they are; claimbook accept asks for each"
+
+
+def _may_be_accepted(change: Change, page: Page) -> bool:
+    """Whether nobody need be asked: the page says the same afterwards, on the lane of all pages."""
+    asked = change.overturns or change.run.lane is not Lane.CPU
+    return change.claim in page.claims and not asked
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

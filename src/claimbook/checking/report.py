@@ -1,5 +1,6 @@
 """How a run is told to an author: the same words in Sphinx, pytest and the CLI."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -27,15 +28,28 @@ def explain(claim: Claim, run: Run) -> str:
     for mismatch in mismatches(claim, run.lane, run.outputs):
         lines += ["", *differing(mismatch)]
     if run.outcome is Outcome.FAILED:
-        option = "" if run.lane is Lane.CPU else f" --lane {run.lane}"
         lines += [
             "",
             "  - is what the page says, + is what the run printed.",
-            "  If torch is right, correct the output on the page and the sentence above it;",
-            f"  if the page is right, mend its code. Alone: claimbook run {claim.id}",
-            f"  To take over what was printed: claimbook accept {claim.id}{option}",
+            *_advice(claim, run),
         ]
     return "\n".join(lines)
+
+
+def _advice(claim: Claim, run: Run) -> list[str]:
+    """Return what to do next; what misses a name is never right."""
+    for mismatch in mismatches(claim, run.lane, run.outputs):
+        if missing := _MISSING.search(mismatch.got):
+            return [f"  The name {missing[1]} is missing: was a line deleted, or an import?"]
+    option = "" if run.lane is Lane.CPU else f" --lane {run.lane}"
+    return [
+        "  If torch is right, correct the output on the page and the sentence above it;",
+        f"  if the page is right, mend its code. Alone: claimbook run {claim.id}{option}",
+        f"  To take over what was printed: claimbook accept {claim.id}{option}",
+    ]
+
+
+_MISSING = re.compile(r"^NameError: name '(\w+)' is not defined", re.MULTILINE)
 
 
 def summary(failed: Sequence[Told], varied: Sequence[Told], where: Environment) -> str:

@@ -9,14 +9,18 @@ from claimbook.checking.report import differing
 from claimbook.cli import common
 from claimbook.engine.pool import Runner
 from claimbook.model import Claim, Lane, Outcome
-from claimbook.pages.accept import AcceptError, Change, Draft, Severity, changes
+from claimbook.pages.accept import AcceptError, Change, Draft, changes
 from claimbook.pages.book import Book
 
 
 @click.command("accept")
 @common.to_run
-@click.option("--yes", is_flag=True, help="Accept everything but changed values without asking.")
-@click.option("--values", is_flag=True, help="With --yes, accept changed values too.")
+@click.option("--yes", is_flag=True, help="Accept other words for the same without asking.")
+@click.option(
+    "--values",
+    is_flag=True,
+    help="With --yes, accept other results too.",
+)
 def accept_outputs(
     names: tuple[str, ...],
     lane: Lane,
@@ -96,8 +100,8 @@ def _agreed(
 
 
 def _answer(change: Change, yes: bool, values: bool) -> str:
-    if yes and change.severity is Severity.VALUE and not values:
-        click.echo("  Left as it is: only --values accepts a changed value without asking.\n")
+    if yes and change.overturns and not values:
+        click.echo("  Left as it is: only --values accepts another result without asking.\n")
         return "n"
     if yes or not _can_ask():
         click.echo()

@@ -2,6 +2,7 @@
 
 import sys
 from collections import Counter
+from collections.abc import Collection
 
 import click
 from rich.table import Table
@@ -29,11 +30,20 @@ def list_claims(names: tuple[str, ...]) -> None:
 @click.argument("names", nargs=-1, metavar="[SOURCE|QUESTION]...")
 @click.option("--require", type=click.FloatRange(0, 100), help="Fail below this percentage.")
 def coverage(names: tuple[str, ...], require: float | None) -> None:
-    """Counts the entries that the book has answered, by question."""
+    """Counts the entries that the book has answered, by question.
+
+    Of a source or question that is named, it also tells what would answer its open entries.
+    """
     book = common.load()
     groups = _by_question(book, names)
     answers = [answer for group in groups.values() for answer in group]
-    common.out.print(_coverage_table(groups))
+    common.tell_problems(book, ["docs/register"])
+    common.out.print(_coverage_table(groups, book.register.in_progress))
+    if names:
+        for answer in answers:
+            if answer.word is None:
+                where = f"{answer.entry.location}: {answer.entry.id}"
+                common.out.print(f"{where}: {answer.wanted}", markup=False)
     share = 100 * sum(answer.word is not None for answer in answers) / max(1, len(answers))
     if require is not None and share < require:
         common.warn(f"{share:.1f} % of the entries are answered, {require:g} % are required")
@@ -41,17 +51,24 @@ def coverage(names: tuple[str, ...], require: float | None) -> None:
 
 
 @click.command()
-@click.argument("name", metavar="CLAIM|PAGE|ENTRY|QUESTION")
+@click.argument("name", metavar="CLAIM|PAGE|ENTRY|QUESTION|SOURCE")
 def show(name: str) -> None:
-    """Shows claims, or what the book says of an entry or question."""
+    """Shows claims, or what the book says of a source: entries, answers."""
     book = common.load()
-    answers = [a for a in book.answers.values() if name in (a.entry.id, a.entry.id.split(".")[0])]
-    known = [*book.answers, *(question.id for question in book.register.questions)]
+    common.tell_problems(book, ["docs/register"])
+    answers = [a for a in book.answers.values() if name in _names(a)]
+    known = {known for answer in book.answers.values() for known in _names(answer)}
     claims = [] if answers else book.select([name], also=known)
     for answer in answers:
         _show_answer(answer)
     for claim in claims:
         _show_claim(claim)
+
+
+def _names(answer: Answer) -> tuple[str, str, str]:
+    """By which names an entry is asked for: its own, its question's, its source's."""
+    entry = answer.entry
+    return entry.id, entry.id.split(".")[0], entry.source
 
 
 def _by_question(book: Book, names: tuple[str, ...]) -> dict[str, list[Answer]]:
@@ -60,13 +77,13 @@ def _by_question(book: Book, names: tuple[str, ...]) -> dict[str, list[Answer]]:
         for question in book.register.questions
         if not names or {question.id, question.source} & set(names)
     }
-    known = {q.id for q in book.register.questions} | {q.source for q in book.register.questions}
+    known = {*(q.id for q in book.register.questions), *book.register.sources}
     for name in sorted({*names} - known):
         raise BookError(unknown(name, "source and no question", known, "see claimbook coverage"))
     return groups
 
 
-def _coverage_table(groups: dict[str, list[Answer]]) -> Table:
+def _coverage_table(groups: dict[str, list[Answer]], in_progress: Collection[str]) -> Table:
     table = common.plain_table("question", "answered", *WORDS, "open")
     sources: dict[str, list[Answer]] = {}
     for name, answers in groups.items():
@@ -74,7 +91,8 @@ def _coverage_table(groups: dict[str, list[Answer]]) -> Table:
         table.add_row(name, *_counts(answers))
     table.add_section()
     for source, answers in sources.items():
-        table.add_row(f"[bold]{source}[/]", *_counts(answers))
+        mark = ", in progress" * (source in in_progress)
+        table.add_row(f"[bold]{source}[/]{mark}", *_counts(answers))
     table.add_section()
     table.add_row("[bold]all[/]", *_counts([a for group in groups.values() for a in group]))
     return table
@@ -101,7 +119,7 @@ def _show_claim(claim: Claim) -> None:
 def _show_answer(answer: Answer) -> None:
     common.out.print(f"[bold]{answer.entry.id}[/]", end="  ")
     common.out.print(answer.entry.statement, markup=False)
-    common.out.print(f"{answer.word or 'open: nothing in the book speaks of it yet'}")
+    common.out.print(answer.word or f"{answer.entry.location}: open: {answer.wanted}", markup=False)
     for claim in answer.claims:
         common.out.print(f"  {claim.id}  {claim.location}: {claim.statement}", markup=False)
     if answer.remark:

@@ -17,9 +17,8 @@ from rich.table import Table
 from claimbook.checking.report import explain
 from claimbook.engine.pool import Runner, RunnerError
 from claimbook.files import WriteError
-from claimbook.model import Claim, Lane, Outcome, Run
+from claimbook.model import Claim, Lane, Outcome, Problem, Run
 from claimbook.pages.book import Book, BookError
-from claimbook.pages.register import RegisterError
 
 # A table is as wide as what it says: a terminal wraps it, and a file has no width at all.
 out = Console(soft_wrap=True, highlight=False, emoji=False, width=10_000)
@@ -60,7 +59,7 @@ class Commands(click.Group):
         """Runs the command that was asked for."""
         try:
             return super().invoke(context)
-        except (BookError, RegisterError, RunnerError, WriteError) as error:
+        except (BookError, RunnerError, WriteError) as error:
             warn(str(error))
             sys.exit(2)
         except KeyboardInterrupt:
@@ -71,6 +70,16 @@ class Commands(click.Group):
 def load() -> Book:
     """The book around the current folder."""
     return Book.load(Path.cwd())
+
+
+def tell_problems(book: Book, names: Collection[str]) -> list[Problem]:
+    """Tells and returns what is wrong on the pages that names ask for; counts what is elsewhere."""
+    problems = book.problems_of(names)
+    for problem in problems:
+        err.print(str(problem), markup=False)
+    if left := len(book.problems) - len(problems):
+        warn(f"{left} problem{'s' * (left != 1)} on other pages; claimbook run tells all")
+    return problems
 
 
 def progress_bar() -> Progress:

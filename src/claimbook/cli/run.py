@@ -39,13 +39,13 @@ def run(
 ) -> None:
     """Runs claims and compares what they print with their pages.
 
-    Exit status 1 if any differs, 2 if none of those that are named runs on the lane. A claim about
-    a machine that comes out otherwise on this one is told; it fails the run with --strict.
+    Exit status 1 if any differs or something is wrong on its page, 2 if none of those that are
+    named runs on the lane. A claim about a machine that comes out otherwise on this one is told; it
+    fails the run with --strict.
     """
     with Runner(jobs, timeout) as runner:
         book = common.load()
-        for problem in book.problems:
-            common.err.print(str(problem), markup=False)
+        problems = common.tell_problems(book, names)
         claims = common.chosen(book, names, lane)
         if shuffle is not None:
             random.Random(shuffle).shuffle(claims)
@@ -55,12 +55,12 @@ def run(
     varied = [(claim, run) for claim, run in ran if run.outcome is Outcome.VARIED]
     if as_json:
         common.print_json([_data(claim, run) for claim, run in ran])
-    elif lane in runner.environments:
+    elif lane in runner.environments and len(ran) > 1:  # of one all is told already
         text = summary(differing, varied, runner.environments[lane])
         common.out.print(text, markup=False, end="")
     if require_lane:
         common.check_lane(runner, claims, lane, ", and --require-lane asks for it")
-    sys.exit(1 if book.problems or differing or (strict and varied) else 0)
+    sys.exit(1 if problems or differing or (strict and varied) else 0)
 
 
 @click.command()

@@ -38,6 +38,8 @@ GRAVITIES: Mapping[Kind, Severity] = {
     **dict.fromkeys(ERRORS, Severity.ERROR),
     Kind.VALUE: Severity.VALUE,
 }
+OVERTURNED = {Kind.VALUE, Kind.NOT_RAISED, Kind.RAISED, Kind.ERROR_TYPE}
+"""What makes an output another one: a value, an error that came or did not, its type."""
 
 _PIECE = re.compile(r"(?=\btensor\()|^(?=Traceback )", re.MULTILINE)
 _FIELD = re.compile(r",\s+(?:dtype|device|requires_grad|grad_fn)=[^\s,()]+")
@@ -74,10 +76,19 @@ class Change:
     @property
     def severity(self) -> Severity:
         """The worst of its differences; `checker.compare` names but the first."""
+        return max((GRAVITIES[kind] for kind in self._kinds), key=list(Severity).index)
+
+    @property
+    def overturns(self) -> bool:
+        """Whether the page would say something else, and not the same in other words."""
+        emptied = not self.mismatch.example.want or not self.want
+        return emptied or not OVERTURNED.isdisjoint(self._kinds)
+
+    @property
+    def _kinds(self) -> set[Kind]:
         pairs = _comparable(self.mismatch.example.want, self.mismatch.got)
-        found = [compare(want, got, self.run.lane) for want, got in pairs]
-        grades = [GRAVITIES[difference.kind] for difference in found if difference]
-        return max(grades, key=list(Severity).index)
+        found = (compare(want, got, self.run.lane) for want, got in pairs)
+        return {difference.kind for difference in found if difference}
 
     @property
     def adds_fence(self) -> bool:

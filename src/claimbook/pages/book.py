@@ -1,9 +1,8 @@
 """The whole book: every page scanned, the register, and what is wrong with them."""
 
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from claimbook.model import Claim, Location, Page, Problem, ProblemKind, Remark
 from claimbook.pages.parser import scan_page, scan_script
 from claimbook.pages.register import Answer, Register, answers, check_relations, load_register
+from claimbook.pages.text import near
 
 
 class BookError(ValueError):
@@ -21,7 +21,7 @@ class NoBookError(BookError):
     """There is no book around a path."""
 
 
-SETTINGS = {"docs": str, "scripts": str, "texts": list, "ignored": list}
+SETTINGS = {"docs": str, "scripts": str, "texts": list, "ignored": list, "in_progress": list}
 """The settings of a book, each with its type."""
 
 
@@ -36,6 +36,8 @@ class Project:
     scripts: str = "gallery"
     ignored: tuple[str, ...] = ()
     """Folders of docs that hold no pages."""
+    in_progress: tuple[str, ...] = ()
+    """Sources of the register that may have open entries."""
 
     @classmethod
     def find(cls, start: Path) -> "Project":
@@ -57,6 +59,10 @@ class Project:
     def name(self, path: Path) -> str:
         """A path as locations name it."""
         return path.resolve().relative_to(self.root).as_posix()
+
+    def register(self) -> Register:
+        """Read the register."""
+        return load_register(self.docs / "register", self.in_progress)
 
     def pages(self) -> Iterator[Path]:
         """Every page, in order of path; what is hidden is an editor's."""
@@ -101,12 +107,10 @@ class Book:
 
         Raises:
             BookError: there is none, or pyproject.toml says of it what is not so.
-            RegisterError: a file of the register is broken.
         """
         project = Project.find(start)
         pages = tuple(read_page(project, path) for path in project.pages())
-        register = load_register(project.docs / "register")
-        return cls(project, pages, register, tuple(script_problems(project)))
+        return cls(project, pages, project.register(), tuple(script_problems(project)))
 
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
@@ -156,20 +160,30 @@ class Book:
     def _by_id(self) -> dict[str, Claim]:
         return {claim.id: claim for claim in self.claims}
 
+    def problems_of(self, names: Collection[str]) -> list[Problem]:
+        """What is wrong on the pages that names ask for; on all of them without a name."""
+        of_claims = {self._by_id[name].location.path for name in names if name in self._by_id}
+
+        def meant(path: str) -> bool:
+            return not names or path in of_claims or any(self._holds(name, path) for name in names)
+
+        return [problem for problem in self.problems if meant(problem.location.path)]
+
     def _asks_for(self, name: str, claim: Claim) -> bool:
-        place, _, id_ = name.partition("::")
-        root, page = self.project.root, self.project.root / claim.location.path
-        here = page.is_relative_to(Path(place).resolve()) or page.is_relative_to(root / place)
+        id_ = name.partition("::")[2]
+        here = self._holds(name, claim.location.path)
         return here and (not id_ or id_.partition("[")[0] == claim.id)
+
+    def _holds(self, name: str, path: str) -> bool:
+        """Whether a name is that of a page or of a folder around it."""
+        place, page = name.partition("::")[0], self.project.root / path
+        near_here, root = Path(place).resolve(), self.project.root
+        return page.is_relative_to(near_here) or page.is_relative_to(root / place)
 
 
 def unknown(name: str, what: str, known: Iterable[str], hint: str) -> str:
     """Says that nothing is called so, with what is near to it or holds it, else with a hint."""
-    known = sorted(known, key=lambda each: (len(each), each))
-    holding = [each for each in known if name in each or each in name]
-    near = holding[:3] or get_close_matches(name, known)
-    meant = f"did you mean {' or '.join(near)}?" if near else hint
-    return f"{name}: no {what} is called so; {meant}"
+    return f"{name}: no {what} is called so{near(name, known) or f'; {hint}'}"
 
 
 def script_problems(project: Project) -> Iterator[Problem]:

@@ -1,10 +1,10 @@
 """The register: every statement that the sources make, and what became of it."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 
@@ -18,6 +18,7 @@ from claimbook.model import (
     RelationKind,
     Remark,
 )
+from claimbook.pages.text import near
 
 KINDS = {
     *("gradient", "graph", "stride", "memory", "error", "timing", "numeric", "dtype", "device"),
@@ -28,8 +29,7 @@ LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """libyaml's is ten times faster; it is missing from some builds of PyYAML."""
 
 
-class RegisterError(ValueError):
-    """A file of the register does not say what a register says; names file and line."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,20 @@ class Register:
     """All questions of all sources, in the order of their files."""
 
     questions: tuple[Question, ...]
+    problems: tuple[Problem, ...] = ()
+    """What cannot be read of the files; all else of them is there."""
+    in_progress: tuple[str, ...] = ()
+    """Sources of which entries may still be open."""
+
+    @cached_property
+    def sources(self) -> tuple[str, ...]:
+        """The labels of the sources."""
+        return tuple(dict.fromkeys(question.source for question in self.questions))
+
+    def lacks(self, entry: str) -> bool:
+        """Whether no file has the entry; of a file that is broken nobody can tell."""
+        broken = {Path(problem.location.path).stem for problem in self.problems}
+        return entry not in self.entries and entry.rpartition("-")[0] not in broken
 
     @cached_property
     def entries(self) -> dict[str, Entry]:
@@ -58,6 +72,21 @@ class Answer:
         """The relation as the ledger and `claims.json` name it; None while it is open."""
         return str(self.kind) if self.kind else ("remark" if self.remark else None)
 
+    @property
+    def wanted(self) -> str:
+        """What would answer it, while it is open."""
+        example = f"a claim with `:confirms: {self.entry.id}` (or qualifies, corrects, updates)"
+        remark = f", or `{{remark}} {self.entry.id}`" * (self.entry.needs == "world")
+        return f"nothing answers {self.entry.statement!r}: write {example}{remark}"
+
+
+class WrongNodeError(ValueError):
+    """A node does not say what a register says."""
+
+    def __init__(self, node: yaml.Node, message: str) -> None:
+        super().__init__(message)
+        self.line = node.start_mark.line + 1
+
 
 @dataclass
 class _Reader:
@@ -65,9 +94,38 @@ class _Reader:
 
     path: Path
     seen: set[str] = field(default_factory=set)
+    problems: list[Problem] = field(default_factory=list)
 
-    def fail(self, node: yaml.Node, message: str) -> RegisterError:
-        return RegisterError(f"{self.path}:{node.start_mark.line + 1}: {message}")
+    def location(self, line: int) -> Location:
+        return Location("/".join(self.path.parts[-3:]), line)
+
+    def problem(self, line: int, message: str) -> None:
+        self.problems.append(Problem(self.location(line), ProblemKind.BAD_REGISTER, message))
+
+    def read(self) -> list[Question]:
+        data = self.path.read_bytes()
+        try:
+            root = yaml.compose(data, LOADER)
+            return [] if root is None else [*self.each(root, self.question)]
+        except yaml.MarkedYAMLError as error:
+            line = error.problem_mark.line + 1 if error.problem_mark else 1
+            self.problem(line, str(error.problem))
+        except yaml.reader.ReaderError as error:
+            self.problem(data.count(b"\n", 0, error.position) + 1, str(error.reason))
+        except WrongNodeError as error:
+            self.problem(error.line, str(error))
+        return []
+
+    def each(self, node: yaml.Node, read: Callable[[yaml.Node], T]) -> Iterator[T]:
+        """What can be read of a list; what cannot is a problem and stops nothing else."""
+        for item in self.items(node):
+            try:
+                yield read(item)
+            except WrongNodeError as error:
+                self.problem(error.line, str(error))
+
+    def fail(self, node: yaml.Node, message: str) -> WrongNodeError:
+        return WrongNodeError(node, message)
 
     def mapping(self, node: yaml.Node, wanted: frozenset[str]) -> dict[str, yaml.Node]:
         if not isinstance(node, yaml.MappingNode):
@@ -103,8 +161,8 @@ class _Reader:
         fields = self.mapping(node, frozenset({"id", "question", "entries"}))
         name = self.identity(fields["id"], f"{self.path.stem}-")
         text = self.text(fields["question"])
-        entries = tuple(self.entry(item, name, text) for item in self.items(fields["entries"]))
-        return Question(name, text, entries)
+        entries = self.each(fields["entries"], lambda item: self.entry(item, name, text))
+        return Question(name, text, tuple(entries))
 
     def entry(self, node: yaml.Node, name: str, question: str) -> Entry:
         fields = self.mapping(node, frozenset({"id", "statement", "kind", "needs"}))
@@ -114,29 +172,27 @@ class _Reader:
             kind=self.text(fields["kind"], KINDS),
             needs=self.text(fields["needs"], NEEDS),
             question=question,
+            location=self.location(node.start_mark.line + 1),
         )
 
 
-def load_register(folder: Path) -> Register:
-    """Reads `*.yaml` of a folder, one source a file; what is hidden is an editor's.
+def load_register(folder: Path, in_progress: Iterable[str] = ()) -> Register:
+    """Read `*.yaml` of a folder, one source a file; what is hidden is an editor's.
 
-    Raises:
-        RegisterError: a file is not of the form that docs/register/README.md gives.
+    Args:
+        in_progress: the sources of which entries may still be open.
     """
-    questions: list[Question] = []
-    for path in sorted(folder.glob("[!.]*.yaml")):
-        reader, data = _Reader(path), path.read_bytes()
-        try:
-            root = yaml.compose(data, LOADER)
-        except yaml.MarkedYAMLError as error:
-            line = error.problem_mark.line + 1 if error.problem_mark else 1
-            raise RegisterError(f"{path}:{line}: {error.problem}") from error
-        except yaml.reader.ReaderError as error:
-            line = data.count(b"\n", 0, error.position) + 1
-            raise RegisterError(f"{path}:{line}: {error.reason}") from error
-        if root is not None:
-            questions += [reader.question(node) for node in reader.items(root)]
-    return Register(tuple(questions))
+    readers = [_Reader(path) for path in sorted(folder.glob("[!.]*.yaml"))]
+    questions = [question for reader in readers for question in reader.read()]
+    problems = [problem for reader in readers for problem in reader.problems]
+    labels = [reader.path.stem for reader in readers]
+    for path in sorted(folder.glob("[!.]*.yml")):
+        message = f"a source is a file that ends in .yaml: call it {path.stem}.yaml"
+        problems.append(Problem(_Reader(path).location(1), ProblemKind.BAD_REGISTER, message))
+    for name in sorted({*in_progress} - {*labels}):
+        message = f"in_progress: there is no source {name!r}{near(name, labels)}"
+        problems.append(Problem(Location("pyproject.toml", 1), ProblemKind.BAD_REGISTER, message))
+    return Register(tuple(questions), tuple(problems), tuple(in_progress))
 
 
 def answers(
@@ -156,14 +212,18 @@ def answers(
 def check_relations(
     register: Register, claims: Collection[Claim], remarks: Iterable[Remark]
 ) -> Iterator[Problem]:
-    """What is wrong between pages: double ids, unknown entries, two answers to one."""
+    """What is wrong with the register, and between pages: double ids, unknown entries, two answers.
+
+    An entry has one relation.
+    """
+    yield from register.problems
     related = _related(claims)
     yield from _double_ids(claims)
     for entry, pairs in related.items():
         first_kind, first = pairs[0]
         for kind, claim in pairs:
-            if entry not in register.entries:
-                yield _unknown(entry, claim.id, claim.location)
+            if register.lacks(entry):
+                yield _unknown(register, entry, claim.id, claim.location)
             elif kind != first_kind:
                 message = (
                     f"{claim.id}: {kind} {entry}, which {first.id} ({first.location}) "
@@ -200,14 +260,15 @@ def _check_remarks(
     said = {e: f"is decided by {c.id} ({c.location}), {k}" for e, [(k, c), *_] in related.items()}
     for remark in remarks:
         for entry in remark.entries:
-            if entry not in register.entries:
-                yield _unknown(entry, "remark", remark.location)
+            if register.lacks(entry):
+                yield _unknown(register, entry, "remark", remark.location)
             elif entry in said:
                 message = f"remark: {entry} {said[entry]}"
                 yield Problem(remark.location, ProblemKind.CONFLICTING_RELATIONS, message)
             said.setdefault(entry, f"has a remark already, at {remark.location}")
 
 
-def _unknown(entry: str, who: str, location: Location) -> Problem:
-    message = f"{who}: the register has no entry {entry!r}; see docs/register/"
+def _unknown(register: Register, entry: str, who: str, location: Location) -> Problem:
+    meant = near(entry, register.entries) or "; see docs/register/"
+    message = f"{who}: the register has no entry {entry!r}{meant}"
     return Problem(location, ProblemKind.UNKNOWN_ENTRY, message)

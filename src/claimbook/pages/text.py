@@ -1,6 +1,21 @@
-"""What is left of a sentence of a page where its links cannot be followed."""
+"""Words: what is near to one, and a sentence of a page where its links cannot be followed."""
 
 import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """Return `; did you mean …?` with what is near to a name or holds it; nothing else.
+
+    >>> near("lane", ["lanes", "machine"])
+    '; did you mean lanes?'
+    """
+    known = sorted(known, key=lambda each: (len(each), each))
+    holding = [each for each in known if name in each]
+    held = [each for each in known if each in name]
+    found = [*holding, *held[-1:]][:3] or get_close_matches(name, known)
+    return f"; did you mean {' or '.join(found)}?" if found else ""
 
 
 def strip_markup(statement: str) -> str:

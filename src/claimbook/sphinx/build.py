@@ -180,9 +180,8 @@ def _varied(domain: ClaimDomain) -> list[Claim]:
 def _demand_answers(domain: ClaimDomain) -> None:
     """Warns of each entry that no claim and no remark speaks of."""
     for answer in domain.answers().values():
-        if answer.word is None:
-            place = f"docs/register/{answer.entry.id.rpartition('-')[0]}.yaml:1"
-            warn(place, f"{answer.entry.id}: no claim decides it", "open-entry")
+        if answer.word is None and answer.entry.source not in domain.register.in_progress:
+            warn(str(answer.entry.location), f"{answer.entry.id}: {answer.wanted}", "open-entry")
 
 
 def _demand_cuda(domain: ClaimDomain, max_age: str | int | None) -> None:

@@ -21,7 +21,8 @@ from sphinx.util.nodes import make_refnode
 from claimbook.exports.data import anchor
 from claimbook.exports.sections import Section, first_sentence
 from claimbook.model import Claim, Page, Remark
-from claimbook.pages.register import Answer, Register, answers, load_register
+from claimbook.pages.book import Project
+from claimbook.pages.register import Answer, Register, answers
 from claimbook.records.book_runs import BookRun, Machines, Releases
 from claimbook.records.versions import Contents, Version, Versions, contents_of
 from claimbook.sphinx import render
@@ -134,7 +135,7 @@ class ClaimDomain(Domain):
     @cached_property
     def register(self) -> Register:
         """Every entry of the sources."""
-        return load_register(Path(self.env.srcdir) / "register")
+        return Project.find(Path(self.env.srcdir)).register()
 
     @cached_property
     def releases(self) -> list[BookRun]:
