@@ -10,7 +10,7 @@ from claimbook.model import Lane, Location, Relation, RelationKind
 from claimbook.pages.book import Book, Project
 from claimbook.pages.directive import parse_session
 from claimbook.pages.parser import scan_page, scan_script
-from helpers import claim_text
+from helpers import TinyBook, claim_text
 
 ROOT = Path(__file__).parents[1]
 FENCE = "```"
@@ -229,11 +229,16 @@ PROBLEMS = {
     ),
     "no id": (
         claim_with(name=""),
-        ["p.md:1: claim: 1 argument(s) required, 0 supplied [claim.malformed-claim]"],
+        ["p.md:1: claim: its id stands after `{claim}` [claim.malformed-claim]"],
     ),
     "two ids": (
         claim_with(name="a b"),
-        ["p.md:1: claim: maximum 1 argument(s) allowed, 2 supplied [claim.malformed-claim]"],
+        [
+            (
+                "p.md:1: a b: an id is words in small letters and digits, joined by hyphens "
+                "[claim.malformed-claim]"
+            )
+        ],
     ),
     "an id in capitals": (
         claim_with(name="A-claim"),
@@ -251,8 +256,45 @@ PROBLEMS = {
     "an unknown option": (
         claim_with(":confirms: a-1.1\n:lane: cpu\n"),
         [
-            f"p.md:3: a-claim: Unknown option key: 'lane' (allowed: {ALLOWED}) [claim.bad-option]",
+            ("p.md:3: a-claim: there is no option 'lane'; did you mean lanes? [claim.bad-option]"),
         ],
+    ),
+    "an option like no other": (
+        claim_with(":zzz: cpu\n"),
+        [f"p.md:2: a-claim: there is no option 'zzz'; there are {ALLOWED} [claim.bad-option]"],
+    ),
+    "a fence that is never closed": (
+        f"# P\n\n```text\nA.\n\n{claim_with()}\n>>> 1\n",
+        ["p.md:3: this fence is never closed: end it with ``` [claim.bad-fence]"],
+    ),
+    "a claim that is never closed": (
+        claim_with().removesuffix(":::\n"),
+        ["p.md:1: this fence is never closed: end it with ::: [claim.bad-fence]"],
+    ),
+    "a fence of a claim that is never closed": (
+        claim_with().replace("```\n:::", ":::"),
+        ["p.md:5: a-claim: this fence is never closed: end it with ``` [claim.bad-fence]"],
+    ),
+    "a claim that swallows the next": (
+        claim_with().removesuffix(":::\n") + "\n" + claim_with(name="b-claim"),
+        ["p.md:1: this fence is never closed: end it with ::: [claim.bad-fence]"],
+    ),
+    "code that is too wide": (
+        claim_with().replace(">>> 1\n", f">>> {'1 + ' * 22}1,\n>>> {'1 + ' * 22}111\n"),
+        [("p.md:7: a-claim: code of 91 columns; a card shows 90: break the line [claim.bad-form]")],
+    ),
+    "dots that are taken for code": (
+        claim_with().replace("\n1\n", "\n...\n1\n"),
+        [
+            (
+                "p.md:7: a-claim: `...` after a whole statement is read as code, not as what it "
+                "prints [claim.bad-fence]"
+            )
+        ],
+    ),
+    "a long answer": (
+        f"**In short.** {'word ' * 60}\n\n**In short.** {'word ' * 61}\n",
+        ["p.md:3: a short answer of 61 words; 60 are the most [claim.bad-form]"],
     ),
     "an option twice": (
         claim_with(":confirms: a-1.1\n:confirms: a-1.2\n"),
@@ -461,6 +503,29 @@ def test_problems_leave_the_other_claims():
 def test_escapes_are_no_problem():
     """What Python merely warns of is shown by the run, not by the scan."""
     assert scan_page(claim_with(code=r">>> '\d'"), "p.md").problems == ()
+
+
+def test_a_lab_is_in_words_too():
+    """One whose figure has no title or no description is named, another script is not."""
+    title, label = "fig.suptitle('It falls')\n", "fig.set_label('A line.')\n"
+    assert [problem.message for problem in scan_script(title, "a/plot_x.py")] == [
+        "a lab describes its picture for who cannot see it: `fig.set_label(…)`"
+    ]
+    assert [problem.message for problem in scan_script(label, "a/plot_x.py")] == [
+        "a lab states its finding: `fig.suptitle(…)`"
+    ]
+    assert scan_script(title + label, "a/plot_x.py") == scan_script("", "a/tool.py") == []
+
+
+def test_a_folder_of_labs_needs_its_header(tmp_path):
+    """sphinx-gallery would pass over it, and say nothing."""
+    book = TinyBook(tmp_path)
+    book.write("gallery/new/plot_x.py", "fig.suptitle('It falls')\nfig.set_label('A line.')\n")
+    (problem,) = Book.load(tmp_path).problems
+    assert str(problem) == (
+        "gallery/new/plot_x.py:1: its labs are not shown: gallery/new needs a GALLERY_HEADER.rst "
+        "with a title [claim.bad-form]"
+    )
 
 
 def test_script():

@@ -73,6 +73,7 @@ class ProblemKind(StrEnum):
     """What an author did wrong; also the subtype of the Sphinx warning that says so."""
 
     BAD_FENCE = "bad-fence"
+    BAD_FORM = "bad-form"
     BAD_OPTION = "bad-option"
     BAD_REGISTER = "bad-register"
     CONFLICTING_RELATIONS = "conflicting-relations"

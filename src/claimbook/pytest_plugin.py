@@ -90,7 +90,7 @@ class PageFile(pytest.File):
             for lane in map(Lane, lanes):
                 if lane in claim.lanes:
                     name = f"{claim.id}[{lane}]"
-                    # In full: pytest takes brackets of a name alone for a part of it, and --lf fails.
+                    # In full: pytest sees no brackets in a name alone, and --lf compares them.
                     node = f"{self.nodeid}::{name}"
                     yield ClaimItem.from_parent(
                         self, name=name, nodeid=node, claim=claim, lane=lane

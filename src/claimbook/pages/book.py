@@ -21,6 +21,9 @@ class NoBookError(BookError):
     """There is no book around a path."""
 
 
+HEADER = "GALLERY_HEADER.rst"
+"""The file without which sphinx-gallery passes over a folder of labs."""
+
 SETTINGS = {"docs": str, "scripts": str, "texts": list, "ignored": list, "in_progress": list}
 """The settings of a book, each with its type."""
 
@@ -187,9 +190,17 @@ def unknown(name: str, what: str, known: Iterable[str], hint: str) -> str:
 
 
 def script_problems(project: Project) -> Iterator[Problem]:
-    """What nothing runs in the text of labs."""
-    for path in sorted((project.root / project.scripts).rglob("[!.]*.py")):
+    """What is wrong with labs: of each, and of a folder that sphinx-gallery would pass over."""
+    labs = sorted((project.root / project.scripts).rglob("[!.]*.py"))
+    for path in labs:
         yield from scan_script(path.read_text("utf-8"), project.name(path))
+    for folder in sorted({path.parent for path in labs}):
+        if not (folder / HEADER).exists():
+            message = (
+                f"its labs are not shown: {project.name(folder)} needs a {HEADER} with a title"
+            )
+            place = Location(project.name(min(folder.glob("*.py"))), 1)
+            yield Problem(place, ProblemKind.BAD_FORM, message)
 
 
 def read_page(project: Project, path: Path) -> Page:

@@ -23,8 +23,18 @@ from claimbook.model import (
     Relation,
     RelationKind,
 )
-from claimbook.pages.myst import ClaimSyntax, fences, lines, parse_directive, tokenize
-from claimbook.pages.text import strip_markup
+from claimbook.pages.myst import (
+    ClaimSyntax,
+    fences,
+    is_closed,
+    lines,
+    parse_directive,
+    tokenize,
+)
+from claimbook.pages.text import near, strip_markup
+
+COLUMNS = 90
+"""Of code, without its prompt, that fit on a card."""
 
 _CLAIM_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -48,25 +58,29 @@ class ClaimReader:
             argument: what stands after `{claim}`.
             content: what stands within its fence.
         """
+        if not argument.strip():
+            self._problem(ProblemKind.MALFORMED_CLAIM, "its id stands after `{claim}`")
+            return None
         try:
             parsed = parse_directive(ClaimSyntax, argument, content, self.location.line)
         except MarkupError as error:
             self._problem(ProblemKind.MALFORMED_CLAIM, str(error))
             return None
-        self.name = parsed.arguments[0]
+        self.name = parsed.arguments[0].strip()
         if not _CLAIM_ID.fullmatch(self.name):
             message = "an id is words in small letters and digits, joined by hyphens"
             self._problem(ProblemKind.MALFORMED_CLAIM, message)
         for warning in parsed.warnings:
-            self._problem(ProblemKind.BAD_OPTION, warning.msg, warning.lineno)
+            self._problem(ProblemKind.BAD_OPTION, _about_option(warning.msg), warning.lineno)
         self._check_options(content)
-        tokens = tokenize("\n".join(lines(content)[parsed.body_offset :]))
+        body = "\n".join(lines(content)[parsed.body_offset :])
+        tokens = tokenize(body)
         first_line = self.location.line + 1 + parsed.body_offset
         return Claim(
             id=self.name,
             statement=self._statement(tokens),
             location=self.location,
-            fences=self._fences(tokens, first_line),
+            fences=self._fences(tokens, first_line, body),
             relations=tuple(
                 Relation(kind, entry)
                 for kind in RelationKind
@@ -125,9 +139,12 @@ class ClaimReader:
         self._problem(ProblemKind.BAD_OPTION, f"timeout is in seconds, not {option!r}")
         return None
 
-    def _fences(self, tokens: list[Token], first_line: int) -> tuple[Fence, ...]:
+    def _fences(self, tokens: list[Token], first_line: int, body: str) -> tuple[Fence, ...]:
         found: list[Fence] = []
         for token, line in fences(tokens, first_line):
+            if not is_closed(token, body):
+                message = f"this fence is never closed: end it with {token.markup}"
+                self._problem(ProblemKind.BAD_FENCE, message, line)
             self._fence(token, line, found)
         if not found:
             message = "a claim shows its statement in a `pycon` fence; this one has none"
@@ -158,12 +175,22 @@ class ClaimReader:
         for example in parse_session(token.content, line + 1):
             if isinstance(example, Example):
                 self._check_syntax(example)
+                self._check_form(example)
                 examples.append(example)
             else:
                 self._problem(ProblemKind.BAD_FENCE, example[1], example[0])
         if not examples:
             self._problem(ProblemKind.BAD_FENCE, "a `pycon` fence without any `>>>`", line)
         return tuple(examples)
+
+    def _check_form(self, example: Example) -> None:
+        for line, code in enumerate(example.source.split("\n"), start=example.line):
+            if len(code) > COLUMNS:
+                message = f"code of {len(code)} columns; a card shows {COLUMNS}: break the line"
+                self._problem(ProblemKind.BAD_FORM, message, line)
+        if example.source.endswith("\n\n") and _is_whole(example.source.rstrip("\n")):
+            message = "`...` after a whole statement is read as code, not as what it prints"
+            self._problem(ProblemKind.BAD_FENCE, message, example.want_line - 1)
 
     def _check_syntax(self, example: Example) -> None:
         try:
@@ -178,6 +205,21 @@ class ClaimReader:
             line = example.line + (getattr(error, "lineno", None) or 1) - 1
             message = getattr(error, "msg", str(error))
             self._problem(ProblemKind.BAD_FENCE, f"this is no Python statement: {message}", line)
+
+
+def _about_option(said: str) -> str:
+    """What MyST says of an option, in the words of an author."""
+    if not (name := re.match(r"Unknown option key: '([^']*)'", said)):
+        return said
+    known = sorted(ClaimSyntax.option_spec)
+    return f"there is no option {name[1]!r}{near(name[1], known) or f'; there are {known}'}"
+
+
+def _is_whole(source: str) -> bool:
+    """Whether a statement ends where it does, without a block that could go on."""
+    with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+        return not hasattr(ast.parse(source).body[-1], "body")
+    return False
 
 
 def parse_session(text: str, first_line: int) -> Iterator[Example | tuple[int, str]]:

@@ -24,6 +24,7 @@ class ClaimSyntax(Directive):
     """What a `{claim}` accepts; read by MyST's parser of directives, never run."""
 
     required_arguments = 1
+    final_argument_whitespace = True  # so that the id is blamed, not the number of words
     has_content = True
     option_spec: ClassVar[dict[str, Any]] = dict.fromkeys(
         (*map(str, RelationKind), "lanes", "timeout", "machine", "cpu-build", "detail", "explains"),
@@ -54,6 +55,14 @@ def fences(tokens: Iterable[Token], first_line: int) -> Iterator[tuple[Token, in
     for token in tokens:
         if token.type in ("fence", "colon_fence") and token.map:
             yield token, first_line + token.map[0]
+
+
+def is_closed(token: Token, source: str) -> bool:
+    """Whether a fence of a source ends with a line of its own marks, before another opens."""
+    assert token.map
+    last = lines(source)[token.map[1] - 1].strip(" \t>")
+    ended = token.map[1] > token.map[0] + 1 and last == token.markup[0] * max(len(last), 3)
+    return ended and not re.search(rf"^\s*{token.markup}[\w{{]", token.content, re.MULTILINE)
 
 
 def lines(text: str) -> list[str]:

@@ -13,7 +13,7 @@ from markdown_it.token import Token
 
 from claimbook.model import Claim, Location, Page, Problem, ProblemKind, Remark
 from claimbook.pages.directive import ClaimReader
-from claimbook.pages.myst import RemarkSyntax, fences, lines, parse_directive, tokenize
+from claimbook.pages.myst import RemarkSyntax, fences, is_closed, lines, parse_directive, tokenize
 from claimbook.pages.text import strip_markup
 
 PYTHON_LANGUAGES = frozenset(
@@ -22,6 +22,10 @@ PYTHON_LANGUAGES = frozenset(
 CODE_DIRECTIVES = frozenset({"code", "code-block", "sourcecode", "doctest", "testcode"})
 RAW_DIRECTIVES = frozenset({"code-cell", "raw-cell", "raw", "math", "literalinclude"})
 
+SHORT = 60
+"""Words of a short answer at most."""
+
+_SHORT = re.compile(r"^\*\*In short\.\*\*(.*?)(?:\n[ \t]*\n|\Z)", re.MULTILINE | re.DOTALL)
 _DIRECTIVE = re.compile(r"\{([\w:.-]+)\}\s*(.*)", re.DOTALL)
 _PROMPT = re.compile(r"(\s|[-*+>]\s|\d+[.)]\s)*>>>(\s|$)")
 _RST_CODE = re.compile(r"\s*\.\. (code-block|code|sourcecode|doctest|testcode)::(.*)")
@@ -37,6 +41,7 @@ def scan_page(text: str, path: str) -> Page:
     scan = _Scan(path)
     scan.walk(text, first_line=1)
     scan.look_for_prompts(text)
+    scan.look_for_long_answers(text)
     return Page(
         path,
         tuple(scan.claims),
@@ -47,10 +52,20 @@ def scan_page(text: str, path: str) -> Page:
 
 
 def scan_script(text: str, path: str) -> list[Problem]:
-    """What nothing runs in the text blocks of a lab: prompts and Python code blocks."""
+    """What is wrong with a lab: prompts and code blocks in its text, a figure without words."""
     scan = _Scan(path)
     scan.look_for_prompts("\n".join(line.removeprefix("#") for line in lines(text)))
+    for pattern, what in LAB_WORDS.items() if Path(path).match("plot_*.py") else ():
+        if not re.search(pattern, text):
+            scan.problem(1, ProblemKind.BAD_FORM, f"a lab {what}")
     return scan.problems
+
+
+LAB_WORDS = {
+    r"\bsuptitle\(|\bset_title\(": "states its finding: `fig.suptitle(…)`",
+    r"\bset_label\(": "describes its picture for who cannot see it: `fig.set_label(…)`",
+}
+"""What the script of a lab calls → what that does, in words."""
 
 
 @dataclass
@@ -62,12 +77,19 @@ class _Scan:
     remarks: list[Remark] = field(default_factory=list)
     samples: list[Claim] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    torn: bool = False
+    """Whether a fence has no end; what follows it is not what it seems."""
     owned: set[int] = field(default_factory=set)
     """Page lines of code that something runs, or that is already reported."""
 
     def walk(self, text: str, first_line: int) -> None:
         for token, line in fences(tokenize(text), first_line):
-            self.fence(token, line)
+            if is_closed(token, text):
+                self.fence(token, line)
+            elif not self.torn:
+                message = f"this fence is never closed: end it with {token.markup}"
+                self.problem(line, ProblemKind.BAD_FENCE, message)
+                self.torn = True
 
     def fence(self, token: Token, line: int) -> None:
         if directive := _DIRECTIVE.match(token.info.strip()):
@@ -134,12 +156,20 @@ class _Scan:
 
     def look_for_prompts(self, text: str) -> None:
         for number, line in enumerate(lines(text), start=1):
-            if number in self.owned:
+            if self.torn or number in self.owned:
                 continue
             code = _RST_CODE.match(line)
             if _PROMPT.match(line) or (code and _is_python(code[1], code[2])):
                 message = "code that nothing runs and compares: write it as a claim"
                 self.problem(number, ProblemKind.UNOWNED_CODE, message)
+
+    def look_for_long_answers(self, text: str) -> None:
+        for answer in _SHORT.finditer(text):
+            line = text.count("\n", 0, answer.start()) + 1
+            count = len(strip_markup(answer[1]).split())
+            if count > SHORT and line not in self.owned:
+                message = f"a short answer of {count} words; {SHORT} are the most"
+                self.problem(line, ProblemKind.BAD_FORM, message)
 
     def problem(self, line: int, kind: ProblemKind, message: str) -> None:
         self.problems.append(Problem(Location(self.path, line), kind, message))

@@ -52,10 +52,10 @@ class ClaimDirective(SphinxDirective):
     option_spec = AnyOption(lanes=directives.unchanged)
 
     def run(self) -> list[nodes.Node]:
-        """The claim as a card; nothing if the scan could not read it and has said so."""
+        """The claim as a card; nothing if the scan could not read it, or its id is taken."""
         domain = claim_domain(self.env)
         claim = domain.claim_on(self.env.docname, self.arguments[0])
-        if claim is None:
+        if claim is None or anchor(claim.id) in self.state.document.ids:
             return []
         body = nodes.container()
         self.state.nested_parse(self.content, self.content_offset, body)

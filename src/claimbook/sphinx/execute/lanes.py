@@ -132,7 +132,8 @@ class Lanes:
             records.save(claim, record)
             yield claim.id, record
             if run.outcome.is_fault:
-                warn(first_place(claim, run), explain(claim, run), str(run.outcome))
+                place = first_place(claim, run)
+                warn(place, explain(claim, run).removeprefix(f"{place}: "), str(run.outcome))
 
 
 def _told(runner: Runner, due: Iterable[Claim], lane: Lane) -> Iterator[tuple[Claim, Run]]:
