@@ -30,7 +30,7 @@ from claimbook.records.release_history import spans
 from claimbook.records.version_history import ages
 from claimbook.sphinx import chapter, render
 from claimbook.sphinx import nodes as places
-from claimbook.sphinx.domain import ClaimDomain, claim_domain, tell_broken
+from claimbook.sphinx.domain import ClaimDomain, claim_domain, tell_broken, tell_missing
 from claimbook.sphinx.execute.lanes import Lanes, project_of, warn
 from claimbook.sphinx.tuning import beside
 from claimbook.sphinx.views import counts, machines, releases
@@ -51,6 +51,7 @@ def connect(app: Sphinx) -> None:
     app.connect("env-updated", lambda _, env: run_claims(lanes, env))
     # Sphinx checks consistency only after a page was read; a build in which none was is no excuse.
     app.connect("env-updated", report_problems, priority=600)
+    app.connect("warn-missing-reference", tell_missing)
     app.connect("doctree-resolved", fill_in)
     app.connect("env-updated", start_json, priority=900)
     app.connect("build-finished", lambda app, error: tell_counts(app, error, started))

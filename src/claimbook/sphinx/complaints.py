@@ -40,7 +40,8 @@ class Complaints(logging.Handler):
         """Note a warning that Sphinx has not suppressed."""
         place = _place(getattr(record, "location", None))
         lines = [line for line in record.getMessage().splitlines() if line.strip()]
-        self.found.append((place, "\n".join(lines[:TOLD])))
+        if (told := (place, "\n".join(lines[:TOLD]))) not in self.found:  # Sphinx may say it twice
+            self.found.append(told)
 
     def pages_to_mend(
         self, app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], *_: object

@@ -10,6 +10,7 @@ from docutils import nodes
 from docutils.nodes import Element
 from docutils.parsers.rst import directives
 from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
 from sphinx.builders import Builder
 from sphinx.domains import Domain, ObjType
 from sphinx.environment import BuildEnvironment
@@ -23,6 +24,7 @@ from claimbook.exports.sections import Section, first_sentence
 from claimbook.model import Claim, Page, Remark
 from claimbook.pages.book import Project
 from claimbook.pages.register import Answer, Register, answers
+from claimbook.pages.text import near
 from claimbook.records.book_runs import BookRun, Machines, Releases
 from claimbook.records.versions import Contents, Version, Versions, contents_of
 from claimbook.sphinx import render
@@ -255,6 +257,16 @@ class ClaimDomain(Domain):
         """Every claim, for the search and for other projects' intersphinx."""
         for docname, claim in self.located():
             yield claim.id, claim.id, "claim", docname, anchor(claim.id), 1
+
+
+def tell_missing(app: Sphinx, domain: Domain | None, node: pending_xref) -> bool | None:
+    """Warns of a link to a claim that is not there, with those that may be meant."""
+    if not isinstance(domain, ClaimDomain):
+        return None
+    name = node["reftarget"]
+    message = f"no claim is called {name!r}{near(name, domain.places()) or '; was it renamed?'}"
+    logger.warning(message, location=node, type="ref", subtype="claim")
+    return True
 
 
 def claim_domain(env: BuildEnvironment) -> ClaimDomain:
