@@ -25,7 +25,7 @@ def parts(env: BuildEnvironment) -> list[Part]:
     found = list[Part]()
     for tree in env.tocs[env.config.root_doc].findall(toctree):
         alone = list[str]()
-        for name in tree["includefiles"]:
+        for name in filter(env.titles.__contains__, tree["includefiles"]):  # others are warned of
             if env.toctree_includes.get(name):
                 found.append(Part(env.titles[name].astext(), (name, *_below(env, name))))
             else:
@@ -36,6 +36,6 @@ def parts(env: BuildEnvironment) -> list[Part]:
 
 
 def _below(env: BuildEnvironment, name: str) -> Iterator[str]:
-    for child in env.toctree_includes.get(name, ()):
+    for child in filter(env.titles.__contains__, env.toctree_includes.get(name, ())):
         yield child
         yield from _below(env, child)

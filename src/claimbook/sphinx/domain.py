@@ -84,11 +84,15 @@ class ClaimRole(XRefRole):
         return title, target
 
 
-PER_PAGE = ("texts", "pages", "sections", "apis", "linked", "views", "cells", "minutes", "guides")
+PER_PAGE = (
+    *("texts", "pages", "sections", "apis", "linked", "mentions"),
+    *("views", "cells", "minutes", "guides"),
+)
 """What is kept of each page, by its docname."""
 OF_LAST_BUILD = (
     *("shown", "releases", "machines", "falsified", "swept", "drawn"),  # by claim
     *("drawings", "guides_said", "named"),  # by docname: pictures, what guides said, what it names
+    "seen",  # by docname: the headings of pages into which it links; "" of the contents
     *("whole", "environments"),  # by kind of view, what it was made of; by lane, where it ran
 )
 """What pages showed in the last build, to tell which of them show something else in this one."""
@@ -107,7 +111,7 @@ class ClaimDomain(Domain):
     object_types: ClassVar[dict[str, ObjType]] = {"claim": ObjType("claim", "claim")}
     roles: ClassVar[dict[str, Any]] = {"claim": ClaimRole(warn_dangling=True)}
     initial_data: ClassVar[dict[str, Any]] = {name: {} for name in (*PER_PAGE, *OF_LAST_BUILD)}
-    data_version = 21
+    data_version = 22
 
     texts: dict[str, str] = _kept("texts")
     """Docname → the digest of its file as it was read."""
@@ -209,9 +213,14 @@ class ClaimDomain(Domain):
             self.data[kind].pop(docname, None)
 
     def process_doc(self, env: BuildEnvironment, docname: str, document: nodes.document) -> None:
-        """Keeps to which claims a page links, so that it follows them and labs are named there."""
-        links = (to for to in document.findall(pending_xref) if to.get("refdomain") == self.name)
-        self.linked[docname] = sorted({link["reftarget"] for link in links})
+        """Keeps to which claims and pages a page links, so that it follows them."""
+        links = list(document.findall(pending_xref))
+        claims = (to for to in links if to.get("refdomain") == self.name)
+        self.linked[docname] = sorted({link["reftarget"] for link in claims})
+        others = (to for to in links if to.get("refdomain") != self.name)
+        known = env.found_docs
+        found = (to["reftarget"] if to.get("refdomain") == "doc" else "" for to in others)
+        self.data["mentions"][docname] = sorted({name for name in found if name in {"", *known}})
 
     def merge_domaindata(self, docnames: AbstractSet[str], otherdata: dict[str, Any]) -> None:
         """Takes over the pages that another process has read."""

@@ -1,0 +1,49 @@
+"""Which pages are written anew because others have changed.
+
+Sphinx writes a page whose own file has changed. The contents beside each page, the links to the
+page before and after it and the titles that links show are those of other pages.
+"""
+
+from typing import Any
+
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+
+from claimbook.model import digest
+from claimbook.sphinx.domain import claim_domain
+
+
+def connect(app: Sphinx) -> None:
+    """Compare with the last build once all pages are read."""
+    app.connect("env-updated", _changed)
+
+
+def _changed(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Return the pages beside or in which something stands that another page says."""
+    domain = claim_domain(env)
+    before, now = domain.data["seen"], {"": digest(_contents(env))}
+    for docname, mentioned in domain.data["mentions"].items():
+        now[docname] = digest([_headings(env, name) for name in mentioned])
+    domain.data["seen"] = now
+    if before.get("") != now[""]:
+        return sorted(env.found_docs)
+    return [name for name in now if name in env.found_docs and now[name] != before.get(name)]
+
+
+def _contents(env: BuildEnvironment) -> list[Any]:
+    """The order of all pages, with their titles and the captions above them."""
+    trees = {
+        name: [tree.pformat() for tree in toc.findall(addnodes.toctree)]
+        for name, toc in sorted(env.tocs.items())
+    }
+    return [trees, {name: title.pformat() for name, title in sorted(env.titles.items())}]
+
+
+def _headings(env: BuildEnvironment, docname: str) -> list[Any]:
+    """What a link into a page may show; without a page, into whatever has a name."""
+    if docname:
+        slugs: dict[str, tuple[Any, ...]] = env.metadata[docname].get("myst_slugs", {})
+        return [(slug, *told) for slug, (_, *told) in sorted(slugs.items())]
+    std = env.domains.standard_domain
+    return [repr(sorted((name, *map(str, to)) for name, to in std.labels.items()))]

@@ -1,0 +1,185 @@
+"""A build after any edit leaves the site that a build from nothing would make."""
+
+import multiprocessing
+import os
+import re
+import shutil
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sphinx.cmd.build import main as sphinx_build
+
+from helpers import CONF, PAGES, PRODUCT, SHAPE, TinyBook, claim_text
+
+FORMS = CONF.replace('"myst_nb"', '"claimbook.sphinx.page_outputs", "myst_nb"')
+FURO = FORMS.replace("alabaster", "furo") + "myst_heading_anchors = 3\n"
+INDEX = """\
+# Book
+
+```{counts}
+```
+
+```{toctree}
+sums/index
+tools/index
+```
+
+```{toctree}
+:caption: The whole
+ledger
+claims
+errors
+torch
+cards
+```
+"""
+PART = "# {}\n\n```{{overview}}\n```\n\n```{{toctree}}\n{}\n```\n"
+SUMS = f"""\
+# Sums
+
+Of numbers.
+
+## What does a sum do?
+
+**In short.** It adds.
+
+{PAGES["a/sums"].removeprefix("# Sums")}
+"""
+BOOK = {
+    "index": INDEX,
+    "sums/index": PART.format("Part one", "sums\nshapes\nlinks"),
+    "sums/sums": SUMS,
+    "sums/shapes": f"# Shapes\n\n## Which?\n\n**In short.** Two.\n\n{SHAPE}\n"
+    ":::{remark} basics-02.1\nHistory: `sum-adds`.\n:::\n",
+    "sums/links": "# Links\n\nSee [](sums.md), [](sums.md#what-does-a-sum-do), {claim}`sum-adds`\n"
+    "and [](../tools/a.md).\n",
+    "tools/index": PART.format("Part two", "a\nb"),
+    "tools/a": "# A\n\nProse.\n",
+    "tools/b": "# B\n\nProse. {doc}`a`\n",
+    **{
+        name: f"# {name.title()}\n\n```{{{view}}}\n```\n"
+        for name, view in {
+            "ledger": "ledger",
+            "claims": "claim-index",
+            "errors": "errors",
+            "torch": "apis",
+            "cards": "practice",
+        }.items()
+    },
+}
+
+
+def replace(path: str, old: str, new: str) -> Callable[[TinyBook], None]:
+    return lambda book: book.replace(path, old, new)
+
+
+def move(book: TinyBook) -> None:
+    (book.docs / "tools/b.md").rename(book.docs / "sums/b.md")
+    book.replace("docs/tools/index.md", "new\nb", "new")
+    book.replace("docs/sums/index.md", "links\n", "links\nb\n")
+    book.replace("docs/sums/b.md", "{doc}`a`", "{doc}`/tools/a`")
+
+
+def add(book: TinyBook) -> None:
+    error = "Traceback (most recent call last):\nZeroDivisionError: division by zero"
+    text = claim_text("zero", f">>> 1 / 0\n{error}", ":confirms: basics-01.3\n")
+    book.write("docs/tools/new.md", f"# New\n\n## Why?\n\n**In short.** So.\n\n{text}")
+    book.replace("docs/tools/index.md", "a\nb", "a\nnew\nb")
+
+
+EDITS: dict[str, Callable[[TinyBook], None]] = {
+    "prose": replace("docs/tools/a.md", "Prose.", "Other prose."),
+    "the first paragraph": replace("docs/sums/sums.md", "Of numbers.", "Of many numbers."),
+    "a title": replace("docs/tools/a.md", "# A\n", "# Alpha\n"),
+    "a title that links show": replace("docs/sums/sums.md", "# Sums\n", "# Adding\n"),
+    "the title of a part": replace("docs/tools/index.md", "# Part two", "# Tools"),
+    "a title of a section": replace(
+        "docs/sums/sums.md", "## What does a sum do?", "## What does a sum do? (It adds.)"
+    ),
+    "a link to it": replace(
+        "docs/sums/links.md", "#what-does-a-sum-do", "#what-does-a-sum-do-it-adds"
+    ),
+    "a short answer": replace("docs/sums/sums.md", "It adds.\n", "It adds them all.\n"),
+    "a page added": add,
+    "an output": replace("docs/sums/sums.md", "sum()\ntensor(2.)", "sum() + 1\ntensor(3.)"),
+    "a statement": replace("docs/sums/shapes.md", "It says so.", "Ones have a shape."),
+    "a claim renamed": replace("docs/sums/sums.md", "{claim} prod-multiplies", "{claim} prod-is"),
+    "a claim moved": lambda book: (
+        book.replace("docs/sums/sums.md", PRODUCT.replace("prod-multiplies", "prod-is"), ""),
+        book.write("docs/tools/a.md", f"# Alpha\n\n{PRODUCT.replace('multiplies', 'is')}"),
+    ),
+    "a relation": replace("docs/sums/shapes.md", ":corrects:", ":qualifies:"),
+    "an entry": replace("docs/register/basics.yaml", "A sum multiplies.", "A sum divides."),
+    "a question": replace("docs/register/basics.yaml", "Who made it?", "Who wrote it?"),
+    "the order of pages": replace("docs/sums/index.md", "sums\nshapes", "shapes\nsums"),
+    "the order of parts": replace(
+        "docs/index.md", "sums/index\ntools/index", "tools/index\nsums/index"
+    ),
+    "a page moved": move,
+    "a claim deleted": replace("docs/tools/a.md", PRODUCT.replace("multiplies", "is"), "Gone."),
+    "a page deleted that is still listed": lambda book: (book.docs / "tools/new.md").unlink(),
+    "a page no longer listed": replace("docs/tools/index.md", "a\nnew\n", "a\n"),
+    "a caption": replace("docs/index.md", "The whole", "Everything"),
+}
+
+
+def build(book: TinyBook, site: Path) -> int:
+    """Builds in a process forked from this one, which has imported Sphinx; gives its status."""
+
+    def work() -> None:
+        os.chdir(book.root)
+        options = ["-W", "--keep-going", "-d", f"{site}.trees"]
+        with site.with_suffix(".log").open("w") as log:
+            sys.stdout = sys.stderr = log
+            warnings.simplefilter("ignore")
+            status = sphinx_build([*options, "docs", str(site)])
+        os._exit(status)
+
+    process = multiprocessing.get_context("fork").Process(target=work)
+    process.start()
+    process.join()
+    assert process.exitcode in {0, 1}, site.with_suffix(".log").read_text()
+    return process.exitcode
+
+
+def files(site: Path) -> dict[str, bytes]:
+    """All but the Anki decks, which hold the time at which they were made.
+
+    myst-nb writes its style sheet last; a first build links it without its checksum.
+    """
+    found = (path for path in sorted(site.rglob("*")) if path.is_file())
+    read = {path.relative_to(site).as_posix(): path.read_bytes() for path in found}
+    return {
+        name: re.sub(rb"(mystnb\.\w+\.css)\?v=\w+", rb"\1", data)
+        for name, data in read.items()
+        if not name.endswith(".apkg")
+    }
+
+
+@pytest.fixture(scope="module")
+def sites(tmp_path_factory):
+    """After each edit, in turn: the site that was built upon, and one built from nothing."""
+    book = TinyBook(tmp_path_factory.mktemp("edited"), BOOK, conf=FURO)
+    upon = book.root / "upon"
+    assert build(book, upon) == 0
+    found = {}
+    for name, edit in EDITS.items():
+        edit(book)
+        status = build(book, upon)
+        anew = book.root / "anew"
+        for place in (anew, anew.with_suffix(".trees")):
+            shutil.rmtree(place, ignore_errors=True)
+        assert (name, build(book, anew)) == (name, status)
+        found[name] = files(upon), files(anew)
+    return found
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edit_leaves_what_a_build_from_nothing_makes(sites, edit):
+    """Every file of the site, and no other."""
+    upon, anew = sites[edit]
+    assert upon.keys() == anew.keys()
+    assert [name for name in anew if upon[name] != anew[name]] == []
