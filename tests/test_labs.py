@@ -102,9 +102,15 @@ def test_a_lab_that_fails_is_told_on_each_build(book):
     book.write("gallery/plot_wrong.py", LAB.format(name="wrong", height=0))
     for _ in range(2):
         done = book.sphinx()
-        assert done.returncode != 0
-        assert "plot_wrong.py" in done.stderr
+        assert done.returncode == 1
+        place, said, *_ = done.stderr.partition("WARNING: the lab failed: AssertionError\n")
+        assert place == "gallery/plot_wrong.py:14: "
+        assert said
         assert "assert 0 > 0" in done.stderr
+        assert len(done.stderr.splitlines()) < 8
+        mended = done.stdout.partition("To be mended:\n")[2].splitlines()
+        assert mended[0] == "gallery/plot_wrong.py:14: the lab failed: AssertionError"
+        assert "0 added, 0 changed" in done.stdout or "1 added, " in done.stdout
         assert "labs: 1 to draw, 2 as they were" in done.stdout
     (book.root / "gallery/plot_wrong.py").unlink()
     assert drawn(book) == "labs: 0 to draw, 2 as they were"

@@ -36,7 +36,7 @@ from claimbook.pages.text import near, strip_markup
 COLUMNS = 90
 """Of code, without its prompt, that fit on a card."""
 
-_CLAIM_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+CLAIM_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 class ClaimReader:
@@ -67,7 +67,7 @@ class ClaimReader:
             self._problem(ProblemKind.MALFORMED_CLAIM, str(error))
             return None
         self.name = parsed.arguments[0].strip()
-        if not _CLAIM_ID.fullmatch(self.name):
+        if not CLAIM_ID.fullmatch(self.name):
             message = "an id is words in small letters and digits, joined by hyphens"
             self._problem(ProblemKind.MALFORMED_CLAIM, message)
         for warning in parsed.warnings:

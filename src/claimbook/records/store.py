@@ -253,8 +253,8 @@ class ByPage(ABC, Generic[T]):
             data = self.data(value)
             shared = {name: data.pop(name) for name in self.shared}
             key = keys.setdefault(json.dumps(shared, sort_keys=True), len(keys) + 1)
-            lines.append(_line({**data, "common": key}))
-        heads = [_line({**json.loads(text), "common": key}) for text, key in keys.items()]
+            lines.append(line_of({**data, "common": key}))
+        heads = [line_of({**json.loads(text), "common": key}) for text, key in keys.items()]
         return "".join([*heads, *lines])
 
 
@@ -262,9 +262,11 @@ CHECKED = 16
 """Letters of a line's checksum."""
 
 
-def _line(data: dict[str, Any]) -> str:
-    data["schema"] = SCHEMA
-    checked = {**data, "checksum": digest(data)[:CHECKED]}
+def line_of(data: Data) -> str:
+    """Return the line that holds data, with its checksum."""
+    held = {**data, "schema": SCHEMA}
+    held.pop("checksum", None)
+    checked = {**held, "checksum": digest(held)[:CHECKED]}
     return json.dumps(checked, sort_keys=True, ensure_ascii=False) + "\n"
 
 

@@ -26,6 +26,7 @@ from claimbook.model import Claim, Lane, Outcome, Page, Problem, Status, digest
 from claimbook.mutation.falsify import Results, falsified_data
 from claimbook.pages.book import BookError, Project, read_page, script_problems
 from claimbook.pages.register import check_relations
+from claimbook.records import kept
 from claimbook.records.release_history import spans
 from claimbook.records.version_history import ages
 from claimbook.sphinx import chapter, render
@@ -160,6 +161,9 @@ def report_problems(app: Sphinx, env: BuildEnvironment) -> list[str]:
         ran = [data["outcome"] for c in page.claims for data in domain.shown[c.id].values()]
         if page.claims and not any(ran):
             warn(docname, "none of this page's claims ran on any lane", "nothing-ran")
+    for path, line, name in kept.orphans(project.docs, domain.places()):
+        advice = f"renamed? claimbook rename {name} NEW. Deleted? claimbook forget"
+        warn(f"{project.name(path)}:{line}", f"no claim is called {name!r}; {advice}", "orphan")
     if app.config.claimbook_whole_register:
         _demand_answers(domain)
     if app.config.claimbook_strict:

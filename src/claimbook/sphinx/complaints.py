@@ -38,20 +38,26 @@ class Complaints(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Note a warning that Sphinx has not suppressed."""
+        kind = str(getattr(record, "type", "")), str(getattr(record, "subtype", ""))
+        if sphinx_logging.is_suppressed_warning(*kind, self.app.config.suppress_warnings):
+            return
         place = _place(getattr(record, "location", None))
-        lines = [line for line in record.getMessage().splitlines() if line.strip()]
+        message = logging.LogRecord.getMessage(record)  # Sphinx's own adds the place
+        lines = [line for line in message.splitlines() if line.strip()]
         if (told := (place, "\n".join(lines[:TOLD]))) not in self.found:  # Sphinx may say it twice
             self.found.append(told)
 
     def pages_to_mend(
         self, app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], *_: object
     ) -> Iterable[str]:
-        """Return the pages that the last build warned of; all, if it did not say of which."""
+        """Return the pages that the last build warned of; all, if it did not say where.
+
+        What is wrong with other files, each build says without reading a page.
+        """
         text = self.file.read_text("utf-8") if self.file.exists() else "[]"
-        places = (place.partition(":")[0] for place, _ in json.loads(text))
+        places = {place.partition(":")[0] for place, _ in json.loads(text)}
         pages = {env.path2doc(place) if "." in place else place for place in places}
-        known = {page for page in pages if page in env.all_docs}
-        return known if len(known) == len(pages) else [*env.all_docs]
+        return env.all_docs.keys() if "" in places else env.all_docs.keys() & pages
 
     def tell_and_keep(self, app: Sphinx, exception: Exception | None) -> None:
         """Name at the end of the log what has to be mended, and keep it for the next build."""

@@ -26,6 +26,8 @@ import claimbook
 from claimbook.engine import environment
 from claimbook.engine.pool import SETTINGS
 from claimbook.model import Lane, digest
+from claimbook.pages.book import Project
+from claimbook.sphinx.execute.lanes import warn
 
 logger = logging.getLogger(__name__)
 
@@ -106,6 +108,19 @@ class _Gallery:
                 self._conf["parallel"] = False
                 with _telling(again == TRIES and not app.config.claimbook_strict):
                     gen_gallery.generate_gallery_rst(app)
+        for lab, traceback in failing.items():
+            _tell_failed(Path(lab), traceback)
+        failing.clear()  # or sphinx-gallery ends the build with all of it once more
+
+
+def _tell_failed(lab: Path, traceback: str) -> None:
+    """Warns of a lab that failed at its own line; the next build draws it again."""
+    first, _, _ = traceback.partition(f'File "{lab}"')
+    own = traceback.removeprefix(first).strip()
+    line = own.partition(", line ")[2].partition(",")[0] or "1"
+    error = traceback.strip().rpartition("\n")[2]
+    place = f"{lab.relative_to(Project.find(lab).root)}:{line}"
+    warn(place, f"the lab failed: {error}\n{own}", "failed-lab")
 
 
 @contextmanager
