@@ -1,4 +1,7 @@
-"""What is done to the book: `nox -l` lists it. All sessions share one environment."""
+"""What is done to the book: `nox -l` lists it. All sessions share one environment.
+
+It is the one that is active; where none is, nox makes one.
+"""
 
 import argparse
 import hashlib
@@ -18,7 +21,8 @@ nox.options.default_venv_backend = "none"
 nox.options.sessions = ["docs", "tests", "lint"]
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
-ENVIRONMENT = Path(".nox", f"book-{sys.version_info.major}.{sys.version_info.minor}").resolve()
+OWN = Path(".nox", f"book-{sys.version_info.major}.{sys.version_info.minor}")
+ENVIRONMENT = Path(os.environ.get("VIRTUAL_ENV", OWN)).resolve()
 PROGRAMS = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 SITE = Path("docs/_build/html")
 BUILD = ["-W", "--keep-going", "-j", "auto"]
@@ -232,7 +236,7 @@ def serve(session: nox.Session) -> None:
     install(session, "docs", "serve")
     watched = [argument for folder in ("gallery", "src") for argument in ("--watch", folder)]
     ignored = [argument for folder in MADE for argument in ("--ignore", str(folder.resolve()))]
-    command = ["sphinx-autobuild", "-j", "auto", *watched, *ignored]
+    command = ["sphinx-autobuild", *BUILD, "-q", *watched, *ignored]
     session.run(*command, *session.posargs, "docs", str(SITE))
 
 

@@ -33,6 +33,9 @@ nitpicky = True
 exclude_patterns = ["_build", "register/README.md"]
 myst_enable_extensions = list(MYST_EXTENSIONS)
 myst_heading_anchors = 3
+# As MyST sets it later; each build would say that the configuration had changed.
+MATH = "tex2jax_process|mathjax_process|math|output_area"
+mathjax4_config = {"options": {"processHtmlClass": MATH}}
 
 sphinx_gallery_conf = {
     "examples_dirs": "../gallery",

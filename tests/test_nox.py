@@ -65,6 +65,16 @@ def test_options_that_mean_nothing(sessions, capsys, name, options, said):
     assert (stopped.value.code, said in capsys.readouterr().err) == (2, True)
 
 
+@pytest.mark.parametrize("active", [None, "/somewhere/.venv"])
+def test_who_has_an_environment_uses_it(monkeypatch, request, active):
+    """Where one is active, nothing is installed a second time beside it."""
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    if active:
+        monkeypatch.setenv("VIRTUAL_ENV", active)
+    found = request.getfixturevalue("sessions")["ENVIRONMENT"]
+    assert found == (Path(active) if active else ROOT.resolve() / ".nox/book-3.11")
+
+
 @pytest.mark.parametrize("failing", [["pytest", "docs"], ["pytest", "--durations"]])
 def test_both_halves_of_the_tests_run(sessions, monkeypatch, failing):
     """Whatever comes of the first; the end names the half that failed."""

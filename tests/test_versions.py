@@ -1,6 +1,7 @@
 """Versions of the book: what is kept of one, what changed since, and what the site shows."""
 
 import json
+import subprocess
 from dataclasses import replace
 
 import jsonschema
@@ -367,3 +368,42 @@ def test_the_books_own_versions_can_be_read():
     versions = kept.load_all(pytest.fail)
     assert [version.version for version in versions] == kept.versions()
     assert versions
+
+
+def git(root, *arguments):
+    """Runs git as somebody, whatever is set on this machine."""
+    who = ["-c", "user.name=A", "-c", "user.email=a@example.com"]
+    subprocess.run(["git", *who, *arguments], cwd=root, check=True, capture_output=True)
+
+
+def test_a_review_shows_before_and_after(tmp_path):
+    """Since a revision: claims with what differs, verdicts, and how many records."""
+    book = TinyBook(tmp_path)
+    book.write("docs/records/cuda/a/sums.jsonl", "{}\n")
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "first")
+    book.replace("docs/a/sums.md", "sum()\ntensor(2.)", "sum()\ntensor(3.)")
+    book.replace("docs/a/sums.md", "{claim} prod-multiplies", "{claim} prod-is")
+    book.replace("docs/a/shapes.md", ":corrects:", ":qualifies:")
+    book.write("docs/records/cuda/a/sums.jsonl", "{}\n{}\n")
+    done = book.claimbook("changes", "--since", "HEAD")
+    assert (done.returncode, done.stderr) == (0, "")
+    said = done.stdout
+    assert said.startswith(
+        "## What changed in the book\n\n"
+        "Since `HEAD`: 1 other verdict, 1 other output, 1 new, 1 withdrawn.\n"
+    )
+    assert "- `sum-adds` (docs/a/sums.md:3): other output\n" in said
+    assert "  ->>>" not in said
+    assert "   >>> torch.ones(2).sum()\n  -tensor(2.)\n  +tensor(3.)\n" in said
+    assert "### Claims: new\n\n- `prod-is` (docs/a/sums.md:14): new\n" in said
+    assert "| basics-01.2 | corrects | qualifies |" in said
+    assert "### Records\n\n- `docs/records/cuda`: 1 lines\n" in said
+
+
+def test_a_revision_that_is_none(tmp_path):
+    """It is told as a version that is none is."""
+    done = TinyBook(tmp_path).claimbook("changes", "--since", "nowhere")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no version is kept yet" in done.stderr

@@ -7,23 +7,27 @@ from rich.markup import escape
 
 from claimbook.cli import common
 from claimbook.cli.keep import keep, versions_of
+from claimbook.cli.review import is_revision, review
 from claimbook.pages.book import BookError
 from claimbook.records.version_history import changes
 from claimbook.records.versions import Contents, Version, contents_of
 
 
 @click.command("changes")
-@click.option("--since", metavar="VERSION", help="Compare with this version instead of the newest.")
+@click.option("--since", metavar="VERSION|REVISION", help="Compare with that, not the newest.")
 @click.option("--save", is_flag=True, help="Keep the book as it stands, under its version.")
 def print_changes(since: str | None, save: bool) -> None:
     """Prints what has changed in the book since its last version.
 
     With --save the book is kept under docs/records/versions/, and what changes from then on is
-    compared with it. A book with a claim that has not run as printed is not kept.
+    compared with it. A book with a claim that has not run as printed is not kept. Since a revision
+    of git, each change is printed as Markdown, before and after, for who reviews it.
     """
     book = common.load()
     versions = versions_of(book).load_all(common.tell_broken)
-    if since or versions or not save:
+    if since and since not in {each.version for each in versions} and is_revision(book, since):
+        click.echo(review(book, since), nl=False)
+    elif since or versions or not save:
         _print(_chosen(versions, since), contents_of(book.claims, book.answers))
     if save:
         common.out.print(f"kept as {book.project.name(keep(book))}", markup=False)

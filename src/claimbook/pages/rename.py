@@ -12,11 +12,13 @@ from claimbook.pages.book import Project
 KINDS = {".md", ".py", ".rst", ".yaml", ".yml", ".toml", ".txt"}
 """How the names of files end that may name a claim or a page."""
 
-_LINK = re.compile(r"(?<=\]\()(?P<path>[^\s()#:]+)(?=[#)])")
-_ROLE = re.compile(r"(?P<head>(?:\{doc\}|:doc:)`(?:[^`<]*<)?)(?P<name>[^`>]+)")
-_LINE = re.compile(
-    r"^(?P<head>\s*(?:[^<\n]*<)?)(?P<name>[\w./-]+)(?=(?:#[\w-]+)?>?\s*$)", re.MULTILINE
+_LINK = re.compile(r"(?<=\]\()(?P<name>[^\s()#:]+)(?=[#)])")
+_ROLE = re.compile(r"(?<=\{doc\}`|:doc:`)(?P<title>[^`<]*<)?(?P<name>[^`>]+)")
+_LISTS = re.compile(
+    r"^(?P<fence>`{3,}|:{3,})\{(?:toctree|route|overview|questions)\}.*?^(?P=fence)\s*$",
+    re.MULTILINE | re.DOTALL,
 )
+_LINE = re.compile(r"^(?P<title>[^<\n]*<)?(?P<name>[\w./-]+)(?=(?:#[\w-]+)?>?\s*$)", re.MULTILINE)
 
 
 def rename_claim(project: Project, old: str, new: str) -> list[Path]:
@@ -34,8 +36,7 @@ def rename_claim(project: Project, old: str, new: str) -> list[Path]:
 def rename_page(project: Project, old: Path, new: Path) -> list[Path]:
     """Move a page, if it is not yet moved, and lead links to it; return the files that changed."""
     if old.exists():
-        new.parent.mkdir(parents=True, exist_ok=True)
-        text = _LINK.sub(partial(_moved_link, old, new), old.read_text("utf-8"))
+        text = _links(old.read_text("utf-8"), partial(_from_elsewhere, project, old, new))
         write_changed(new, text)
         old.unlink()
     return [new, *_rewrite(project, partial(_follow, project, old, new))]
@@ -60,33 +61,48 @@ def _files(project: Project) -> Iterator[Path]:
         yield from (here / n for n in sorted(names) if Path(n).suffix in KINDS and n[0] != ".")
 
 
-def _moved_link(old: Path, new: Path, link: re.Match[str]) -> str:
+def _links(text: str, lead: Callable[[str, str], str]) -> str:
+    """A text with its links led elsewhere.
+
+    Args:
+        lead: what stands in place of a link, by its words and what they are: path or name.
+    """
+
+    def path(link: re.Match[str]) -> str:
+        return lead(link["name"], "path")
+
+    def name(link: re.Match[str]) -> str:
+        return (link["title"] or "") + lead(link["name"], "name")
+
+    text = _ROLE.sub(name, _LINK.sub(path, text))
+    return _LISTS.sub(lambda found: _LINE.sub(name, found[0]), text)
+
+
+def _from_elsewhere(project: Project, old: Path, new: Path, name: str, kind: str) -> str:
     """A link of a page that moves, as it leads to the same file from its new place."""
-    target = old.parent / link["path"]
-    return os.path.relpath(target, new.parent) if target.exists() else link["path"]
+    target = (old.parent / name) if kind == "path" else (old.parent / f"{name}.md")
+    if new.parent == old.parent or not target.exists():
+        return name
+    if kind == "path":
+        return os.path.relpath(target, new.parent)
+    return f"/{target.resolve().relative_to(project.docs).with_suffix('').as_posix()}"
 
 
 def _follow(project: Project, old: Path, new: Path, path: Path, text: str) -> str:
     """A text with its links to a page led to where the page is now."""
     was, now = (page.relative_to(project.docs).with_suffix("").as_posix() for page in (old, new))
+    beside = os.path.relpath(old.with_suffix(""), path.parent)
 
-    def linked(link: re.Match[str]) -> str:
-        leads = os.path.normpath(path.parent / link["path"]) == str(old)
-        return os.path.relpath(new, path.parent) if leads else link["path"]
+    def lead(name: str, kind: str) -> str:
+        if kind == "path":
+            leads = os.path.normpath(path.parent / name) == str(old)
+            return os.path.relpath(new, path.parent) if leads else name
+        if name in {f"/{was}", was}:
+            return name.replace(was, now)
+        near = new.name.removesuffix(".md") if new.parent == path.parent else f"/{now}"
+        return near if name == beside else name
 
-    def named(place: re.Match[str]) -> str:
-        name = place["name"]
-        if path.is_relative_to(project.docs):
-            beside = os.path.relpath(old.with_suffix(""), path.parent)
-            if name in {beside, f"/{was}"}:
-                same = new.parent == old.parent and name == beside
-                return place["head"] + (
-                    os.path.relpath(new.with_suffix(""), path.parent) if same else f"/{now}"
-                )
-        return place["head"] + (now if name == was and "/" in was else name)
-
-    if path.suffix == ".md":
-        text = _LINE.sub(named, _LINK.sub(linked, text))
-    text = _ROLE.sub(named, text)
+    if path.suffix == ".md" and path.is_relative_to(project.docs):
+        return _links(text, lead)
     whole = re.escape(was) if "/" in was else rf"(?<=docs/){re.escape(was)}(?=\.md)"
-    return re.sub(rf"(?<![\w-]){whole}(?![\w/-])", now, text) if path.suffix != ".md" else text
+    return re.sub(rf"(?<![\w-]){whole}(?![\w/-])", now, text)

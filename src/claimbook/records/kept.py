@@ -67,7 +67,7 @@ def _rename_in(path: Path, names: Mapping[str, str | None]) -> bool:
         return False
     heads = [line for line in data if "claim" not in line]
     own = {names.get(line["claim"], line["claim"]): line for line in data if "claim" in line}
-    kept = [{**line, "claim": id_} for id_, line in sorted(own.items(), key=str) if id_]
+    kept = [{**own[id_], "claim": id_} for id_ in sorted(filter(None, own))]
     used = {line.get("common") for line in kept}
     text = "".join(
         line_of(line) for line in [*(h for h in heads if h.get("common") in used), *kept]

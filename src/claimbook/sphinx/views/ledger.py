@@ -17,7 +17,8 @@ def made_of(domain: ClaimDomain) -> Any:
     statuses = {
         name: [data["status"] for data in lanes.values()] for name, lanes in domain.shown.items()
     }
-    return [list(map(answer_data, domain.answers().values())), statuses, domain.places()]
+    entries = list(map(answer_data, domain.answers().values()))
+    return [entries, statuses, domain.places(), domain.register.in_progress]
 
 
 def show(domain: ClaimDomain, link: render.Link) -> list[nodes.Node]:
@@ -29,6 +30,9 @@ def show(domain: ClaimDomain, link: render.Link) -> list[nodes.Node]:
         if source not in found:
             title = nodes.title("", f"Source: {source}")
             found[source] = nodes.section("", title, ids=[f"source-{source}"])
+            if source in domain.register.in_progress:
+                note = "In progress: the book has not answered all of this source yet."
+                found[source] += nodes.paragraph("", note)
         asked = render.inline(f"{question.id} · {question.text}")
         found[source] += nodes.rubric("", "", *asked, ids=[f"question-{question.id}"])
         rows = [_row(domain, answers[entry.id], where, link) for entry in question.entries]

@@ -1,0 +1,103 @@
+"""What a change of the book says, in Markdown, for who reviews it: `changes --since REVISION`."""
+
+import io
+import subprocess
+import tarfile
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from difflib import unified_diff
+from pathlib import Path
+
+from claimbook.checking.report import prompted
+from claimbook.model import Claim
+from claimbook.pages.book import Book, BookError
+from claimbook.records.version_history import ClaimChange, Kind, changes
+from claimbook.records.versions import contents_of
+
+AROUND = 3
+"""Lines that are shown around those that differ."""
+
+
+def review(book: Book, revision: str) -> str:
+    """Return what a book says now that it did not say at a revision of its repository.
+
+    Raises:
+        BookError: git knows no such revision, or it held no book.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        older = _book_at(book.project.root, revision, Path(folder))
+        was = {claim.id: claim for claim in older.claims}
+        now = {claim.id: claim for claim in book.claims}
+        found = changes(
+            contents_of(older.claims, older.answers), contents_of(book.claims, book.answers)
+        )
+    told = ", ".join(f"{count} {word}" for word, count in found.counts())
+    lines = ["## What changed in the book", "", f"Since `{revision}`: {told or 'no claim'}."]
+    for kind in Kind:
+        of_kind = [change for change in found.claims if change.kinds[0] is kind]
+        lines += ["", f"### Claims: {kind}", ""] if of_kind else []
+        lines += [line for change in of_kind for line in _claim(change, was, now)]
+    if found.verdicts:
+        lines += ["", "### Verdicts", "", "| entry | before | now |", "| --- | --- | --- |"]
+        lines += [f"| {each.id} | {each.before} | {each.after} |" for each in found.verdicts]
+    return "\n".join([*lines, *_records(book.project.root, revision), ""])
+
+
+def is_revision(book: Book, name: str) -> bool:
+    """Whether git knows a revision by that name."""
+    try:
+        _git(book.project.root, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+    except BookError:
+        return False
+    return True
+
+
+def _claim(change: ClaimChange, was: dict[str, Claim], now: dict[str, Claim]) -> Iterator[str]:
+    old, new = was.get(change.id), now.get(change.id)
+    place = (new or old or was[change.id]).location
+    yield f"- `{change.id}` ({place}): {', '.join(change.kinds)}"
+    before, after = ([] if claim is None else _text(claim) for claim in (old, new))
+    if difference := [*unified_diff(before, after, n=AROUND, lineterm="")][3:]:
+        yield from ("", "  ````diff", *(f"  {line}" for line in difference), "  ````", "")
+
+
+def _text(claim: Claim) -> list[str]:
+    """What a reader sees of a claim, in lines: what it says of entries, statement, session."""
+    relations = [f"{relation.kind} {relation.entry}" for relation in claim.relations]
+    session = [
+        line
+        for example in claim.examples(claim.lanes[0])
+        for line in (*prompted(example.source), *example.want.splitlines())
+    ]
+    return [*relations, claim.statement, *session]
+
+
+def _records(root: Path, revision: str) -> Iterator[str]:
+    """Count the lines that differ of each kind of records."""
+    counts = Counter[str]()
+    for line in (
+        _git(root, "diff", "--numstat", revision, "--", "docs/records").decode().split("\n")
+    ):
+        if line:
+            added, removed, path = line.split("\t")
+            kind = "/".join(path.split("/")[2:3])
+            counts[kind] += max(int(added), int(removed)) if added != "-" else 1
+    if counts:
+        yield from ("", "### Records", "")
+        yield from (f"- `docs/records/{kind}`: {n} lines" for kind, n in sorted(counts.items()))
+
+
+def _book_at(root: Path, revision: str, folder: Path) -> Book:
+    with tarfile.open(fileobj=io.BytesIO(_git(root, "archive", revision))) as archive:
+        archive.extractall(folder, filter="data")
+    return Book.load(folder)
+
+
+def _git(root: Path, *arguments: str) -> bytes:
+    try:
+        return subprocess.run(["git", *arguments], cwd=root, capture_output=True, check=True).stdout
+    except FileNotFoundError as error:
+        raise BookError("git is not installed, which knows the revisions") from error
+    except subprocess.CalledProcessError as error:
+        raise BookError(error.stderr.decode(errors="replace").strip().split("\n")[0]) from error

@@ -1,0 +1,155 @@
+"""Claims and pages under other names: links and records follow, and nothing is lost silently."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from claimbook.cli import main
+from claimbook.engine import environment
+from claimbook.model import Lane, Outcome, Provenance, Record, Run
+from claimbook.pages.book import Book
+from claimbook.records.book_runs import BookRun, Releases, result_of
+from claimbook.records.runs import Records
+from helpers import TinyBook
+
+MADE = Provenance("2026-01-02", None, None)
+
+
+@pytest.fixture
+def book(tmp_path, monkeypatch):
+    """A small book with records of `sum-adds` and `prod-multiplies`, and what names the first."""
+    book = TinyBook(tmp_path)
+    book.write("docs/d.md", "# D\n\n[it](a/sums.md#claim-sum-adds), {doc}`a/sums`\n")
+    book.write("docs/a/index.md", "# A\n\n```{toctree}\nsums\nAll <sums>\n```\n\nsums\n")
+    book.replace("docs/a/shapes.md", "# Shapes\n", "# Shapes\n\n[](sums.md) {doc}`sums`\n")
+    book.replace("docs/a/sums.md", "# Sums\n", "# Sums\n\n[](shapes.md) {doc}`shapes`\n")
+    book.write(
+        "tests/test_it.py", 'ID = "sum-adds"  # not a sum-adds-up\nPAGE = "docs/a/sums.md"\n'
+    )
+    keep(book)
+    monkeypatch.chdir(tmp_path)
+    return book
+
+
+def keep(book):
+    """Writes records on CUDA and of a release, without running anything."""
+    loaded, here = Book.load(book.root), environment.describe(Lane.CPU)
+    records, results = Records.of(book.docs, Lane.CUDA), {}
+    for claim in loaded.select(["sum-adds", "prod-multiplies"]):
+        outputs = tuple(example.want for example in claim.examples(Lane.CUDA))
+        run = Run(claim.id, Lane.CUDA, Outcome.PASSED, outputs)
+        records.save(claim, Record(run, claim.digest(Lane.CUDA), here, MADE))
+        results[claim.id] = result_of(claim, run)
+    Releases.of(book.docs).save(BookRun("2.6.0", here, results, MADE))
+
+
+def call(*arguments):
+    return CliRunner().invoke(main, arguments)
+
+
+def recorded(book):
+    """Claim id → whether its record on CUDA is there and fits, and that of the release."""
+    loaded = Book.load(book.root)
+    records = Records.of(book.docs, Lane.CUDA)
+    release = Releases.of(book.docs).load("2.6.0")
+    found = {
+        claim.id: (
+            getattr(records.load(claim), "digest", None) == claim.digest(Lane.CUDA),
+            release.of(claim) is not None,
+        )
+        for claim in loaded.select(
+            ["docs/a/sums.md" if (book.docs / "a/sums.md").exists() else "docs"]
+        )
+    }
+    assert records.problems == []
+    return found
+
+
+def text(book, path):
+    return (book.root / path).read_text("utf-8")
+
+
+def test_a_claim_is_renamed(book):
+    """Its page, the links to it, tests and records have the new id; longer ids are others."""
+    assert call("rename", "sum-adds", "sums-add").exit_code == 0
+    assert "{claim} sums-add\n" in text(book, "docs/a/sums.md")
+    assert "{claim}`sums-add` and {claim}`the sum <sums-add>`" in text(book, "docs/c.md")
+    assert "#claim-sums-add" in text(book, "docs/d.md")
+    assert text(book, "tests/test_it.py").startswith('ID = "sums-add"  # not a sum-adds-up')
+    assert recorded(book) == {
+        "sums-add": (True, True),
+        "prod-multiplies": (True, True),
+        "script-is-text": (False, False),
+    }
+
+
+def test_links_and_records_follow_who_renamed_by_hand(book):
+    """The command does the rest."""
+    book.replace("docs/a/sums.md", "{claim} sum-adds", "{claim} sums-add")
+    assert call("rename", "sum-adds", "sums-add").exit_code == 0
+    assert recorded(book)["sums-add"] == (True, True)
+    assert "sum-adds" not in text(book, "docs/c.md")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("sum-add", "x-y", "sum-add: no claim is called so; did you mean sum-adds?"),
+        ("sum-adds", "prod-multiplies", "prod-multiplies: this id is taken by another claim"),
+        ("sum-adds", "Sum_adds", "an id is words in small letters and digits"),
+        ("docs/gone.md", "docs/g.md", "one has to be there and the other not"),
+        ("docs/d.md", "docs/e.md", "one has to be there and the other not"),
+        ("docs/d.md", "e.md", "a page is docs/….md, before and after"),
+    ],
+)
+def test_what_cannot_be_renamed(book, old, new, said):
+    """It is said why, and nothing changes."""
+    before = {path: path.read_bytes() for path in book.root.rglob("*.*") if path.is_file()}
+    result = call("rename", old, new)
+    assert (result.exit_code, said in result.output) == (2, True)
+    assert before == {path: path.read_bytes() for path in before}
+
+
+def test_a_page_is_renamed(book):
+    """Links to it and its place in the contents follow; a word that is its name stays."""
+    assert call("rename", "docs/a/sums.md", "docs/a/adding.md").exit_code == 0
+    assert text(book, "docs/a/index.md") == (
+        "# A\n\n```{toctree}\nadding\nAll <adding>\n```\n\nsums\n"
+    )
+    assert "[it](a/adding.md#claim-sum-adds), {doc}`a/adding`" in text(book, "docs/d.md")
+    assert "[](adding.md) {doc}`adding`" in text(book, "docs/a/shapes.md")
+    assert "\na/adding\n" in text(book, "docs/index.md")
+    assert 'PAGE = "docs/a/adding.md"' in text(book, "tests/test_it.py")
+    assert (book.docs / "records/cuda/a/adding.jsonl").exists()
+    assert not (book.docs / "records/cuda/a/sums.jsonl").exists()
+    assert recorded(book)["sum-adds"] == (True, True)
+
+
+def test_a_page_moves_to_another_folder(book):
+    """Its own links lead where they led, too."""
+    assert call("rename", "docs/a/sums.md", "docs/b/adding.md").exit_code == 0
+    assert "[](../a/shapes.md) {doc}`/a/shapes`" in text(book, "docs/b/adding.md")
+    assert "[](../b/adding.md) {doc}`/b/adding`" in text(book, "docs/a/shapes.md")
+    assert "```{toctree}\n/b/adding\nAll </b/adding>\n```" in text(book, "docs/a/index.md")
+    assert (book.docs / "records/cuda/b/adding.jsonl").exists()
+
+
+def test_what_no_claim_has_is_named_and_forgotten(book):
+    """The build names records of a claim that is gone; `forget` removes them, and no other."""
+    assert call("forget").output == "forgotten: nothing\n"
+    book.replace("docs/a/sums.md", "{claim} sum-adds", "{claim} sums-add")
+    book.write("docs/c.md", "# C\n")
+    book.replace("docs/a/shapes.md", "`sum-adds`", "none")
+    done = book.sphinx()
+    assert done.returncode == 1
+    (line,) = (line for line in done.stderr.splitlines() if "[claim.orphan]" in line)
+    assert line.endswith(
+        "no claim is called 'sum-adds'; renamed? claimbook rename sum-adds NEW. Deleted? claimbook "
+        "forget [claim.orphan]"
+    )
+    assert line.startswith("docs/records/cuda/a/sums.jsonl:3: ")
+    assert "forgotten: sum-adds" in call("forget").output
+    assert book.sphinx().returncode == 0
+    lines = text(book, "docs/records/cuda/a/sums.jsonl").splitlines()
+    assert [json.loads(line).get("claim") for line in lines] == [None, "prod-multiplies"]
