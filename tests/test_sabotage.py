@@ -187,7 +187,7 @@ def test_the_build_fails(told, name):
     _, said = SABOTAGES[name]
     place, _, message = said.partition(": ")
     if "[claim." not in said:
-        message = f"{said} [claim.failed]"
+        message = f"{message} [claim.failed]"
     assert built.returncode == 1
     assert f"{place}: WARNING: {message}\n" in strip_escape_sequences(built.stderr)
 

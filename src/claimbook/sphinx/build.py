@@ -69,14 +69,18 @@ def scan(app: Sphinx, docname: str, source: list[str]) -> None:
         domain.apis[docname] = {claim.id: sorted(apis.used(claim.code)) for claim in page.claims}
 
 
-def replaced(app: Sphinx, env: BuildEnvironment, added: set[str], *_: object) -> list[str]:
-    """Return the pages whose file holds another text, though it may be older than the last build.
+def replaced(
+    app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
+) -> list[str]:
+    """Return the pages whose file holds another text, or that list a page which is gone.
 
     Sphinx goes by times, and misses a backup that is put in place of a page.
     """
     known = claim_domain(env).texts
     there = (name for name in known.keys() - added if name in env.found_docs)
-    return [name for name in there if _digest_of(env.doc2path(name)) != known[name]]
+    other = [name for name in there if _digest_of(env.doc2path(name)) != known[name]]
+    lists = env.toctree_includes.items()
+    return [*other, *(name for name, pages in lists if not removed.isdisjoint(pages))]
 
 
 def _digest_of(path: Path) -> str:
