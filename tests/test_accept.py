@@ -164,13 +164,6 @@ def test_uncertain_places_are_refused(page):
         draft.revise(changes_of(draft, {"one": ("1",)}))
 
 
-def test_unclosed_fence_is_refused():
-    """A page that ends within the example is left to its author."""
-    draft = draft_of(b":::{claim} one\n\nS.\n\n```pycon\n>>> 1\n2")
-    with pytest.raises(AcceptError, match="ends within the fence"):
-        draft.revise(changes_of(draft, {"one": ("1",)}))
-
-
 def test_fence_that_cannot_be_repeated_is_refused():
     """A fence that opens behind a list's mark is not repeated for CUDA."""
     draft = draft_of(b":::{claim} one\n\nS.\n\n- ```pycon\n  >>> 1\n  2\n  ```\n:::\n")

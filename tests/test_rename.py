@@ -141,6 +141,7 @@ def test_what_no_claim_has_is_named_and_forgotten(book):
     book.replace("docs/a/sums.md", "{claim} sum-adds", "{claim} sums-add")
     book.write("docs/c.md", "# C\n")
     book.write("docs/d.md", "# D\n")
+    (book.docs / "a/index.md").unlink()
     book.replace("docs/a/shapes.md", "`sum-adds`", "none")
     done = book.sphinx()
     assert done.returncode == 1

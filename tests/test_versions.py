@@ -395,7 +395,6 @@ def test_a_review_shows_before_and_after(tmp_path):
         "Since `HEAD`: 1 other verdict, 1 other output, 1 new, 1 withdrawn.\n"
     )
     assert "- `sum-adds` (docs/a/sums.md:3): other output\n" in said
-    assert "  ->>>" not in said
     assert "   >>> torch.ones(2).sum()\n  -tensor(2.)\n  +tensor(3.)\n" in said
     assert "### Claims: new\n\n- `prod-is` (docs/a/sums.md:14): new\n" in said
     assert "| basics-01.2 | corrects | qualifies |" in said

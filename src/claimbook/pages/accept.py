@@ -214,8 +214,6 @@ def _edit(lines: list[str], example: Example, want: str) -> Edit:
             "it stands in a block quote or behind mixed indentation, where its lines cannot be "
             "told for certain: correct it by hand"
         )
-    if not _line_end(found[-1]):
-        raise AcceptError("the page ends within the fence: close it first")
     end = _line_end(lines[place.start - 1])
     return place, [(indent + line).rstrip() + end for line in _split(want)]
 
