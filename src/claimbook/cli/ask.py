@@ -53,7 +53,7 @@ def coverage(names: tuple[str, ...], require: float | None) -> None:
 @click.command()
 @click.argument("name", metavar="CLAIM|PAGE|ENTRY|QUESTION|SOURCE")
 def show(name: str) -> None:
-    """Shows claims, or what the book says of a source: entries, answers."""
+    """Shows claims, or what the book says of entries and sources."""
     book = common.load()
     common.tell_problems(book, ["docs/register"])
     answers = [a for a in book.answers.values() if name in _names(a)]
