@@ -108,14 +108,20 @@ def run_sweeps(
         else:
             yield by_id[run.claim], run
     trials = [mutant for name in quiet for mutant in by_id[name].mutants()]
-    ran, killed = Counter[str](), Counter[str]()
-    for run in track(runner.run(trials, Lane.CPU), len(trials)):
-        name = run.claim.partition("~")[0]
-        ran[name] += 1
-        killed[name] += "\n# AssertionError" in "".join(run.outputs)
-    torch = runner.environments[Lane.CPU].torch if quiet else ""
-    for name, run in quiet.items():
-        yield by_id[name], _swept(by_id[name], run, ran[name], killed[name], torch)
+    count, killed = Counter(_of(trial.id) for trial in trials), Counter[str]()
+    left = count.copy()
+    for trial in track(runner.run(trials, Lane.CPU), len(trials)):
+        name = _of(trial.claim)
+        left[name] -= 1
+        killed[name] += "\n# AssertionError" in "".join(trial.outputs)
+        if not left[name]:
+            torch = runner.environments[Lane.CPU].torch
+            yield by_id[name], _swept(by_id[name], quiet[name], count[name], killed[name], torch)
+
+
+def _of(mutant: str) -> str:
+    """The claim of a mutant's id."""
+    return mutant.partition("~")[0]
 
 
 def _swept(written: Written, run: Run, ran: int, killed: int, torch: str) -> Swept:

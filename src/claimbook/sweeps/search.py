@@ -27,15 +27,19 @@ class Sweep:
     def __init__(self, check: Check, cases: int, drawn: dict[str, Drawn]) -> None:
         self.check, self.cases, self.drawn = check, cases, drawn
 
-    def search(self, shrink: bool = True) -> None:
+    def search(self, *, shrink: bool = True, at_most: int | None = None) -> None:
         """Print the smallest case found that refutes the sweep; record what was drawn, if none.
 
         Always the same cases are drawn.
+
+        Args:
+            shrink: whether the first case found is made small.
+            at_most: how many cases are enough; for a changed rule, which most cases refute.
         """
         trial = _Trial(self.check)
         phases = [Phase.generate, *([Phase.shrink] if shrink else [])]
         search = settings(
-            max_examples=self.cases,
+            max_examples=min(self.cases, at_most or self.cases),
             database=None,
             deadline=None,
             phases=phases,

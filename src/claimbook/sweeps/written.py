@@ -10,6 +10,8 @@ from claimbook.pages.book import BookError, Project, unknown
 
 FOLDER = "sweeps"
 """Of docs."""
+OF_MUTANTS = 40
+"""Cases on which a changed rule is tried."""
 LIMIT = 120.0
 """Seconds that a sweep may take."""
 
@@ -43,8 +45,10 @@ class Written:
         A denied assertion holds only if no case reaches it.
         """
         rules = [mutant.claim.code for mutant in mutants(self._as_claim([self.rule]), Lane.CPU)]
+        search = self._search(f"shrink=False, at_most={OF_MUTANTS}")
         for number, rule in enumerate([*rules, *self._denied()], start=1):
-            yield replace(self.runnable(rule, shrink=False), id=f"{self.claim.id}~{number}")
+            mutant = self._as_claim([*self.setup, rule, search])
+            yield replace(mutant, id=f"{self.claim.id}~{number}")
 
     def _denied(self) -> Iterator[str]:
         count = sum(isinstance(node, ast.Assert) for node in ast.walk(ast.parse(self.rule)))
@@ -54,14 +58,12 @@ class Written:
             node.test = ast.UnaryOp(ast.Not(), node.test)
             yield ast.unparse(tree) + "\n"
 
-    def runnable(self, rule: str | None = None, *, shrink: bool = True) -> Claim:
-        """The claim that the sweep finds nothing: what a runner takes.
+    def runnable(self) -> Claim:
+        """The claim that the sweep finds nothing: what a runner takes."""
+        return self._as_claim([*self.setup, self.rule, self._search("")])
 
-        Args:
-            rule: another function in place of its own.
-        """
-        search = f"{self.drawn}({self._name}).search(shrink={shrink})\n"
-        return self._as_claim([*self.setup, rule or self.rule, search])
+    def _search(self, arguments: str) -> str:
+        return f"{self.drawn}({self._name}).search({arguments})\n"
 
     @property
     def _name(self) -> str:
