@@ -521,7 +521,7 @@ def branches_on_data_stop_a_static_trace(name, negated):
     dtype=among((torch.float32, *HALVES)),
 )
 def sixteen_bits_halve_what_is_in_sixteen_bits(make, model, dtype):
-    def kept(dtype):
+    def memory(dtype):
         layer = model().to(dtype)
         optimizer = make(layer.parameters())
         sum(weight.square().sum() for weight in layer.parameters()).backward()
@@ -530,7 +530,7 @@ def sixteen_bits_halve_what_is_in_sixteen_bits(make, model, dtype):
             yield from (weight, weight.grad)
             yield from (x for x in state.values() if x is not None and x.shape == weight.shape)
 
-    kept, single = list(kept(dtype)), list(kept(torch.float32))
+    kept, single = list(memory(dtype)), list(memory(torch.float32))
     halved = 2 * sum(x.nbytes for x in kept) == sum(x.nbytes for x in single)
     assert halved == all(x.element_size() == 2 for x in kept)
 
