@@ -71,7 +71,8 @@ function pageTools() {
   return tools;
 }
 
-// Outputs, and what is said of them, may be hidden and shown one by one. The choice is kept.
+// Outputs, and what is said of them, may be hidden and shown one by one. The choice is kept. Where a
+// lesson asks for a prediction they are hidden at first, and so are the titles, which tell them.
 
 function prediction(tools) {
   const outputs = [...document.querySelectorAll(".claim-session .claim-output")];
@@ -86,7 +87,8 @@ function prediction(tools) {
 
   const explain = (card) => {
     const waits = [...card.querySelectorAll(".prediction-show")].some((button) => !button.hidden);
-    card.querySelectorAll(".claim-shown").forEach((said) => { said.hidden = waits; });
+    const told = card.closest("#predict") ? ".claim-shown, .claim-title" : ".claim-shown";
+    card.querySelectorAll(told).forEach((said) => { said.hidden = waits; });
   };
   for (const output of outputs) {
     const button = document.createElement("button");
@@ -105,8 +107,8 @@ function prediction(tools) {
   const apply = () => {
     remember("prediction", box.checked ? "on" : "off");
     outputs.forEach((output) => {
-      output.hidden = box.checked;
-      output.previousElementSibling.hidden = !box.checked;
+      output.hidden = box.checked || Boolean(output.closest("#predict"));
+      output.previousElementSibling.hidden = !output.hidden;
     });
     document.querySelectorAll(".claim").forEach(explain);
   };
