@@ -210,6 +210,19 @@ def test_prediction_hides_and_stays(open_page):
     assert [key for key in kept if not key.startswith("claimbook.")] == []
 
 
+def test_a_lesson_hides_what_it_asks_to_predict(open_page):
+    """Also the title, which tells it; what the lesson explains is shown."""
+    page = open_page("lessons/autograd-in-ten-minutes")
+    card = page.locator("#predict .claim").first
+    assert page.locator(".claim-output").first.is_visible()
+    assert not card.locator(".claim-title").is_visible()
+    assert not card.locator(".claim-output").first.is_visible()
+    for button in card.get_by_role("button", name="Show what is printed").all():
+        button.click()
+    assert card.locator(".claim-title").is_visible()
+    assert card.locator(".claim-output").first.is_visible()
+
+
 def test_wide_code_can_be_scrolled_by_keyboard(open_page):
     """Also what was hidden or folded at first; on a wide screen nothing needs to be."""
     page = open_page("autograd/graph-and-leaves", width=390)
