@@ -115,6 +115,14 @@ OTHERS = {
         "import numpy; numpy.array([1 / 3])",
     ),
     "garbage": ("import gc; gc.disable()", "import gc; gc.isenabled()"),
+    "what is logged": (
+        "import logging; logging.disable()",
+        "import logging; logging.root.isEnabledFor(40)",
+    ),
+    "the level of the log": (
+        "import logging; logging.root.setLevel(50)",
+        "import logging; logging.root.isEnabledFor(40)",
+    ),
     "a timer": (
         "import signal; _ = signal.setitimer(signal.ITIMER_REAL, 0.1)",
         "import time; time.sleep(0.3)",

@@ -3,6 +3,7 @@
 import builtins
 import gc
 import locale
+import logging
 import os
 import resource
 import signal
@@ -82,6 +83,7 @@ def _settings_of_python() -> list[object]:
         os.getpriority(os.PRIO_PROCESS, 0),
         *(sys.path, sys.meta_path, sys.argv, sys.stdin, sys.displayhook, sys.excepthook),
         *(sys.gettrace(), sys.getprofile(), sys.getrecursionlimit(), sys.getswitchinterval()),
+        *(logging.root.level, logging.root.disabled, logging.root.manager.disable),
         *(gc.isenabled(), gc.get_threshold(), threading.excepthook, len(vars(builtins))),
         *(locale.setlocale(locale.LC_ALL), resource.getrlimit(resource.RLIMIT_NOFILE)),
         *(signal.getitimer(signal.ITIMER_REAL), sys.float_info.min / 2),  # 0 if it is flushed
