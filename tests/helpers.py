@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bs4 import BeautifulSoup
 
-from claimbook.model import Claim
+from claimbook.model import Claim, ProblemKind
 from claimbook.pages.parser import scan_page
 
 ROOT = Path(__file__).parents[1]
@@ -24,9 +24,9 @@ def claim_text(name, session, options=""):
 
 
 def claim(name, session, options="") -> Claim:
-    """A claim as the page scan reads it, alone on its page."""
+    """A claim as the page scan reads it, alone on its page; it may be too wide for a card."""
     page = scan_page(claim_text(name, session, options), "docs/page.md")
-    assert not page.problems, page.problems
+    assert not [each for each in page.problems if each.kind != ProblemKind.BAD_FORM]
     return page.claims[0]
 
 
