@@ -72,7 +72,9 @@ def text(book, path):
 
 def test_a_claim_is_renamed(book):
     """Its page, the links to it, tests and records have the new id; longer ids are others."""
+    book.write("docs/sweeps/sums.py", "def sum_adds(x):\n    pass\n")
     assert call("rename", "sum-adds", "sums-add").exit_code == 0
+    assert text(book, "docs/sweeps/sums.py").startswith("def sums_add(x):")
     assert "{claim} sums-add\n" in text(book, "docs/a/sums.md")
     assert "{claim}`sums-add` and {claim}`the sum <sums-add>`" in text(book, "docs/c.md")
     assert "#claim-sums-add" in text(book, "docs/d.md")

@@ -30,7 +30,14 @@ def rename_claim(project: Project, old: str, new: str) -> list[Path]:
         r"(?<![\w-])(?:claim-)?" if "-" in old else r"(?:\{claim\} |\{claim\}`(?:[^`<]*<)?|claim-)"
     )
     name = re.compile(rf"({before}){re.escape(old)}(?![\w-])")
-    return _rewrite(project, lambda _, text: name.sub(rf"\g<1>{new}", text))
+    sweep = re.compile(rf"(?<=^def ){old.replace('-', '_')}(?=\()", re.MULTILINE)
+
+    def renamed(path: Path, text: str) -> str:
+        if path.parent == project.docs / "sweeps":  # a function is named as its claim
+            text = sweep.sub(new.replace("-", "_"), text)
+        return name.sub(rf"\g<1>{new}", text)
+
+    return _rewrite(project, renamed)
 
 
 def rename_page(project: Project, old: Path, new: Path) -> list[Path]:
