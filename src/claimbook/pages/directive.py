@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 from docutils.parsers.rst.states import MarkupError
 from markdown_it.token import Token
@@ -58,21 +59,8 @@ class ClaimReader:
             argument: what stands after `{claim}`.
             content: what stands within its fence.
         """
-        if not argument.strip():
-            self._problem(ProblemKind.MALFORMED_CLAIM, "its id stands after `{claim}`")
+        if (parsed := self._parse(argument, content)) is None:
             return None
-        try:
-            parsed = parse_directive(ClaimSyntax, argument, content, self.location.line)
-        except MarkupError as error:
-            self._problem(ProblemKind.MALFORMED_CLAIM, str(error))
-            return None
-        self.name = parsed.arguments[0].strip()
-        if not CLAIM_ID.fullmatch(self.name):
-            message = "an id is words in small letters and digits, joined by hyphens"
-            self._problem(ProblemKind.MALFORMED_CLAIM, message)
-        for warning in parsed.warnings:
-            self._problem(ProblemKind.BAD_OPTION, _about_option(warning.msg), warning.lineno)
-        self._check_options(content)
         body = "\n".join(lines(content)[parsed.body_offset :])
         tokens = tokenize(body)
         first_line = self.location.line + 1 + parsed.body_offset
@@ -93,6 +81,25 @@ class ClaimReader:
             detail="detail" in parsed.options,
             explains="explains" in parsed.options,
         )
+
+    def _parse(self, argument: str, content: str) -> Any:
+        """What MyST makes of the directive, with the claim's name noted; None if nothing."""
+        if not argument.strip():
+            self._problem(ProblemKind.MALFORMED_CLAIM, "its id stands after `{claim}`")
+            return None
+        try:
+            parsed = parse_directive(ClaimSyntax, argument, content, self.location.line)
+        except MarkupError as error:
+            self._problem(ProblemKind.MALFORMED_CLAIM, str(error))
+            return None
+        self.name = parsed.arguments[0].strip()
+        if not CLAIM_ID.fullmatch(self.name):
+            message = "an id is words in small letters and digits, joined by hyphens"
+            self._problem(ProblemKind.MALFORMED_CLAIM, message)
+        for warning in parsed.warnings:
+            self._problem(ProblemKind.BAD_OPTION, _about_option(warning.msg), warning.lineno)
+        self._check_options(content)
+        return parsed
 
     def _check_options(self, content: str) -> None:
         """Reports what MyST passes over in silence: an option lost, a line taken for prose."""
