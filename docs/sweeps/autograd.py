@@ -1919,8 +1919,9 @@ def each_operation_saves_what_its_derivative_needs(x, function):
     def gradient(at):
         return grad(getattr(at, function)().sum(), at)[0]
 
-    if not saved(lambda: getattr(x, function)()):
-        same(gradient(x), gradient((x + 0.7).detach().requires_grad_()))
+    elsewhere = (x + 0.7).detach().requires_grad_()
+    depends_on_values = not torch.equal(gradient(x), gradient(elsewhere))
+    assert saved(lambda: getattr(x, function)()) or not depends_on_values
 
 
 @sweep(
@@ -1971,7 +1972,7 @@ def separate_gradients_need_separate_passes(shape, w, first, second):
     alone = [grad(loss, w, retain_graph=True)[0] for loss in losses]
     rows = torch.eye(2, dtype=w.dtype)
     (batched,) = grad(torch.stack(losses), w, rows, is_grads_batched=True, retain_graph=True)
-    close(batched, torch.stack(alone))
+    assert torch.allclose(batched, torch.stack(alone))
     close(grad(sum(losses), w)[0], sum(alone))
 
 
