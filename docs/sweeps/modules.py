@@ -427,12 +427,14 @@ def from_pretrained_trains_the_tensor_itself(vectors, kind, optimiser):
 )
 def fixed_rows_are_safest_in_a_table_apart(fixed, optimiser, steps):
     before, new = fixed.clone(), nn.Parameter(torch.randn(2, fixed.shape[1], dtype=fixed.dtype))
+    start = new.detach().clone()
     optimizer = optimiser([new], lr=0.1)
     for _ in range(steps):
-        words = torch.randint(len(fixed) + 2, (8,))
+        words = torch.arange(len(fixed) + 2)
         functional.embedding(words, torch.cat([fixed, new])).exp().sum().backward()
         optimizer.step()
     same(torch.cat([fixed, new])[: len(fixed)].detach(), before)
+    assert not torch.equal(new, start)
 
 
 @sweep(
@@ -626,12 +628,17 @@ def linear_turns_rows_into_rows(x, out_features):
 
 
 @sweep(
-    x=tensors(FLOATS, rank=(3, 3), values="normal", layouts=ANY_LAYOUT), out_features=integers(0, 4)
+    x=tensors(FLOATS, rank=(3, 3), size=(1, 4), values="normal"),
+    changed=integers(0, 3),
+    out_features=SIZES,
 )
-def linear_treats_positions_alike(x, out_features):
-    linear = nn.Linear(x.shape[2], out_features, dtype=x.dtype)
-    for position in range(x.shape[1]):
-        assert_close(linear(x)[:, position], linear(x[:, position]))
+def linear_treats_positions_alike(x, changed, out_features):
+    linear, changed = nn.Linear(x.shape[2], out_features, dtype=x.dtype), changed % x.shape[1]
+    before = linear(x)
+    x[:, changed] += 1
+    moved = (linear(x) - before).abs().amax((0, 2)) > 1e-4
+    assert moved.nonzero().flatten().tolist() == [changed]
+    assert_close(linear(x)[:, changed], linear(x[:, changed]))
 
 
 @sweep(x=tensors(FLOATS, rank=(3, 4), size=(0, 9), layouts=ANY_LAYOUT))

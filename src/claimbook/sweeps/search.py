@@ -184,6 +184,11 @@ def same(a: object, b: object) -> None:
     torch.testing.assert_close(a, b, rtol=0, atol=0, equal_nan=True, check_stride=False)
 
 
+def differ(compare: Callable[[], None]) -> None:
+    """Assert that a comparison fails."""
+    assert error(compare).startswith("AssertionError")
+
+
 def difference(a: Tensor, b: Tensor) -> float:
     """Return the largest absolute difference of two tensors of one shape; 0 for empty ones."""
     return (a - b).abs().max().item() if a.numel() else 0.0

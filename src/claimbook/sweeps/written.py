@@ -10,6 +10,9 @@ from claimbook.pages.book import BookError, Project, unknown
 
 FOLDER = "sweeps"
 """Of docs."""
+COMPARE = {"same", "close", "assert_close"}
+"""Functions that raise if what they are given differs."""
+DENY = "from claimbook.sweeps.search import differ\n"
 OF_MUTANTS = 40
 """Cases on which a changed rule is tried."""
 LIMIT = 120.0
@@ -47,15 +50,17 @@ class Written:
         rules = [mutant.claim.code for mutant in mutants(self._as_claim([self.rule]), Lane.CPU)]
         search = self._search(f"shrink=False, at_most={OF_MUTANTS}")
         for number, rule in enumerate([*rules, *self._denied()], start=1):
-            mutant = self._as_claim([*self.setup, rule, search])
+            mutant = self._as_claim([*self.setup, DENY, rule, search])
             yield replace(mutant, id=f"{self.claim.id}~{number}")
 
     def _denied(self) -> Iterator[str]:
-        count = sum(isinstance(node, ast.Assert) for node in ast.walk(ast.parse(self.rule)))
-        for number in range(count):
+        for number in range(len(_assertions(ast.parse(self.rule)))):
             tree = ast.parse(self.rule)
-            node = [each for each in ast.walk(tree) if isinstance(each, ast.Assert)][number]
-            node.test = ast.UnaryOp(ast.Not(), node.test)
+            node = _assertions(tree)[number]
+            if isinstance(node, ast.Assert):
+                node.test = ast.UnaryOp(ast.Not(), node.test)
+            else:
+                node.value = ast.parse(f"differ(lambda: {ast.unparse(node)})", mode="eval").body
             yield ast.unparse(tree) + "\n"
 
     def runnable(self) -> Claim:
@@ -110,6 +115,16 @@ def _in_file(text: str, name: str, claims: dict[str, Claim]) -> Iterator[Written
         drawn = ast.get_source_segment(text, function.decorator_list[0]) or ""
         place = Location(name, function.lineno)
         yield Written(claims[claim], place, setup, _source(text, function), drawn)
+
+
+def _assertions(tree: ast.AST) -> list[ast.Assert | ast.Expr]:
+    """The assertions of a rule: statements, and calls that compare."""
+    return [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assert)
+        or (isinstance(node, ast.Expr) and ast.unparse(node).partition("(")[0] in COMPARE)
+    ]
 
 
 def _call(node: ast.stmt) -> bool:
