@@ -221,7 +221,9 @@ def test_pages_show_sweeps(book):
     )
     data = {c["id"]: c for c in json.loads((book.site / "claims.json").read_text())["claims"]}
     assert data["sum-adds"]["swept"]["cases"] == 300
-    assert "1 examples' statements hold in 300 drawn cases too" in (book.site / "index.html").read_text("utf-8")
+    assert "1 examples' statements hold in 300 drawn cases too" in (
+        book.site / "index.html"
+    ).read_text("utf-8")
 
 
 def test_page_shows_a_sweep_as_it_stands():

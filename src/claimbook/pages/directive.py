@@ -195,7 +195,8 @@ class ClaimReader:
             if len(code) > COLUMNS:
                 message = f"code of {len(code)} columns; a card shows {COLUMNS}: break the line"
                 self._problem(ProblemKind.BAD_FORM, message, line)
-        if example.source.endswith("\n\n") and _is_whole(example.source.rstrip("\n")):
+        whole = example.source.endswith("\n\n") and _is_whole(example.source.rstrip("\n"))
+        if whole and example.want:
             message = "`...` after a whole statement is read as code, not as what it prints"
             self._problem(ProblemKind.BAD_FENCE, message, example.want_line - 1)
 
