@@ -13,7 +13,7 @@ PAGES = {
     "layers": "modules/layer-shapes",
     "promotion": "tensors/dtypes",
     "bits": "tensors/low-precision",
-    "autograd": "autograd/graph-and-leaves",
+    "autograd": "autograd/backward",
 }
 STARTS = {
     "broadcasting": "[4, 3]",
