@@ -4,7 +4,8 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from claimbook.checking.report import explain
 from claimbook.engine.pool import Runner, RunnerError
 from claimbook.files import WriteError
 from claimbook.model import Claim, Lane, Outcome, Problem, Run
+from claimbook.mutation.falsify import Track
 from claimbook.pages.book import Book, BookError
 
 # A table is as wide as what it says: a terminal wraps it, and a file has no width at all.
@@ -87,6 +89,14 @@ def progress_bar() -> Progress:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     hidden = not err.is_terminal
     return Progress(*columns, TimeElapsedColumn(), console=err, transient=True, disable=hidden)
+
+
+@contextmanager
+def tracked(*steps: str) -> Iterator[Track]:
+    """Give what shows runs under a bar, each time it is called under the next of the titles."""
+    titles = iter(steps)
+    with progress_bar() as bar:
+        yield lambda runs, count: bar.track(runs, count, description=next(titles))
 
 
 def chosen(book: Book, names: Iterable[str], lane: Lane) -> list[Claim]:

@@ -38,8 +38,9 @@ def falsify_claims(
     found = {c.id: r for c, r in kept if r and r.lane == lane and r.is_of(c)}
     failed = []
     if due := [claim for claim in claims if claim.id not in found]:
-        with Runner(jobs, tries=1) as runner:
-            for claim, result in _falsify(runner, due, lane):
+        steps = common.tracked("running the claims", "running their mutants")
+        with Runner(jobs, tries=1) as runner, steps as track:
+            for claim, result in falsify(runner, due, lane, track):
                 if isinstance(result, Falsified):
                     store.save(claim, result)
                     found[claim.id] = result
@@ -53,19 +54,6 @@ def falsify_claims(
     if low := require is not None and share < require:
         common.warn(f"{share:.1f} % of the mutants are caught, {require:g} % are required")
     sys.exit(1 if failed or low else 0)
-
-
-def _falsify(
-    runner: Runner, claims: list[Claim], lane: Lane
-) -> Iterable[tuple[Claim, Falsified | Run]]:
-    """Runs claims, then their mutants, under a progress bar."""
-    with common.progress_bar() as bar:
-        steps = iter(("running the claims", "running their mutants"))
-
-        def track(runs: Iterable[Run], count: int) -> Iterable[Run]:
-            return bar.track(runs, count, description=next(steps))
-
-        yield from falsify(runner, claims, lane, track)
 
 
 def _fails(runner: Runner, claim: Claim, run: Run) -> bool:

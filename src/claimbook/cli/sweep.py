@@ -1,7 +1,7 @@
 """The command `sweep`."""
 
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection
 
 import click
 
@@ -34,8 +34,9 @@ def sweep_claims(names: tuple[str, ...], jobs: int | None, fresh: bool, missing:
     found = {} if fresh else _current(store, sweeps)
     broken = []
     if due := [each for each in sweeps if each.claim.id not in found]:
-        with Runner(jobs, tries=1) as runner:
-            for sweep, came in _run(runner, due):
+        steps = common.tracked("running the sweeps", "running their mutants")
+        with Runner(jobs, tries=1) as runner, steps as track:
+            for sweep, came in run_sweeps(runner, due, track):
                 if isinstance(came, Swept):
                     store.put(sweep.claim, came)
                     found[came.claim] = came
@@ -66,17 +67,6 @@ def _current(store: Results, sweeps: list[Written]) -> dict[str, Swept]:
     for problem in store.problems:
         common.tell_broken(*problem)
     return {each.claim.id: result for each, result in kept if result and result.is_of(each)}
-
-
-def _run(runner: Runner, due: list[Written]) -> Iterator[tuple[Written, Swept | Run]]:
-    """Runs sweeps under a progress bar."""
-    with common.progress_bar() as bar:
-        steps = iter(("running the sweeps", "running their mutants"))
-
-        def track(runs: Iterable[Run], count: int) -> Iterable[Run]:
-            return bar.track(runs, count, description=next(steps))
-
-        yield from run_sweeps(runner, due, track)
 
 
 def _tell(written: Written, run: Run) -> None:

@@ -1,7 +1,7 @@
 """Run sweeps and their mutants, and keep what came of them: one file a part, a line a claim."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,11 +9,10 @@ from typing import Any, ClassVar
 
 from claimbook.engine.pool import Runner
 from claimbook.model import Claim, Lane, Outcome, Run, Status
+from claimbook.mutation.falsify import Track
 from claimbook.mutation.mutants import OPERATORS_DIGEST
 from claimbook.records.store import ByPage, structure
 from claimbook.sweeps.written import Written
-
-Track = Callable[[Iterable[Run], int], Iterable[Run]]
 
 
 @dataclass(frozen=True)
@@ -109,13 +108,18 @@ def run_sweeps(
             yield by_id[run.claim], run
     trials = [mutant for name in quiet for mutant in by_id[name].mutants()]
     count, killed = Counter(_of(trial.id) for trial in trials), Counter[str]()
+    torch = runner.environments[Lane.CPU].torch if quiet else ""
     left = count.copy()
+    yield from (
+        (by_id[name], _swept(by_id[name], run, 0, 0, torch))
+        for name, run in quiet.items()
+        if not count[name]
+    )
     for trial in track(runner.run(trials, Lane.CPU), len(trials)):
         name = _of(trial.claim)
         left[name] -= 1
         killed[name] += "\n# AssertionError" in "".join(trial.outputs)
         if not left[name]:
-            torch = runner.environments[Lane.CPU].torch
             yield by_id[name], _swept(by_id[name], quiet[name], count[name], killed[name], torch)
 
 

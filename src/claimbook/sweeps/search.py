@@ -189,11 +189,6 @@ def differ(compare: Callable[[], None]) -> None:
     assert error(compare).startswith("AssertionError")
 
 
-def difference(a: Tensor, b: Tensor) -> float:
-    """Return the largest absolute difference of two tensors of one shape; 0 for empty ones."""
-    return (a - b).abs().max().item() if a.numel() else 0.0
-
-
 def error(work: Callable[[], object]) -> str:
     """Return the error of a call, `RuntimeError: its first line`; `""` if it raises none."""
     try:

@@ -118,13 +118,19 @@ def _in_file(text: str, name: str, claims: dict[str, Claim]) -> Iterator[Written
 
 
 def _assertions(tree: ast.AST) -> list[ast.Assert | ast.Expr]:
-    """The assertions of a rule: statements, and calls that compare."""
+    """The assertions of a rule: statements, and calls that compare two things."""
     return [
         node
         for node in ast.walk(tree)
-        if isinstance(node, ast.Assert)
-        or (isinstance(node, ast.Expr) and ast.unparse(node).partition("(")[0] in COMPARE)
+        if isinstance(node, ast.Assert) or (isinstance(node, ast.Expr) and _compares(node.value))
     ]
+
+
+def _compares(node: ast.expr) -> bool:
+    """Whether a call compares; a thing is not compared with itself."""
+    if not isinstance(node, ast.Call) or ast.unparse(node.func) not in COMPARE:
+        return False
+    return len({ast.dump(argument) for argument in node.args[:2]}) > 1
 
 
 def _call(node: ast.stmt) -> bool:
