@@ -1,10 +1,12 @@
 """What a copy button puts into the clipboard runs as it is pasted."""
 
+import os
 import random
 import subprocess
 import sys
 
 from claimbook.checking.compare import HEADER
+from claimbook.engine.pool import OURS_TO_SAY
 from claimbook.model import Lane
 from claimbook.pages.book import Book
 from helpers import ROOT, SITE
@@ -73,6 +75,7 @@ def test_copied_code_runs(open_page, tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM.format(codes=codes)],
         cwd=tmp_path,
+        env=os.environ | {"KINETO_LOG_LEVEL": OURS_TO_SAY["KINETO_LOG_LEVEL"]},
         capture_output=True,
         text=True,
         check=False,
