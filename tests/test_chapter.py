@@ -12,7 +12,7 @@ from claimbook.model import Lane
 from claimbook.mutation.falsify import Falsified, Results
 from claimbook.pages.book import Book
 from claimbook.pages.parser import scan_page
-from helpers import CONF, SUM, TinyBook, claim_text, python
+from helpers import CONF, SHAPE, SUM, TinyBook, claim_text, python
 
 FORMS = CONF.replace('"claimbook.sphinx"', '"claimbook.sphinx", "claimbook.sphinx.page_outputs"')
 CHAPTER = """# Sums
@@ -67,10 +67,12 @@ def chapter(tmp_path_factory):
     """A book of one chapter, which two guides lead to, with all its forms."""
     pages = {
         "index": "# Tiny\n\n```{route} The way\nsums\n```\n\n```{toctree}\nguide\nledger\n```\n",
-        "guide": "# Guide\n\n```{overview}\n```\n\n```{questions}\nsums#what-is-a-sum\n```\n\n"
-        '```{beliefs}\nsums-add: "A sum is a vector."\n```\n\n```{toctree}\nsums\n```\n',
+        "guide": "# Guide\n\n```{overview}\n```\n\n```{questions}\nsums#what-is-a-sum\n"
+        "sums#what-is-a-sum basics-01.2\n```\n\n"
+        '```{beliefs}\nsums-add: "A sum is a vector."\n```\n\n```{toctree}\nsums\nones\n```\n',
         "ledger": "# Ledger\n\n```{ledger}\n```\n",
         "sums": CHAPTER,
+        "ones": "# Ones\n\n" + SHAPE,
     }
     book = TinyBook(tmp_path_factory.mktemp("chapter"), pages, conf=FORMS)
     done = book.sphinx()
@@ -217,10 +219,11 @@ def test_guides_say_what_pages_say(chapter):
     assert overview.select_one(".rubric a")["href"] == "sums.html"
     assert overview.select_one("dt a")["href"] == "sums.html#what-is-a-sum"
     assert overview.dd.text.strip() == "A sum adds. It is one number."
-    (question,) = guide.select("ol.questions > li")
-    judged = question.select_one("details.judge")
+    judged, other = guide.select("ol.questions > li > details.judge")
     assert judged.summary.text == "True or false? A sum adds all elements."
     assert judged.p.text.startswith("right. A sum of bools counts. See the example")
+    assert other.summary.text == "True or false? A sum multiplies."
+    assert other.p.a["href"] == "ones.html#claim-ones-have-a-shape"
     belief = guide.select_one("details.belief")
     assert belief.summary.text == '"A sum is a vector."'
     assert belief.p.a["href"] == "sums.html#claim-sums-add"

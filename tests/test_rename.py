@@ -130,10 +130,12 @@ def test_a_page_is_renamed(book):
 
 def test_a_page_moves_to_another_folder(book):
     """Its own links lead where they led, too."""
+    book.write("docs/e.md", "# E\n\n```{questions}\na/sums#what basics-01.1\n```\n")
     assert call("rename", "docs/a/sums.md", "docs/b/adding.md").exit_code == 0
     assert "[](../a/shapes.md) {doc}`/a/shapes`" in text(book, "docs/b/adding.md")
     assert "[](../b/adding.md) {doc}`/b/adding`" in text(book, "docs/a/shapes.md")
     assert "```{toctree}\n/b/adding\nAll </b/adding>\n```" in text(book, "docs/a/index.md")
+    assert "b/adding#what basics-01.1\n" in text(book, "docs/e.md")
     assert (book.docs / "records/cuda/b/adding.jsonl").exists()
 
 

@@ -18,7 +18,9 @@ _LISTS = re.compile(
     r"^(?P<fence>`{3,}|:{3,})\{(?:toctree|route|overview|questions)\}.*?^(?P=fence)\s*$",
     re.MULTILINE | re.DOTALL,
 )
-_LINE = re.compile(r"^(?P<title>[^<\n]*<)?(?P<name>[\w./-]+)(?=(?:#[\w-]+)?>?\s*$)", re.MULTILINE)
+_LINE = re.compile(
+    r"^(?P<title>[^<\n]*<)?(?P<name>[\w./-]+)(?=(?:#[\w-]+)?(?: [\w.-]+)?>?\s*$)", re.MULTILINE
+)
 
 
 def rename_claim(project: Project, old: str, new: str) -> list[Path]:

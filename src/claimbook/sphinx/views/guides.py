@@ -5,7 +5,7 @@ its page is written anew when they say something else.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,9 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
 from claimbook.exports.data import anchor
-from claimbook.exports.sections import Section, first_sentence, reading_minutes
+from claimbook.exports.sections import first_sentence, reading_minutes
 from claimbook.files import write_changed
-from claimbook.model import Page, RelationKind
+from claimbook.model import Claim, Page, RelationKind
 from claimbook.sphinx import nodes as places
 from claimbook.sphinx import render
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
@@ -44,7 +44,7 @@ class GuideDirective(SphinxDirective):
     """Leads to pages, or to sections as `page#section`, a line each; its own name says how.
 
     Without a line it leads to the pages of its own page's contents. A route has a title, by which
-    those know it who follow it.
+    those know it who follow it. After a question's section may stand the entry to be judged.
     """
 
     optional_arguments = 1
@@ -158,23 +158,26 @@ def _overview(chapters: list[Any], link: render.Link) -> nodes.Node:
 
 
 def _question(domain: ClaimDomain, line: str) -> Iterator[Any]:
-    name, _, place = line.partition("#")
+    address, _, entry = line.partition(" ")
+    name, _, place = address.partition("#")
     for section in domain.sections.get(name, ()):
         if section.anchor == place and section.short:
             title = domain.env.titles[name].astext()
-            said = next(_said(domain, name, section), None)
-            yield name, title, place, section.title, section.short, said
+            claims = domain.claims() if entry else section.claims(domain.pages[name])
+            said = next(_said(domain, claims, entry), None)
+            if said or not entry:
+                yield name, title, place, section.title, section.short, said
 
 
-def _said(domain: ClaimDomain, name: str, section: Section) -> Iterator[Any]:
-    """Yield what sources say that the section decides, first what is wrong: to be judged."""
-    claims = section.claims(domain.pages[name])
+def _said(domain: ClaimDomain, claims: Iterable[Claim], entry: str) -> Iterator[Any]:
+    """Yield what sources say that the claims decide, or that entry, first what is wrong."""
+    related = [(claim, relation) for claim in claims for relation in claim.relations]
     for kind in (RelationKind.CORRECTS, RelationKind.UPDATES, RelationKind.CONFIRMS):
-        for claim in claims:
-            for relation in claim.relations:
+        for claim, relation in related:
+            if relation.kind is kind and entry in {"", relation.entry}:
                 for text in domain.said([relation.entry]).values():
-                    if relation.kind is kind:
-                        yield str(kind), text, first_sentence(claim.statement), claim.id
+                    title = first_sentence(claim.statement)
+                    yield str(kind), text, title, claim.docname, claim.id
 
 
 def _questions(asked: list[Any], link: render.Link) -> nodes.Node:
@@ -185,18 +188,19 @@ def _questions(asked: list[Any], link: render.Link) -> nodes.Node:
         item += nodes.paragraph("", "", nodes.strong("", "", *render.inline(question)))
         item += nodes.paragraph("", "", *render.inline(short))
         if said:
-            item += _judged(name, said, link)
+            item += _judged(*said, link)
         more = link(name, place, nodes.inline("", title))
         item += nodes.paragraph("", "", nodes.Text("More: "), more, classes=["minutes"])
         listed += item
     return listed
 
 
-def _judged(name: str, said: tuple[str, str, str, str], link: render.Link) -> places.fold:
-    kind, text, statement, claim = said
+def _judged(
+    kind: str, text: str, statement: str, docname: str, claim: str, link: render.Link
+) -> places.fold:
     title = "True or false? " + text.replace("`", "")
     fold = places.fold(title=title, classes=["claim-fold", "judge"])
-    shown = link(name, anchor(claim), nodes.inline("", "the example"))
+    shown = link(docname, anchor(claim), nodes.inline("", "the example"))
     words = [render.verdict(kind), nodes.Text(". "), *render.inline(statement)]
     fold += nodes.paragraph("", "", *words, nodes.Text(" See "), shown, nodes.Text("."))
     return fold
