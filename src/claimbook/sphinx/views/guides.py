@@ -188,7 +188,7 @@ def _questions(asked: list[Any], link: render.Link) -> nodes.Node:
         item += nodes.paragraph("", "", nodes.strong("", "", *render.inline(question)))
         item += nodes.paragraph("", "", *render.inline(short))
         if said:
-            item += _judged(*said, link)
+            item += _judged(link, *said)
         more = link(name, place, nodes.inline("", title))
         item += nodes.paragraph("", "", nodes.Text("More: "), more, classes=["minutes"])
         listed += item
@@ -196,7 +196,7 @@ def _questions(asked: list[Any], link: render.Link) -> nodes.Node:
 
 
 def _judged(
-    kind: str, text: str, statement: str, docname: str, claim: str, link: render.Link
+    link: render.Link, kind: str, text: str, statement: str, docname: str, claim: str
 ) -> places.fold:
     title = "True or false? " + text.replace("`", "")
     fold = places.fold(title=title, classes=["claim-fold", "judge"])
