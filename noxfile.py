@@ -95,6 +95,12 @@ def passes(session: nox.Session, *command: str) -> bool:
     return True
 
 
+def check_built(session: nox.Session) -> None:
+    """Ends a session that reads the site, if there is none."""
+    if not (SITE / "index.html").exists():
+        session.error("the site is not built; nox -s docs builds it")
+
+
 @nox.session
 def docs(session: nox.Session) -> None:
     """Builds docs/_build/html; warnings are errors. `-- --help` lists what else it takes."""
@@ -243,6 +249,9 @@ def serve(session: nox.Session) -> None:
 @nox.session
 def browser(session: nox.Session) -> None:
     """Looks at the built site with Chromium: errors, phone width, accessibility, lookup."""
+    if not shutil.which("chromium"):
+        session.error("there is no chromium; on Debian: apt-get install chromium")
+    check_built(session)
     install(session, "docs", "test", "browser")
     session.run("pytest", *SHARED, "worksteal", "tests/browser", *session.posargs)
 
@@ -253,9 +262,8 @@ def editions(session: nox.Session) -> None:
     parser = argparse.ArgumentParser(prog="nox -s editions --")
     parser.add_argument("--run", action="store_true", help="run all notebooks too")
     options = parser.parse_args(session.posargs)
+    check_built(session)
     install(session, "docs", "test", "editions")
-    if not (SITE / "index.html").exists():
-        session.error("the site is not built; nox -s docs builds it")
     # Pages are read once: a copy of what the site was built from leaves the site's own state alone.
     shutil.copytree(SITE / ".doctrees", EPUB / ".doctrees", dirs_exist_ok=True)
     session.run("sphinx-build", "-W", "--keep-going", "-q", "-b", "epub", "docs", str(EPUB))

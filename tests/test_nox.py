@@ -65,6 +65,23 @@ def test_options_that_mean_nothing(sessions, capsys, name, options, said):
     assert (stopped.value.code, said in capsys.readouterr().err) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("name", "there", "said"),
+    [
+        ("browser", [], "there is no chromium; on Debian: apt-get install chromium"),
+        ("browser", ["chromium"], "the site is not built; nox -s docs builds it"),
+        ("editions", [], "the site is not built; nox -s docs builds it"),
+    ],
+)
+def test_what_reads_the_site_needs_it(sessions, monkeypatch, tmp_path, name, there, said):
+    """And a browser: CI would be green without one if its tests were skipped."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("shutil.which", lambda program: program in there)
+    with pytest.raises(SystemExit) as stopped:
+        sessions[name](Session())
+    assert str(stopped.value) == said
+
+
 @pytest.mark.parametrize("active", [None, "/somewhere/.venv"])
 def test_who_has_an_environment_uses_it(monkeypatch, request, active):
     """Where one is active, nothing is installed a second time beside it."""
