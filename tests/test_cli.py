@@ -436,7 +436,7 @@ def test_nothing_of_what_is_named_runs(book, command):
 
 
 def test_explain(book):
-    """A traceback on standard input, or in a file, is answered with the claims that print it."""
+    """A traceback is answered with the claims that print it, wherever it is given."""
     text = "Traceback (most recent call last):\nZeroDivisionError: division by zero\n"
     book.write("docs/zero.md", "# Zero\n\n" + claim_text("zero", ">>> 1 / 0\n" + text))
     done = CliRunner().invoke(main, ["explain"], input="  File x, line 3\n" + text)
@@ -446,6 +446,9 @@ def test_explain(book):
     )
     (book.root / "log.txt").write_text(text)
     assert run("explain", "log.txt")[:2] == (0, done.stdout)
+    assert run("explain", "ZeroDivisionError: division by zero")[:2] == (0, done.stdout)
+    assert run("explain", *text.split())[:2] == (0, done.stdout)
+    assert run("explain", f"{'long ' * 999}\n{text}")[:2] == (0, done.stdout)
 
 
 def test_explain_what_is_no_text(book):
@@ -468,4 +471,4 @@ def test_explain_what_nobody_knows(book):
         "No claim of the book prints an error like this one.\n",
     )
     done = CliRunner().invoke(main, ["explain"], input=" ")
-    assert (done.exit_code, "pipe a traceback in" in done.stderr) == (2, True)
+    assert (done.exit_code, "give an error in quotes" in done.stderr) == (2, True)

@@ -4,9 +4,9 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 
 import click
@@ -160,6 +160,30 @@ def plain_table(*titles: str, justify: JustifyMethod = "right") -> Table:
     for column in table.columns[1:]:
         column.justify = justify
     return table
+
+
+def print_caught(rows: Mapping[Claim, tuple[int, ...]], *titles: str) -> None:
+    """Prints counts of claims, with sums of pages and of all.
+
+    Args:
+        rows: each ends in the number of mutants, and of those that were caught.
+        titles: of what stands before.
+    """
+    table = plain_table("claim", *titles, "mutants", "caught", "")
+    for page, claims in groupby(rows, key=lambda claim: claim.location.path):
+        of_page = [(claim.id, rows[claim]) for claim in claims]
+        for name, row in of_page:
+            table.add_row(name, *_with_share([row]))
+        table.add_row(f"[bold]{page}[/]", *_with_share([r for _, r in of_page]), end_section=True)
+    table.add_row("[bold]all[/]", *_with_share(rows.values() or [(0,) * (len(titles) + 2)]))
+    out.print(table)
+
+
+def _with_share(rows: Iterable[tuple[int, ...]]) -> list[str]:
+    """The sums of columns, and what part of the mutants was caught."""
+    sums = [sum(column) for column in zip(*rows, strict=True)]
+    *_, mutants, caught = sums
+    return [*(f"{count:,}" for count in sums), f"{100 * caught / mutants:.0f} %" if mutants else ""]
 
 
 def print_json(data: object) -> None:

@@ -1,7 +1,8 @@
 """The command `explain`: an error is pasted, and what explains it comes back."""
 
 import sys
-from typing import TextIO
+from contextlib import suppress
+from pathlib import Path
 
 import click
 
@@ -12,18 +13,17 @@ from claimbook.pages.book import BookError
 
 
 @click.command("explain")
-@click.argument("file", type=click.File(encoding="utf-8", errors="replace"), default="-")
+@click.argument("given", nargs=-1, metavar="[ERROR|FILE]")
 @click.option("--limit", "-n", type=click.IntRange(min=1), default=3, show_default=True)
-def explain_error(file: TextIO, limit: int) -> None:
+def explain_error(given: tuple[str, ...], limit: int) -> None:
     """Names the claims that reproduce an error.
 
-    Reads a traceback, or any part of one, from FILE or from standard input.
+    The error is a message, a traceback or a part of one: given in quotes, in a file, or, without
+    either, on standard input.
     """
-    if file.isatty():
-        common.err.print("Paste an error here, and end it with Ctrl-D on a line of its own.")
-    text = file.read()
+    text = _text(" ".join(given))
     if not text.strip():
-        raise BookError("there is nothing to explain: pipe a traceback in, or name a file")
+        raise BookError("there is nothing to explain: give an error in quotes, or pipe one in")
     book = common.load()
     root = book.project.root
     pages = [(page, sections((root / page.path).read_text("utf-8"))) for page in book.pages]
@@ -37,10 +37,22 @@ def explain_error(file: TextIO, limit: int) -> None:
         sys.exit(1)
 
 
+def _text(given: str) -> str:
+    """What is to be explained: what was given, what a file of that name holds, or what is piped."""
+    if given not in {"", "-"}:
+        with suppress(OSError, ValueError):  # no message names a file, and some are too long to
+            return Path(given).read_text("utf-8", "replace")
+        return given
+    if sys.stdin.isatty():
+        common.err.print("Paste an error here, and end it with Ctrl-D on a line of its own.")
+    return sys.stdin.buffer.read().decode("utf-8", "replace")
+
+
 def _tell_of_nothing(text: str) -> None:
     common.out.print("No claim of the book prints an error like this one.")
     if not errors.looks_like_error(text):
-        common.err.print("Paste the line that names a type, such as ValueError, with its message.")
+        hint = "Give the line that names a type, such as ValueError, with its message, or a file."
+        common.err.print(hint)
 
 
 def _show(match: errors.Match, section: Section | None) -> None:

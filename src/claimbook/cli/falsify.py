@@ -47,7 +47,8 @@ def falsify_claims(
                 elif _fails(runner, claim, result):
                     failed.append(claim.id)
     results = {claim: found[claim.id] for claim in claims if claim.id in found}
-    _print_falsified(results)
+    common.print_caught({claim: (r.mutants, r.killed) for claim, r in results.items()})
+    _print_survivors(results)
     if failed:
         common.warn(f"{', '.join(failed)}: what fails as it stands cannot be falsified")
     share = _caught(results.values())
@@ -63,27 +64,11 @@ def _fails(runner: Runner, claim: Claim, run: Run) -> bool:
     return run.outcome is not Outcome.SKIPPED
 
 
-def _print_falsified(results: dict[Claim, Falsified]) -> None:
-    table = common.plain_table("claim", "mutants", "caught", "")
-    pages: dict[str, list[Falsified]] = {}
-    for claim, result in results.items():
-        pages.setdefault(claim.location.path, []).append(result)
-    for page, of_page in pages.items():
-        for result in of_page:
-            table.add_row(result.claim, *_caught_row([result]))
-        table.add_row(f"[bold]{page}[/]", *_caught_row(of_page), end_section=True)
-    table.add_row("[bold]all[/]", *_caught_row(list(results.values())))
-    common.out.print(table)
+def _print_survivors(results: dict[Claim, Falsified]) -> None:
     for claim, result in results.items():
         for survivor in result.survivors:
             where = claim.place(survivor.line, result.lane)
             common.out.print(f"{where}: {claim.id}: {survivor}", markup=False)
-
-
-def _caught_row(results: list[Falsified]) -> list[str]:
-    mutants, killed = sum(r.mutants for r in results), sum(r.killed for r in results)
-    share = f"{_caught(results):.0f} %" if mutants else ""
-    return [str(mutants), str(killed), share]
 
 
 def _caught(results: Iterable[Falsified]) -> float:

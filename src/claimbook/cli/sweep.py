@@ -43,8 +43,10 @@ def sweep_claims(names: tuple[str, ...], jobs: int | None, fresh: bool, missing:
                 else:
                     broken.append(came)
                     _tell(sweep, came)
-    weak = _print_found([(each, found[each.claim.id]) for each in sweeps if each.claim.id in found])
-    sys.exit(1 if broken or weak else 0)
+    results = [(each, found[each.claim.id]) for each in sweeps if each.claim.id in found]
+    rows = {each.claim: (result.cases, result.mutants, result.killed) for each, result in results}
+    common.print_caught(rows, "cases")
+    sys.exit(1 if _tell_weak(results) or broken else 0)
 
 
 def _tell_missing(book: Book, claims: list[Claim], written: Collection[str]) -> int:
@@ -84,25 +86,9 @@ def _tell(written: Written, run: Run) -> None:
     common.err.print(f"{where}: a counterexample\n\n{printed}\n\n{advice}\n", markup=False)
 
 
-def _print_found(found: list[tuple[Written, Swept]]) -> list[str]:
-    """Prints what agreed, and names the sweeps that no change of their rule refutes."""
-    table = common.plain_table("sweep", "cases", "mutants", "caught")
-    pages: dict[str, list[Swept]] = {}
-    for written, result in found:
-        pages.setdefault(written.claim.location.path, []).append(result)
-    for page, results in pages.items():
-        for result in results:
-            row = (result.cases, result.mutants, result.killed)
-            table.add_row(result.claim, *map(str, row))
-        table.add_row(f"[bold]{page}[/]", *_sums(results), end_section=True)
-    table.add_row("[bold]all[/]", *_sums([result for _, result in found]))
-    common.out.print(table)
-    weak = [f"{w.location}: {r.claim}" for w, r in found if not r.killed]
+def _tell_weak(found: list[tuple[Written, Swept]]) -> bool:
+    """Names the sweeps that no change of their rule refutes, and says whether there are any."""
+    weak = [f"{written.location}: {result.claim}" for written, result in found if not result.killed]
     for each in weak:
         common.warn(f"{each}: no change of its rule is noticed; what it asserts decides nothing")
-    return weak
-
-
-def _sums(results: list[Swept]) -> list[str]:
-    rows = [(each.cases, each.mutants, each.killed) for each in results]
-    return [f"{sum(column):,}" for column in zip(*rows, strict=True)] or ["0"] * 3
+    return bool(weak)
