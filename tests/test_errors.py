@@ -153,7 +153,7 @@ def test_reading(text, kind, words):
 
 def other_numbers(text):
     """The same message from another program: other sizes, another device."""
-    text = re.sub(r"(?<![\w.])\d+", lambda number: str(int(number[0]) + 7), text)
+    text = re.sub(r"(?<![\w.'`])\d+", lambda number: str(int(number[0]) + 7), text)
     return text.replace("cpu", "cuda:1")
 
 
@@ -286,6 +286,42 @@ def test_what_is_to_be_found_is_there(path):
     there |= {place.partition("#")[0] for place in there}
     wanted = {place for item in yaml.safe_load(path.read_text("utf-8")) for place in item["found"]}
     assert wanted - there == set()
+
+
+PYTHONS = """
+AttributeError: 'list' object has no attribute 'to'
+AttributeError: 'NoneType' object has no attribute 'shape'
+AttributeError: module 'torch' has no attribute 'no_such_name'
+FileNotFoundError: [Errno 2] No such file or directory: 'data/train.csv'
+IndexError: list index out of range
+KeyError: 'image'
+ModuleNotFoundError: No module named 'cv2'
+TypeError: 'NoneType' object is not subscriptable
+TypeError: forward() missing 1 required positional argument: 'x'
+TypeError: object of type 'int' has no len()
+TypeError: unsupported operand type(s) for +: 'int' and 'str'
+ValueError: too many values to unpack (expected 2)
+"""
+
+
+@pytest.mark.parametrize("text", PYTHONS.strip().split("\n"))
+def test_what_python_says_of_anything_is_not_explained(text):
+    """The names are the whole message: an example with other names is about something else."""
+    assert first_place(text) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("'DataParallel' object has no attribute 'fc'", "modules/transfer-learning"),
+        ("object of type 'MyDataset' has no len()", "data/datasets"),
+        ("step() missing 1 required positional argument: 'metrics'", "optimisation/optimisers"),
+        ("dropout(): argument 'input' must be Tensor, not tuple", "modules/layer-shapes"),
+    ],
+)
+def test_names_that_agree(text, place):
+    """A wrapper lacks any attribute, a dataset of any name its length."""
+    assert first_place(text).split("#")[0] == place
 
 
 QUERIES = yaml.safe_load((ROOT / "tests/error_queries.yaml").read_text("utf-8"))

@@ -29,7 +29,7 @@ NAMED = re.compile(rf"`({TYPE}: [^`]+)`", re.ASCII)
 """An error whose words depend on something, and so stand in the statement and not in an output."""
 
 ONE_DTYPE = (
-    r"\(torch\.(?:cuda\.)?(\w+)Tensor\)( and \w+ type) \(torch\.(?:cuda\.)?\1Tensor\)",
+    r"\(?torch\.(?:cuda\.)?(\w+)Tensor(\W[a-z ]+ \(?)torch\.(?:cuda\.)?\1Tensor\)?",
     "one_dtype",
 )
 """Types of two tensors that differ in the device alone, and the word for them."""
@@ -38,10 +38,15 @@ ADDED = (
     r"\s*\(Triggered internally at .*?\)",
     r"\s*(?:Search for `cuda|CUDA kernel errors|For debugging consider)[^\n]*",
     r"\s*Compile with `TORCH_USE[^\n]*",
+    r"\s+at \S+\.(?:c|cpp|cu|h):\d+",
 )
 """What torch adds to messages of any kind, and nobody needs to see."""
 
+PYTHONS = r"^(?:list index out of range|'module' object is not callable|\[Errno 2\].*|'[\w./-]+')$"
+"""What Python says of anything, and the key of a KeyError: no example explains it."""
+
 NOISE = (
+    PYTHONS,
     *ADDED,
     r"\s*Hint: [^\n]*",
     r"\n[^\n]*\bwarnings\.warn\([^\n]*",
@@ -68,10 +73,22 @@ AGREE = (
     r"Could not run '(\w+)::",
     r"with arguments from the '(\w+)",
     r"not implemented for '(\w+)'",
-    r"Input type (one_dtype|\(torch)",
+    r"(?:Input|object of|expected) type (one_dtype|\(?torch)",
+    r"'(?:Distributed)?(DataParallel|torch\.r|NoneType|function|list|tuple|dict|str|)[\w.]*' obj",
+    r"(?:^|[\s'])(?!object |\w*DataP|torch\.r)[\w.]+'?(?: object)? has no \w+ ['`]([\w.]+)",
+    r"'(\w+)' object is not (?:callable|iterable|subscriptable)",
+    r"(\w+)\(\) (?:missing|takes|got an)",
+    r"(\w+)(?:\(\))? received an invalid",
+    r"(?:positional|keyword) arguments?:? ['\"](\w+)",
+    r"object of type '((?=[A-Z])|[a-z]\w*)",
+    r"No module named '([\w.]+)",
+    r"unsupported operand type\(s\) for \S+ ('\w+' and '\w+')",
+    r"in dimension (0|)\d*\. Got",
+    r"must be [\w ]+, not (\w+)",
 )
 """What two messages must have in common if both have it: the operator's library, the backend, the
-dtype, whether it is the device that differs."""
+dtype, whether it is the device that differs; of Python's own messages the names, which are all that
+they say: the attribute (but for wrappers, which lack any), the function, the types."""
 
 LOOKS = (
     rf"(?:^|[\s\]\"'`(]){TYPE}(?::|\()|^[ \t]*{TYPE}$",
@@ -88,7 +105,7 @@ SAME_TYPE = 0.1
 LIKE = 0.6
 """Messages that are less like a text than this do not explain it."""
 
-PART, SOME = 2, 3
+PART, SOME = 2, 4
 """A text of `SOME` words or more may be a part of a message, which then counts as at most `PART`
 times as long, and a message a part of a text."""
 
@@ -181,7 +198,7 @@ def messages(claims: Iterable[Claim]) -> list[Message]:
     first, then those that print the fewest: they are about this one. An exception of an example's
     own, such as `Unreadable`, is none that anybody would look up.
     """
-    printed = [(claim, [m for m in _told(claim) if m.type]) for claim in claims]
+    printed = [(claim, [m for m in _told(claim) if _is_torchs(m)]) for claim in claims]
     printed.sort(key=lambda pair: (not pair[0].explains, len(pair[1])))
     found: dict[tuple[str, frozenset[str]], list[Message]] = {}
     for claim, printed_here in printed:
@@ -275,6 +292,10 @@ def search(among: list[Message], text: str, limit: int = 5) -> list[Match]:
 
 def _agree(one: Message, other: Message) -> bool:
     return all(not (a and b) or a & b for a, b in zip(one.names, other.names, strict=True))
+
+
+def _is_torchs(message: Message) -> bool:
+    return bool(message.type) and not re.match(PYTHONS, message.text)
 
 
 def _told(claim: Claim) -> Iterator[Message]:
