@@ -83,13 +83,14 @@ WITH_COLOURS = """() => document.querySelectorAll("pre").forEach((code) => {
 })"""
 
 
-def violations(page, **options):
-    """The faults that axe-core finds, as it tells them."""
+def violations(page, within=":root", **options):
+    """The faults that axe-core finds within an element, as it tells them."""
     if page.evaluate("typeof axe") == "undefined":
         axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
         page.evaluate(axe.axe_script)
     asked = {"resultTypes": ["violations"], **options}
-    return page.evaluate("async (asked) => (await axe.run(asked)).violations", asked)
+    run = "async ([within, asked]) => (await axe.run(within, asked)).violations"
+    return page.evaluate(run, [within, asked])
 
 
 def serious(page, **options):

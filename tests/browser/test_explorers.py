@@ -5,7 +5,9 @@ import shutil
 
 import pytest
 
+from browser.test_browser import serious
 from explorers import agreement
+from helpers import SITE
 
 PAGES = {
     "broadcasting": "memory/broadcasting",
@@ -21,9 +23,13 @@ STARTS = {
     "layers": "[8, 10]",
     "promotion": "a + b is float16",
     "bits": "float32 and float16 store it exactly",
-    "autograd": "The value is 10; x.grad is 7 and y.grad is None",
+    "autograd": "The value is 10; x.grad is 7 (3 + 4) and y.grad is None",
 }
 SAMPLE = 200
+CUT_OFF = """() => [...document.querySelectorAll(".explorer-wide")]
+  .filter((place) => place.scrollWidth > place.clientWidth + 1)
+  .map((place) => place.ariaLabel)"""
+"""The tables that a reader has to scroll sideways."""
 
 
 def in_browser(page):
@@ -83,7 +89,24 @@ def test_starts(open_page, name, width, theme):
         example.click()
         assert page.locator(f"#explore-{name} .explorer-shown").inner_text().strip()
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate(CUT_OFF) == []
     assert page.problems == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_example_is_accessible(open_page, name):
+    """axe-core finds no serious fault in an explorer, whatever it shows, in either theme."""
+    page = open_page(PAGES[name])
+    faults = {}
+    for example in page.locator(f"#explore-{name} [data-example]").all():
+        example.click()
+        page.emulate_media(color_scheme="light")
+        faults[example.inner_text()] = serious(page, within=f"#explore-{name}")
+        page.emulate_media(color_scheme="dark")
+        faults[example.inner_text()] += serious(
+            page, within=f"#explore-{name}", runOnly=["color-contrast"]
+        )
+    assert not any(faults.values()), faults
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -99,6 +122,72 @@ def test_a_link_shows_a_case(open_page, name):
     assert place.locator(".explorer-shown").inner_text() == wanted
     place.locator("[data-example]").nth(0).click()
     assert place.locator(".explorer-shown").inner_text() != wanted
+
+
+def test_two_explorers_share_the_address(open_page):
+    """On one page, the address keeps the cases of both and leads to the one used last."""
+    page = open_page(PAGES["broadcasting"])
+    add_explorer(page, "bits")
+    page.locator("#explore-broadcasting").get_by_label("Shape of b").fill("2, 1, 3")
+    page.locator("#explore-bits").get_by_label("A number").fill("0.5; 1")
+    page.locator("#explore-bits").get_by_label("A number").fill("0.5")
+    assert page.evaluate("location.hash").startswith(
+        "#explore-bits?number=0.5;explore-broadcasting?"
+    )
+    page.reload()
+    add_explorer(page, "bits")
+    assert "[2, 4, 3]" in said(page, "broadcasting")
+    assert said(page, "bits").startswith("0.5: float32, float16, bfloat16")
+
+
+def add_explorer(page, name):
+    """Put another explorer before the one of the page."""
+    place = f'<div class="explorer" id="explore-{name}" data-explorer="{name}" data-start=""></div>'
+    page.locator(".explorer").evaluate(
+        "(first, place) => first.insertAdjacentHTML('beforebegin', place)", place
+    )
+    for part in ("-rule", ""):
+        page.add_script_tag(path=agreement.SCRIPTS / f"{name}{part}.js")
+
+
+def test_back_leads_to_the_case_before(open_page):
+    """After links to cases; what was typed or tried is no step of its own."""
+    page = open_page("index")
+    address = (SITE / f"{PAGES['bits']}.html").as_uri()
+    page.goto(f"{address}#explore-bits?number=3")
+    page.goto(f"{address}#explore-bits?number=5")
+    assert said(page, "bits").startswith("5.0:")
+    page.locator("#explore-bits [data-example]").first.click()
+    page.go_back()
+    page.wait_for_function("document.querySelector('.explorer-said').innerText.startsWith('3.0:')")
+    page.go_back()
+    assert page.url.endswith("/index.html")
+
+
+FORBIDDEN = """() => {
+  navigator.clipboard.writeText = () => Promise.reject(new Error("no"));
+}"""
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_copies_link_and_code(open_page, allowed):
+    """A button says what came of it, and its own name again after a while."""
+    page = open_page(PAGES["bits"])
+    if allowed:
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    else:
+        page.evaluate(FORBIDDEN)
+    place = page.locator("#explore-bits")
+    place.get_by_label("A number").fill("0.75")
+    copied = {}
+    for name in ("copy the link", "copy"):
+        place.get_by_role("button", name=name, exact=True).click()
+        place.get_by_role("button", name="copied" if allowed else "not allowed").wait_for()
+        copied[name] = page.evaluate("navigator.clipboard.readText()") if allowed else None
+        place.get_by_role("button", name=name, exact=True).wait_for()
+    if allowed:
+        assert copied["copy the link"] == f"{page.url.partition('#')[0]}#explore-bits?number=0.75"
+        assert copied["copy"].startswith("x = float(0.75)\n")
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -147,14 +236,20 @@ def test_typing_strides(open_page):
     assert "none of the steps" in said(page, "strides")
     steps.fill("x.t()")
     assert "strides (1, 4)" in said(page, "strides")
-    place.get_by_label("An index").fill("[2, 1]")
+    place.get_by_label("Index").fill("[2, 1]")
     assert "0 + 2 · 1 + 1 · 4 = 6." in place.inner_text()
-    place.locator("td[data-pick='3, 0']").click()
+    place.locator("[data-pick='3, 0']").click()
     assert "reads position 0 + 3 · 1 + 0 · 4 = 3." in place.inner_text()
+    for key in ("ArrowUp", "ArrowRight", "Enter", "ArrowRight"):
+        page.keyboard.press(key)
+    assert "reads position 0 + 2 · 1 + 1 · 4 = 6." in place.inner_text()
+    assert page.evaluate("document.activeElement.dataset.pick") == "2, 2"
     place.get_by_role("button", name="view", exact=True).click()
     assert steps.input_value() == "x.t()\n.view(-1)"
     assert "view size is not compatible" in place.inner_text()
+    assert "at the positions 0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11 of" in place.inner_text()
     assert ".reshape(-1) would copy 96 bytes" in place.inner_text()
+    assert place.get_by_role("group", name="before .view(-1)").is_visible()
     page = open_page("memory/view-and-reshape")
     assert "[2, 2, 3]" in said(page, "strides")
     assert page.problems == []
@@ -179,6 +274,16 @@ def test_typing_layers(open_page):
     assert "nothing is left" in said(page, "layers")
     field.fill("LSTM(1, 2)")
     assert "none of the layers" in said(page, "layers")
+    place.get_by_label("Shape of the input").fill("28, 28")
+    field.fill("Conv2d(1, 4, 5, dilation=2)\nMaxPool2d(3)")
+    assert "[1, 28, 28], with channels in front, would be accepted" in place.inner_text()
+    place.get_by_label("Shape of the input").fill("1, 28, 28")
+    assert "padding=4 keeps the sizes" in place.inner_text()
+    assert "ceil_mode=True: [4, 7, 7]" in place.inner_text()
+    field.fill("Conv2d(1, 4, 5, dilation=2)\nMaxPool2d(3, ceil_mode=True)")
+    assert "ceil_mode=False: [4, 6, 6]" in place.inner_text()
+    field.fill("MaxPool2d(2)")
+    assert "ceil_mode" not in place.locator(".explorer-table").inner_text()
     assert page.problems == []
 
 
@@ -195,8 +300,12 @@ def test_choosing_promotion(open_page):
     place.get_by_label("Operation").select_option("+=")
     wanted = "result type Float can't be cast to the desired output type Long"
     assert wanted in place.locator("pre.explorer-error").first.inner_text()
-    left.select_option("2")
+    left.select_option(label="Python int, as 2")
     assert "Both are Python numbers" in said(page, "promotion")
+    left.select_option("int64[3]")
+    right.select_option("float16[]")
+    place.get_by_label("Operation").select_option("+")
+    assert "its kind (float) is above that of a (integer)" in said(page, "promotion")
     assert page.problems == []
 
 
@@ -211,7 +320,7 @@ def test_typing_bits(open_page):
     assert "float8_e4m3fn saturates" in said(page, "bits")
     half = place.get_by_role("region", name="float16", exact=True)
     field.fill("1")
-    half.locator("[data-pick]").first.click()
+    half.get_by_role("checkbox", name="sign").click()
     assert field.input_value() == "-1.0"
     above = half.get_by_role("button", name="above")
     above.focus()
@@ -220,7 +329,43 @@ def test_typing_bits(open_page):
     assert field.input_value() == "-0.9990234375"
     field.fill("one")
     assert "is no number that is read here" in said(page, "bits")
+    place.get_by_role("button", name="16777217").click()
+    assert "none of the five stores it exactly" in said(page, "bits")
+    field.fill("-inf")
+    assert said(page, "bits").startswith(
+        "-inf: float32, float16, bfloat16 and float8_e5m2 store it"
+    )
     assert page.problems == []
+
+
+def test_flipping_bits_by_keys(open_page):
+    """The Tab key leads into the bits of a dtype, arrow keys from one to the next."""
+    page = open_page(PAGES["bits"])
+    place = page.locator("#explore-bits")
+    field = place.get_by_label("A number")
+    field.fill("1")
+    field.focus()
+    page.keyboard.press("Tab")
+    for key in ("End", "Home", "ArrowRight", "ArrowRight", "ArrowLeft"):
+        page.keyboard.press(key)
+    bit = place.get_by_role("toolbar", name="Bits of float32").get_by_role(
+        "checkbox", name="exponent 2^7", checked=False
+    )
+    assert bit.evaluate("bit => bit === document.activeElement")
+    page.keyboard.press("Space")
+    assert field.input_value() == "inf"
+    assert page.evaluate("document.activeElement.ariaChecked") == "true"
+    page.keyboard.press("Space")
+    assert field.input_value() == "1.0"
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.ariaLabel") == "exponent 2^7"
+    names = place.get_by_role("toolbar", name="Bits of float8_e4m3fn").get_by_role("checkbox")
+    assert [each.get_attribute("aria-label") for each in names.all()] == [
+        "sign",
+        *("exponent 2^3", "exponent 2^2", "exponent 2^1", "exponent 2^0"),
+        *("fraction 2^-1", "fraction 2^-2", "fraction 2^-3"),
+    ]
 
 
 def test_stepping_autograd(open_page):
@@ -242,8 +387,49 @@ def test_stepping_autograd(open_page):
     assert "step=4" in page.evaluate("location.hash")
     page.keyboard.press("End")
     assert "x.grad is 5 and y.grad is 10" in said(page, "autograd")
+    place.get_by_role("button", name="One step back").click()
+    assert "Backward 5 of 5: y.grad is 10" in said(page, "autograd")
+    place.get_by_role("button", name="To the first step").click()
+    assert "Nothing is computed yet" in said(page, "autograd")
     place.get_by_label("Requires grad").select_option("none")
     assert "does not require grad and does not have a grad_fn" in place.inner_text()
     place.get_by_label("Expression").fill("x^2")
     assert "A power is written x**2" in said(page, "autograd")
+    assert page.problems == []
+
+
+ENDS = """svg => {
+  const arrows = [...svg.querySelectorAll("path")].map((path) => {
+    const numbers = path.getAttribute("d").match(/-?[\\d.]+/g).map(Number);
+    return { from: numbers[0], to: numbers.at(-2), y: numbers.at(-1) };
+  });
+  return arrows.flatMap((one) => arrows.filter((other) => (
+    one.y === other.y && one.from < other.from && one.to > other.to)));
+}"""
+"""Arrows that cross where they lead into the same row."""
+READABLE = 0.85
+"""How much smaller than on a wide screen a graph may be drawn."""
+WIDE = "h = sigmoid(x*y) + tanh(x) * exp(y)\ng = h * x + y * sin(h)\ng * h / x + relu(x*g)"
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_graph_fits_and_is_readable(open_page, width):
+    """A wide graph is drawn with one node a row where it would be small; arrows do not cross."""
+    page = open_page(PAGES["autograd"], width=width)
+    place = page.locator("#explore-autograd")
+    graph = place.locator(".explorer-graph")
+    place.get_by_label("Requires grad").select_option(label="x and y")
+    place.get_by_label("Expression").fill("x*y + sin(x)")
+    assert graph.evaluate(ENDS) == []
+    place.get_by_label("Expression").fill(WIDE)
+    room = place.locator(".explorer-shown").bounding_box()["width"]
+    drawn = graph.bounding_box()["width"]
+    assert drawn <= room
+    assert drawn / float(graph.get_attribute("width")) >= READABLE
+    before = graph.get_attribute("height")
+    page.set_viewport_size({"width": 1440 + 390 - width, "height": 900})
+    page.wait_for_function(
+        "before => document.querySelector('.explorer-graph').getAttribute('height') !== before",
+        arg=before,
+    )
     assert page.problems == []

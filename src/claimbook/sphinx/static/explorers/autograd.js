@@ -13,32 +13,43 @@ explorers.start("autograd", (() => {
   const titled = ({ label, made }) => (label === made ? made : `${label} = ${made}`);
 
   // Rows of boxes, a node below what it reads; where an arrow crosses a row, it has a place there.
-  function rowsOf(nodes, leaves) {
+  // single: one node a row, which is narrow.
+  function rowsOf(nodes, leaves, single) {
     const depth = new Map(leaves.map((name) => [name, 0]));
-    nodes.forEach(({ inputs }, at) => depth.set(at, 1 + Math.max(0, ...inputs.map((to) => (
+    nodes.forEach(({ inputs }, at) => depth.set(at, single ? at + 1 : 1 + Math.max(0, ...inputs.map((to) => (
       to === null ? 0 : depth.get(to))))));
     const rows = [];
-    const place = (one, row) => (rows[row] ??= []).push(one);
-    for (const [one, row] of depth) place({ one, above: [] }, row);
-    const routes = [];
+    const place = (one, row) => {
+      const box = { one, ins: [], outs: [] };
+      (rows[row] ??= []).push(box);
+      return box;
+    };
+    const boxes = new Map([...depth].map(([one, row]) => [one, place(one, row)]));
+    const edges = [];
+    const join = (from, to) => {
+      const edge = { from, to };
+      from.outs.push(edge);
+      to.ins.push(edge);
+      return edge;
+    };
     nodes.forEach(({ inputs }, at) => inputs.forEach((from, i) => {
       if (from === null) return;
-      const route = [rows[depth.get(from)].find(({ one }) => one === from)];
+      let box = boxes.get(from);
+      const parts = [];
       for (let row = depth.get(from) + 1; row < depth.get(at); row++) {
-        const point = { one: null, above: [route.at(-1)] };
-        place(point, row);
-        route.push(point);
+        const point = place(null, row);
+        parts.push(join(box, point));
+        box = point;
       }
-      const end = rows[depth.get(at)].find(({ one }) => one === at);
-      end.above.push(route.at(-1));
-      routes.push({ at, i, route: [...route, end] });
+      edges.push({ at, i, parts: [...parts, join(box, boxes.get(at))] });
     }));
-    return { rows, routes };
+    return { rows, edges };
   }
 
-  function placed({ rows, routes }) {
-    const width = (box) => (box.one === null ? 30 : WIDE);
-    const mean = ({ above }) => above.reduce((sum, box) => sum + box.x, 0) / (above.length || 1);
+  // The same with a place for each box, and for each end of an arrow.
+  function placed({ rows, edges }) {
+    const width = (box) => (box.one === null ? 12 : WIDE);
+    const mean = ({ ins }) => ins.reduce((sum, { from }) => sum + from.x, 0) / (ins.length || 1);
     const sizes = rows.map((row) => row.reduce((sum, box) => sum + width(box) + BETWEEN.x, -BETWEEN.x));
     const whole = Math.max(...sizes);
     rows.forEach((row, r) => {
@@ -50,33 +61,44 @@ explorers.start("autograd", (() => {
         x += width(box) + BETWEEN.x;
       }
     });
-    return { rows, routes, width: whole, height: rows.length * (HIGH + BETWEEN.y) - BETWEEN.y };
+    // Arrows do not cross at a box: its ends stand in the order of where they come from.
+    const spread = (box, ends, other, key) => {
+      ends.sort((a, b) => a[other].x - b[other].x);
+      const apart = Math.min(70, (WIDE - 20) / ends.length);
+      ends.forEach((edge, n) => {
+        edge[key] = box.x + (box.one === null ? 0 : (n - (ends.length - 1) / 2) * apart);
+      });
+    };
+    for (const box of rows.flat()) {
+      spread(box, box.ins, "from", "end");
+      spread(box, box.outs, "to", "start");
+    }
+    return { rows, edges, width: whole, height: rows.length * (HIGH + BETWEEN.y) - BETWEEN.y };
   }
 
-  function drawn(found, state) {
+  // An arrow with the gradient that went back through it.
+  function arrow(found, state, { at, i, parts }) {
+    const path = parts.map(({ from, to, start, end }, n) => {
+      const [top, bottom] = [from.y + HIGH, to.y - (to.one === null ? 0 : 3)];
+      const middle = (top + bottom) / 2;
+      return `${n ? `L${start} ${top}` : `M${start} ${top}`}C${start} ${middle} ${end} ${middle} ${end} ${bottom}`;
+    }).join("");
+    const step = found.steps.findIndex((one) => one.at === at);
+    const passed = step < state.back ? short(found.steps[step].passes[i]) : "";
+    const now = step === state.back - 1 && !state.all ? "now" : "";
+    const { to, end } = parts.at(-1);
+    const raised = passed.length > 9 && end > to.x ? 22 : 8; // beside a long one
+    return `<path class="explorer-edge ${now}" d="${path}"/>${passed && `<text class="gradient ${now}"
+      x="${end}" y="${to.y - raised}">${passed}</text>`}`;
+  }
+
+  function drawn(found, state, room) {
     const { nodes } = found;
     const leaves = ["x", "y"].filter((name) => found[name] !== null);
-    const { rows, routes, width, height } = placed(rowsOf(nodes, leaves));
-    const lines = routes.map(({ at, i, route }) => {
-      const shift = (i - (nodes[at].inputs.length - 1) / 2) * 56;
-      const points = route.flatMap((box, n) => {
-        const x = box.x + (n === 0 || n === route.length - 1 ? shift : 0);
-        const top = [x, box.y - 3];
-        const bottom = [x, box.y + HIGH];
-        return n === 0 ? [bottom] : n === route.length - 1 ? [top] : [top, bottom];
-      });
-      const path = points.map(([x, y], n) => {
-        if (!n) return `M${x} ${y}`;
-        const [before, above] = points[n - 1];
-        return `C${before} ${(above + y) / 2} ${x} ${(above + y) / 2} ${x} ${y}`;
-      }).join("");
-      const step = found.steps.findIndex((one) => one.at === at);
-      const passed = step < state.back ? short(found.steps[step].passes[i]) : "";
-      const now = step === state.back - 1 && state.back < found.steps.length ? "now" : "";
-      const [x, y] = points.at(-1);
-      return `<path class="explorer-edge ${now}" d="${path}"/>${passed && `<text class="gradient ${now}"
-        x="${x}" y="${y - 8}">${passed}</text>`}`;
-    });
+    const layered = placed(rowsOf(nodes, leaves, false));
+    const { rows, edges, width, height } = layered.width <= room / 0.9 ? layered
+      : placed(rowsOf(nodes, leaves, true));
+    const lines = edges.map((edge) => arrow(found, state, edge));
     const box = ({ one, x, y }) => {
       const leaf = typeof one === "string";
       const node = nodes[one];
@@ -96,10 +118,9 @@ explorers.start("autograd", (() => {
         `<text class="${kind}" x="${x}" y="${y + 17 + 18 * n}">${escaped(text)}</text>`)).join("")}`;
     };
     const boxes = rows.flat().filter(({ one }) => one !== null).map(box);
-    return `<div class="explorer-wide" role="region" tabindex="0" aria-label="The graph">
-      <svg class="explorer-graph" role="img" aria-label="The graph; the table below has its numbers"
-        width="${width + 4}" height="${height + 4}" viewBox="-2 -2 ${width + 4} ${height + 4}">
-        ${lines.join("")}${boxes.join("")}</svg></div>`;
+    return `<svg class="explorer-graph" role="img" aria-label="The graph; the table below has its numbers"
+      width="${width + 4}" height="${height + 4}" viewBox="-2 -2 ${width + 4} ${height + 4}">
+      ${lines.join("")}${boxes.join("")}</svg>`;
   }
 
   const list = (all) => (all.length > 1 ? `${all.slice(0, -1).join(", ")} and ${all.at(-1)}` : all[0]);
@@ -109,6 +130,15 @@ explorers.start("autograd", (() => {
       const about = of ? ` (${short(value)})` : kind === "tensor" ? " (a tensor)" : "";
       return code(`${key}=${of ?? short(value)}`) + about;
     });
+  }
+
+  // The gradients that arrived at a node or leaf by step `back`, one for each arrow.
+  const arrivals = ({ nodes, steps }, at, back) => steps.slice(0, back).flatMap((step) => (
+    step.passes.filter((_, i) => nodes[step.at]?.inputs[i] === at))).map(short);
+
+  function sumOf(found, at, back) {
+    const all = arrivals(found, at, back);
+    return all.length > 1 ? ` (${all.join(" + ")})` : "";
   }
 
   // What one step does, in a sentence.
@@ -123,19 +153,17 @@ explorers.start("autograd", (() => {
     }
     const { at, arrives, passes } = steps[back - 1];
     const head = `Backward ${back} of ${steps.length}:`;
-    const parts = steps.slice(0, back - 1).flatMap((step) => step.passes.filter((_, i) => (
-      nodes[step.at]?.inputs[i] === at))).map(short);
-    const sum = parts.length > 1 ? `, the sum of ${list(parts)}` : "";
+    const sum = sumOf(found, at, back - 1);
     if (typeof at === "string") {
       return `${head} ${code(`${at}.grad`)} is <strong>${short(arrives)}</strong>${sum}.`;
     }
     return `${head} ${code(nodes[at].name)} of ${code(nodes[at].label)} receives g = ${
-      short(arrives)}${sum && `${sum},`} and passes on ${list(given(found, at, passes))}.`;
+      short(arrives)}${sum} and passes on ${list(given(found, at, passes))}.`;
   }
 
   // What a node passes on: the number, how it is made, and where it goes.
   const given = ({ nodes }, at, passes) => nodes[at].inputs.map((to, i) => (
-    to === null ? "" : `${short(passes[i])} = ${code(nodes[at].formulas[i])} to ${
+    to === null ? "" : `${code(nodes[at].formulas[i])} = ${short(passes[i])} to ${
       code(typeof to === "string" ? to : nodes[to].label)}`)).filter(Boolean);
 
   function tableOf(found, { forward, back }) {
@@ -151,7 +179,7 @@ explorers.start("autograd", (() => {
       ];
     });
     return rows.length ? table("Nodes, in the order of the forward pass",
-      ["", "value", "saved", "receives g", "passes on"], rows) : "";
+      ["", "value", "saved", "receives g", "passes on"], rows, "stacked") : "";
   }
 
   return {
@@ -168,7 +196,7 @@ explorers.start("autograd", (() => {
           "Requires grad": [["xy", "x and y"], ["x", "x alone"], ["y", "y alone"], ["none", "neither"]],
         },
       },
-      step: { label: "Step", slide: true, hint: "forward, then backward; the arrow keys move it" },
+      step: { label: "Step", slide: true, hint: "forward, then backward; the last shows the whole" },
     },
     examples: {
       "w * x + b, w is 3": { program: "3 * x + y", x: "2", y: "1" },
@@ -180,7 +208,7 @@ explorers.start("autograd", (() => {
       "neither requires grad": { program: "x * y", x: "2", y: "3", needs: "none" },
       "a dead relu": { program: "relu(x * y - 10) + y", x: "2", y: "3" },
     },
-    show(state) {
+    show(state, room) {
       const needs = state.needs.replace("none", "");
       const found = autograd.answer({ ...state, needs });
       if (found.unread) throw new Unread(found.unread);
@@ -193,18 +221,19 @@ explorers.start("autograd", (() => {
       }
       const [forwards, backwards] = [found.nodes.length, found.steps.length];
       const steps = forwards + backwards;
-      const at = state.step === "" ? steps : Math.min(+state.step, steps);
+      const all = state.step === "" || +state.step > steps;
+      const at = all ? steps : +state.step;
       const now = {
-        ...state, forward: Math.min(at, forwards), back: Math.max(at - forwards, 0), all: state.step === "",
+        ...state, forward: Math.min(at, forwards), back: Math.max(at - forwards, 0), all,
       };
       const grads = ["x", "y"].map((name) => `${code(`${name}.grad`)} is <strong>${
-        found[name] === null ? "None" : short(found[name])}</strong>`);
-      const said = now.all ? `The value is <strong>${short(found.value)}</strong>; ${list(grads)}.`
+        found[name] === null ? "None" : short(found[name])}</strong>${sumOf(found, name, backwards)}`);
+      const said = all ? `The value is <strong>${short(found.value)}</strong>; ${list(grads)}.`
         : told(found, now);
       return {
-        said, steps, stepped: at > forwards ? `backward ${at - forwards} of ${backwards}`
-          : `forward ${at} of ${forwards}`,
-        html: drawn(found, now) + tableOf(found, now) + python(found.code),
+        said, steps: steps + 1, stepped: all ? "the whole"
+          : at > forwards ? `backward ${at - forwards} of ${backwards}` : `forward ${at} of ${forwards}`,
+        html: drawn(found, now, room) + tableOf(found, now) + python(found.code),
       };
     },
   };

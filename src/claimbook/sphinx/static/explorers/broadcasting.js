@@ -2,7 +2,7 @@
 
 explorers.start("broadcasting", {
   fields: {
-    a: { label: "Shape of a", hint: "() has no dimensions" },
+    a: { label: "Shape of a", hint: "sizes with commas; () is a single number" },
     b: { label: "Shape of b" },
     c: { label: "Shape of c", hint: "may stay empty" },
   },
@@ -34,12 +34,12 @@ explorers.start("broadcasting", {
         const shown = size ?? '<span class="added">(1)</span>';
         return dim === at ? `<strong class="clash">${shown}</strong>` : String(shown);
       });
-      const cure = found.advice && `<p>With sizes of 1 put in they fit:
+      const cure = found.advice && `<p>With a size of 1 inserted they fit:
         ${code(`${typed.slice(0, 2).map((n) => (
           found.advice.startsWith(`${n}.`) ? found.advice : n)).join(" + ")}`)}.</p>`;
       return {
         raises: true,
-        said: `${code(found.at)} raises an error: the sizes in dim ${at} differ, and none is 1.`,
+        said: `${code(found.at)} raises an error: the sizes in dim ${at} differ, and neither is 1.`,
         html: error(found.error) + cure
           + table("Aligned at the right", heads(rank), rows, "aligned") + python(found.code),
       };
@@ -53,7 +53,7 @@ explorers.start("broadcasting", {
     const result = ["result", ...shape.map(String)];
     const memory = found.operands.map((operand, i) => [
       code(typed[i]), bytes(operand.bytes), code(tuple(operand.strides)),
-      operand.notCopied > 0 ? `${bytes(operand.notCopied)} of repetitions` : "nothing is repeated",
+      operand.notCopied > 0 ? bytes(operand.notCopied) : "nothing is repeated",
     ]);
     const operands = shapes.map((sizes, i) => {
       const numbers = Array.from({ length: product(sizes) },
@@ -66,9 +66,10 @@ explorers.start("broadcasting", {
         float32.${found.grows ? " It is larger than each of the operands." : ""}`,
       html: table("Aligned at the right", heads(shape.length), [...rows, result], "aligned")
         + (found.values?.length
-          ? `<div class="explorer-sum">${operands.join("<span>+</span>")}<span>=</span>${
-            grid(shape.length > 2 ? `(${sum})` : sum, shape, found.values)}</div>` : "")
-        + table("Memory in float32", ["", "holds", "strides, stretched", "not copied"], memory)
+          ? `<div class="explorer-sum">${operands.join("<span>+</span>")}<div class="explorer-sum"><span>=</span>${
+            grid(shape.length > 2 ? `(${sum})` : sum, shape, found.values)}</div></div>` : "")
+        + table("Memory in float32",
+          ["", "holds", "strides in the result's shape", "repeated without a copy"], memory, "stacked")
         + python(found.code),
     };
   },

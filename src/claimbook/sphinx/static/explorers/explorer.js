@@ -1,5 +1,6 @@
 // What the explorers have in common: a form, an answer under it, and the case in the address.
-// A case is #explore-NAME?field=value&…; what a page's own explorer shows first is its data-start.
+// A case is #explore-NAME?field=value&…, a second explorer's stands behind a semicolon; what an
+// explorer shows first is its data-start.
 
 const explorers = (() => {
   const SIGNS = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
@@ -14,15 +15,18 @@ const explorers = (() => {
     return `${+(count / 1000 ** power).toPrecision(3)} ${UNITS[power]}`;
   }
 
-  // rows of cells, each HTML; the first cell of a row is its header.
+  // rows of cells, each HTML; the first cell of a row is its header. On a phone the cells of a
+  // stacked table stand below each other, each with its title; roles keep it a table.
   function table(caption, head, rows, kind = "") {
-    const title = (cell) => (cell ? `<th scope="col">${cell}</th>` : "<td></td>");
-    const line = ([first, ...cells]) => `<tr><th scope="row">${first}</th>${
-      cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`;
+    const title = (cell) => (cell ? `<th scope="col" role="columnheader">${cell}</th>` : "<td></td>");
+    const data = (cell, at) => (
+      `<td role="cell" data-title="${cell === "" ? "" : escaped(head[at + 1])}">${cell}</td>`);
+    const line = ([first, ...cells]) => (
+      `<tr role="row"><th scope="row" role="rowheader">${first}</th>${cells.map(data).join("")}</tr>`);
     return `<div class="explorer-wide" role="region" tabindex="0" aria-label="${escaped(caption)}">
-      <table class="explorer-table ${kind}"><caption>${escaped(caption)}</caption>
-      <thead><tr>${head.map(title).join("")}</tr></thead>
-      <tbody>${rows.map(line).join("")}</tbody></table></div>`;
+      <table class="explorer-table ${kind}" role="table"><caption>${escaped(caption)}</caption>
+      <thead role="rowgroup"><tr role="row">${head.map(title).join("")}</tr></thead>
+      <tbody role="rowgroup">${rows.map(line).join("")}</tbody></table></div>`;
   }
 
   const product = (sizes) => sizes.reduce((all, size) => all * size, 1);
@@ -34,8 +38,8 @@ const explorers = (() => {
     found.flatMap((index) => Array.from({ length: size }, (_, i) => [...index, i]))), [[]]);
 
   // Numbers as rows of cells, for more than two dimensions plane by plane. about: flat index →
-  // attributes of its cell.
-  function grid(label, shape, values, about = () => "") {
+  // attributes of its button; without, there are none.
+  function grid(label, shape, values, about) {
     const sizes = shape.length > 1 ? shape : [1, ...shape, ...Array(1 - shape.length).fill(1)];
     const [rows, columns] = sizes.slice(-2);
     const planes = product(sizes.slice(0, -2));
@@ -44,12 +48,14 @@ const explorers = (() => {
       const title = planes > 1 ? `${label}[${places[plane].join(", ")}]` : label;
       const cells = (row) => Array.from({ length: columns }, (_, column) => {
         const flat = (plane * rows + row) * columns + column;
-        return `<td ${about(flat)}>${escaped(values[flat])}</td>`;
+        const value = escaped(values[flat]);
+        return `<td>${about ? `<button type="button" ${about(flat)}>${value}</button>` : value}</td>`;
       }).join("");
       const lines = Array.from({ length: rows }, (_, row) => `<tr>${cells(row)}</tr>`).join("");
       return `<table class="explorer-grid"><caption>${escaped(title)}</caption>${lines}</table>`;
     });
-    return `<div class="explorer-grids" role="group" tabindex="0" aria-label="${escaped(label)}">${
+    const moves = about ? `data-columns="${columns}"` : 'tabindex="0"';
+    return `<div class="explorer-grids" role="group" ${moves} aria-label="${escaped(label)}">${
       drawn.join("")}</div>`;
   }
 
@@ -63,8 +69,9 @@ const explorers = (() => {
     if (slide) {
       const button = (move, sign, label) => (
         `<button type="button" data-move="${move}" aria-label="${label}">${sign}</button>`);
-      return `<span class="explorer-slide">${button(-1, "‹", "One step back")}
-        <input type="range" min="0" max="0" ${about}>${button(1, "›", "One step on")}</span>`;
+      return `<span class="explorer-slide">${button(-999, "«", "To the first step")}
+        ${button(-1, "‹", "One step back")}<input type="range" min="0" max="0" ${about}>
+        ${button(1, "›", "One step on")}</span>`;
     }
     return rows ? `<textarea ${about} rows="${rows}"></textarea>` : `<input type="text" ${about}>`;
   }
@@ -78,36 +85,85 @@ const explorers = (() => {
     }
   }
 
+  // Of many buttons one is reached by the Tab key; from it the arrow keys lead to the others.
+  function moveAmongButtons(place) {
+    const among = ({ target }) => [
+      ...target.closest("[data-columns]")?.querySelectorAll("button") ?? []];
+    place.addEventListener("focusin", (event) => {
+      for (const button of among(event)) button.tabIndex = button === event.target ? 0 : -1;
+    });
+    place.addEventListener("keydown", (event) => {
+      const buttons = among(event);
+      const at = buttons.indexOf(event.target);
+      if (at < 0) return;
+      const columns = +event.target.closest("[data-columns]").dataset.columns;
+      const to = buttons[{
+        ArrowLeft: at - 1, ArrowRight: at + 1, ArrowUp: at - columns, ArrowDown: at + columns,
+        Home: 0, End: buttons.length - 1,
+      }[event.key]];
+      if (!to) return;
+      event.preventDefault();
+      to.focus();
+    });
+  }
+
+  async function copyText(button, text) {
+    const label = button.textContent;
+    try {
+      await navigator.clipboard.writeText(text);
+      button.textContent = "copied";
+    } catch { // without https, or where the reader forbids it
+      button.textContent = "not allowed";
+    }
+    setTimeout(() => { button.textContent = label; }, 2000);
+  }
+
+  // The cases in the address: anchor → query.
+  const cases = () => new Map(location.hash.slice(1).split(";").map((text) => text.split(/\?(.*)/s))
+    .filter(([, query]) => query !== undefined));
+
+  function keep(anchor, query) {
+    const others = [...cases()].filter(([other]) => other !== anchor);
+    const all = [[anchor, query], ...others].map((one) => one.join("?"));
+    history.replaceState(null, "", `#${all.join(";")}`);
+  }
+
+  // The form of an explorer, and what stands under it.
+  function written(anchor, { fields, examples, tools }) {
+    const inputs = Object.entries(fields).map(([field, about]) => {
+      const id = `${anchor}-${field}`;
+      const attributes = `id="${id}" name="${field}" aria-describedby="${id}-hint"
+        autocomplete="off" autocapitalize="off" spellcheck="false"`;
+      return `<p class="explorer-field"><label for="${id}">${about.label}</label>
+        ${control(about, attributes)}
+        <span class="explorer-hint" id="${id}-hint">${about.hint ?? ""}</span></p>`;
+    });
+    const buttons = (kind, label, all) => `<p class="explorer-buttons" role="group"
+      aria-label="${label}">${label} ${Object.keys(all).map((one) => (
+      `<button type="button" data-${kind}="${escaped(one)}">${escaped(one)}</button>`)).join("")}</p>`;
+    return `${buttons("example", "Try", examples)}
+      <form class="explorer-form">${inputs.join("")}</form>
+      ${tools ? buttons("tool", "Add", tools.lines) : ""}
+      <p class="explorer-said" role="status"></p>
+      <div class="explorer-shown"></div>
+      <p class="explorer-buttons explorer-link"><a>Link to this case</a>
+        <button type="button" data-link>copy the link</button></p>`;
+  }
+
   // fields: { name: { label, hint, and rows, choices or slide } }; examples: { label: state };
   // tools: buttons that add a line to a field, each from what `at(form)` finds;
-  // show(state) → { said, html, steps }, or an Error for what is no case.
+  // show(state, width) → { said, html, steps }, or an Error for what is no case.
   function start(name, { fields, examples, tools, show }) {
     const place = document.querySelector(`.explorer[data-explorer="${name}"]`);
     const names = Object.keys(fields);
     const anchor = `explore-${name}`;
-    const inputs = names.map((field) => {
-      const { label, hint } = fields[field];
-      const about = `id="${anchor}-${field}" name="${field}" aria-describedby="${anchor}-${field}-hint"
-        autocomplete="off" autocapitalize="off" spellcheck="false"`;
-      return `<p class="explorer-field"><label for="${anchor}-${field}">${label}</label>
-        ${control(fields[field], about)}
-        <span class="explorer-hint" id="${anchor}-${field}-hint">${hint ?? ""}</span></p>`;
-    });
-    const slider = names.find((field) => fields[field].slide);
-    const buttons = (kind, all) => Object.keys(all).map((label) => (
-      `<button type="button" data-${kind}="${escaped(label)}">${escaped(label)}</button>`)).join("");
-    place.insertAdjacentHTML("afterbegin", `
-      <form class="explorer-form">${inputs.join("")}</form>
-      ${tools ? `<p class="explorer-buttons" role="group" aria-label="Add">${
-        tools.label} ${buttons("tool", tools.lines)}</p>` : ""}
-      <p class="explorer-buttons" role="group" aria-label="Examples">Try ${
-        buttons("example", examples)}</p>
-      <p class="explorer-said" role="status"></p>
-      <div class="explorer-shown"></div>
-      <p class="explorer-link"><a>Link to this case</a></p>`);
+    place.insertAdjacentHTML("afterbegin", written(anchor, { fields, examples, tools }));
     const form = place.querySelector("form");
-    const said = place.querySelector(".explorer-said");
+    const answer = place.querySelector(".explorer-shown");
     const link = place.querySelector(".explorer-link a");
+    const slider = names.find((field) => fields[field].slide);
+    let query = "";
+    let width = answer.clientWidth;
 
     // A slider at its end says nothing: all steps are shown, however many there are.
     const valued = (field) => (
@@ -119,17 +175,20 @@ const explorers = (() => {
     };
     const draw = () => {
       const state = Object.fromEntries(names.map((field) => [field, valued(field)]));
-      const query = new URLSearchParams(names.filter((n) => state[n]).map((n) => [n, state[n]]));
+      query = String(new URLSearchParams(names.filter((n) => state[n]).map((n) => [n, state[n]])));
       link.href = `#${anchor}?${query}`;
-      const shown = unlessUnread(() => show(state),
+      const shown = unlessUnread(() => show(state, width),
         (problem) => ({ said: escaped(problem.message), html: "" }));
       place.classList.toggle("explorer-raises", Boolean(shown.raises));
-      said.innerHTML = shown.said;
+      place.querySelector(".explorer-said").innerHTML = shown.said;
       const { key } = document.activeElement.dataset;
-      place.querySelector(".explorer-shown").innerHTML = shown.html;
+      answer.innerHTML = shown.html;
       if (key) place.querySelector(`[data-key="${key}"]`)?.focus();
       if (slider) slideTo(state, shown);
-      for (const cell of place.querySelectorAll("[data-pick]")) cell.title = cell.dataset.pick;
+    };
+    const change = () => {
+      draw();
+      keep(anchor, query);
     };
     const fill = (state) => {
       for (const field of names) {
@@ -139,43 +198,48 @@ const explorers = (() => {
       }
       draw();
     };
-    const read = (query) => Object.fromEntries(new URLSearchParams(query));
+    const read = (text) => Object.fromEntries(new URLSearchParams(text));
     const follow = () => {
-      const [asked, query] = location.hash.slice(1).split(/\?(.*)/s);
-      if (asked !== anchor || query === undefined) return;
-      fill(read(query));
+      const asked = cases();
+      if (!asked.has(anchor)) return;
+      fill(read(asked.get(anchor)));
+      if ([...asked.keys()][0] !== anchor) return;
       const lead = () => place.scrollIntoView({ behavior: "instant" });
       if (document.readyState === "complete") lead();
       else addEventListener("load", lead); // before, the browser still leads elsewhere itself
     };
-    const keep = () => history.replaceState(null, "", link.href);
+    const addLine = (tool) => {
+      const lines = form[tools.field].value.trimEnd();
+      const line = unlessUnread(() => tools.lines[tool](tools.at(form)));
+      if (line) form[tools.field].value = (lines && `${lines}\n`) + line;
+      change();
+    };
+    const set = (field, value) => {
+      form[field].value = value;
+      change();
+    };
 
-    form.addEventListener("input", () => { draw(); keep(); });
+    form.addEventListener("input", change);
     form.addEventListener("submit", (event) => event.preventDefault());
     place.addEventListener("click", ({ target }) => {
-      const { example, tool, copy, pick, move, field = "index" } = target.dataset;
-      if (copy !== undefined) {
-        navigator.clipboard?.writeText(copy);
-        target.textContent = "copied";
+      const { example, tool, copy, pick, move, field } = target.dataset;
+      if (copy !== undefined) copyText(target, copy);
+      if (target.dataset.link !== undefined) copyText(target, link.href);
+      if (example !== undefined) {
+        fill(examples[example]);
+        keep(anchor, query);
       }
-      if (example !== undefined) fill(examples[example]);
-      if (tool !== undefined) {
-        const lines = form[tools.field].value.trimEnd();
-        const line = unlessUnread(() => tools.lines[tool](tools.at(form)));
-        if (line) form[tools.field].value = (lines && `${lines}\n`) + line;
-        draw();
-      }
-      if (pick !== undefined) {
-        form[field].value = pick;
-        draw();
-      }
-      if (move !== undefined) {
-        form[slider].value = +form[slider].value + +move;
-        draw();
-      }
-      if ([example, tool, pick, move].some((one) => one !== undefined)) keep();
+      if (tool !== undefined) addLine(tool);
+      if (pick !== undefined) set(field, pick);
+      if (move !== undefined) set(slider, +form[slider].value + +move);
     });
+    moveAmongButtons(place);
     addEventListener("hashchange", follow);
+    new ResizeObserver(() => {
+      if (answer.clientWidth === width) return;
+      width = answer.clientWidth;
+      draw();
+    }).observe(place);
     fill(read(place.dataset.start));
     follow();
   }

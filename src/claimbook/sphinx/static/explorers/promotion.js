@@ -2,10 +2,12 @@
 
 explorers.start("promotion", (() => {
   const { DTYPES, NUMBERS, OPERATIONS, KINDS } = promotion;
+  const PYTHON = { bool: "bool", int64: "int", float32: "float", complex64: "complex" };
   const choices = {
     "Tensor with a dimension": DTYPES.map((dtype) => [`${dtype}[3]`, `${dtype}, shape [3]`]),
     "0-d tensor": DTYPES.map((dtype) => [`${dtype}[]`, `${dtype}, 0-d`]),
-    "Python number": Object.keys(NUMBERS).map((number) => [number, `the number ${number}`]),
+    "Python number": Object.entries(NUMBERS).map(([number, dtype]) => (
+      [number, `Python ${PYTHON[dtype]}, as ${number}`])),
   };
   const TERMS = ["a tensor with a dimension", "a 0-d tensor", "a Python number"];
   const { table, python, code, error } = explorers;
@@ -26,13 +28,14 @@ explorers.start("promotion", (() => {
     const [high, low] = [strong, weak].map((one) => promotion.kind(one.dtype));
     const place = `${code(second)} is ${TERMS[weak.counts]}`;
     if (low <= high) {
-      return `${place}: it cannot widen ${code(first)}, ${TERMS[strong.counts]}, only raise its kind.`;
+      return `${place} and of no higher kind than ${code(first)}, ${
+        TERMS[strong.counts]}; so the dtype of ${code(first)} decides.`;
     }
-    const kind = KINDS[low];
-    const from = !weak.number ? `in the dtype of ${code(second)}`
-      : low === 1 ? "in int64, as all integers of Python" : "in the default dtype";
-    return `${place}, but of a higher kind, so the result is ${kind}, ${
-      low === 3 && high === 2 ? `with the width of ${code(first)}` : from}.`;
+    const from = low === 3 && high === 2 ? `complex, with the width of ${code(first)}`
+      : !weak.number ? `the dtype of ${code(second)}`
+        : low === 1 ? "int64, as for all Python integers" : `the default ${KINDS[low]} dtype`;
+    return `${place}, but its kind (${KINDS[low]}) is above that of ${code(first)} (${
+      KINDS[high]}); so the result is ${from}.`;
   }
 
   const shown = (answer) => (answer.dtype ? `<strong>${answer.dtype}</strong>` : "raises an error");
