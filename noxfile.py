@@ -83,7 +83,7 @@ def run_with(session: nox.Session, *torch: str) -> None:
         session.install("-e", ".", *own)
         session.run("claimbook", "release", *session.posargs)
     finally:
-        shutil.rmtree(session.virtualenv.location)
+        shutil.rmtree(session.virtualenv.location, ignore_errors=True)
 
 
 def passes(session: nox.Session, *command: str) -> bool:
@@ -188,7 +188,7 @@ def pythons(session: nox.Session) -> None:
         orders = {"the order of pages": [], "another order": ["--shuffle", "1"]}
         failed = [name for name, order in orders.items() if not passes(session, *run, *order)]
     finally:
-        shutil.rmtree(session.virtualenv.location)
+        shutil.rmtree(session.virtualenv.location, ignore_errors=True)
     if failed:
         session.error(f"what does not hold in {' and '.join(failed)} stands above")
 
