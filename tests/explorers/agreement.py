@@ -59,7 +59,7 @@ class Difference:
 
 def rule(name):
     """The JavaScript that answers, without what shows it."""
-    return (SCRIPTS / f"{name}-rule.js").read_text("utf-8")
+    return "\n".join((SCRIPTS / f"{part}rule.js").read_text("utf-8") for part in ("", f"{name}-"))
 
 
 def digest(name):

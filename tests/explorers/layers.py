@@ -17,15 +17,17 @@ LONG = 4000
 
 def draw(source):
     """A shape and up to five layers, most of which fit, as a reader types them."""
-    rank = source.choice([1, 2, 2, 2])
-    shape = [source.randint(1, 6), *(source.randint(1, 20) for _ in range(rank))]
+    rank = source.choice([1, 2, 2, 2, 2, 3])
+    most = 20 if rank < 3 else 7
+    shape = [source.randint(1, 6), *(source.randint(1, most) for _ in range(rank))]
     shape = shape if source.random() < 0.25 else [source.randint(1, 3), *shape]
     shape = [source.randint(1, 3), *shape] if source.random() < 0.06 else shape
+    shape = shape[-1:] if source.random() < 0.08 else shape
     x, lines = torch.zeros(shape), []
     for _ in range(source.randint(1, 5)):
-        kind = source.choice(KINDS1 if x.ndim < 4 and rank == 1 else KINDS2)
+        kind = source.choice(KINDS1 if x.ndim < 4 and rank == 1 else KINDS2 if rank < 3 else KINDS3)
         if source.random() < 0.1:
-            kind = source.choice(KINDS1 + KINDS2)
+            kind = source.choice(KINDS1 + KINDS2 + KINDS3)
         lines.append(kind(source, x))
         try:
             following = eval(f"nn.{lines[-1]}", {"nn": nn})(x).detach()
@@ -112,6 +114,15 @@ def _pool(name):
     return pool
 
 
+def _adaptive(source, x):
+    sizes = source.choice([1, 1, 1, 2, (1, 1), (3, 1), "output_size=4"])
+    return f"AdaptiveAvgPool2d({sizes})"
+
+
+def _dropout(source, x):
+    return f"Dropout({source.choice(['', '0.1', 'p=0.5', '.3', '0', '1', 'p=0', '1.5', '2'])})"
+
+
 def _linear(source, x):
     bias = ", bias=False" * (source.random() < 0.3)
     return f"Linear({_channels(source, x, -1)}, {source.randint(1, 9)}{bias})"
@@ -122,6 +133,7 @@ KINDS1 = [
     _linear,
     lambda source, x: f"Upsample(scale_factor={source.randint(1, 3)})",
     lambda source, x: source.choice(["ReLU()", "GELU()", "Flatten()"]),
+    _adaptive,
 ]
 KINDS2 = [
     *5 * [_conv(2)],
@@ -129,10 +141,13 @@ KINDS2 = [
     *2 * [_pool("MaxPool2d"), _pool("AvgPool2d")],
     _linear,
     lambda source, x: f"Upsample(scale_factor={source.randint(1, 3)})",
-    lambda source, x: f"BatchNorm2d({_channels(source, x, -3)})",
+    *2 * [lambda source, x: f"BatchNorm2d({_channels(source, x, -3)})"],
+    _adaptive,
+    _dropout,
     lambda source, x: source.choice(["ReLU()", "Tanh()", "Sigmoid()", "Flatten()", "Flatten()"]),
 ]
-"""Makers of a layer for sequences and for images, each as often as it stands here."""
+KINDS3 = [*4 * [_conv(3)], _dropout, lambda source, x: source.choice(["ReLU()", "Flatten()"])]
+"""Makers of a layer for sequences, images and volumes, each as often as it stands here."""
 
 
 def torch_says(case):
@@ -178,12 +193,13 @@ def adds(module, x):
 
 def field(done):
     """How far one output reads for each dimension, measured by a gradient; None without one."""
-    single = (nn.ReLU, nn.GELU, nn.Tanh, nn.Sigmoid)
+    single = (nn.ReLU, nn.GELU, nn.Tanh, nn.Sigmoid, nn.Dropout)
     spread = [layer for layer in done if not isinstance(layer, single)]
-    kinds = (nn.Conv1d, nn.Conv2d, nn.MaxPool2d, nn.AvgPool2d, nn.BatchNorm2d)
+    convolutions = {nn.Conv1d: 1, nn.Conv2d: 2, nn.Conv3d: 3}
+    kinds = (*convolutions, nn.MaxPool2d, nn.AvgPool2d, nn.BatchNorm2d)
     if not spread or not all(isinstance(layer, kinds) for layer in spread):
         return None
-    ranks = {1 if isinstance(layer, nn.Conv1d) else 2 for layer in spread}
+    ranks = {convolutions.get(type(layer), 2) for layer in spread}
     if len(ranks) > 1:
         return None
     (rank,) = ranks
@@ -207,7 +223,7 @@ def _reach(spread, dim, rank):
 
 def keeps(layer, x):
     """The padding with which a convolution of stride 1 keeps the sizes, found by trying."""
-    if not isinstance(layer, (nn.Conv1d, nn.Conv2d)) or set(layer.stride) != {1}:
+    if not isinstance(layer, (nn.Conv1d, nn.Conv2d, nn.Conv3d)) or set(layer.stride) != {1}:
         return None
     found = []
     for kernel, dilation in zip(layer.kernel_size, layer.dilation, strict=True):
@@ -225,7 +241,8 @@ def keeps(layer, x):
 def cure(x, line):
     """The first argument, where it is a number of channels or features, with which it would run."""
     name = line.partition("(")[0]
-    at = {"Linear": -1, "Conv1d": -2, "Conv2d": -3, "ConvTranspose2d": -3, "BatchNorm2d": -3}
+    at = {"Linear": -1, "Conv1d": -2, "Conv2d": -3, "Conv3d": -4, "ConvTranspose2d": -3}
+    at |= {"BatchNorm2d": -3}
     if name not in at or x.ndim < -at[name]:
         return None
     wanted = x.shape[at[name]]
@@ -237,6 +254,13 @@ def cure(x, line):
 
 
 MUTANTS = [
+    ("sizes.length === 2 && rank < 3", "rank < 3"),
+    ("sizes[0], sizes.at(-1)]", "sizes.at(-1), sizes[0]]"),
+    ("if (!mean && rank !== 3 && rank !== 4)", "if (!mean && rank !== 4)"),
+    ("if (!mean && rank !== 3 && rank !== 4)", "if (rank !== 3 && rank !== 4)"),
+    ("if (mean && rank < 2) outOfRange(-2, rank);", ""),
+    ("if (p > 1)", "if (p > 9)"),
+    ("Conv3d: -4", "Conv3d: -3"),
     ("dilation[i] * (size - 1) + 1", "dilation[i] * size"),
     ("dilation[i] * (size - 1) + 1", "size"),
     ("shape.length === rank + 1 || ", ""),
@@ -262,8 +286,8 @@ MUTANTS = [
     ("(size - 1) * stride[i] - 2", "size * stride[i] - 2"),
     ("reach[i] + extra[i]));", "reach[i]));"),
     ("adds: product(shape) * product", "adds: product(shape) / 2 * product"),
-    ("rank !== 3 && rank !== 4", "rank !== 4"),
-    ("if (rank < 3) {", "if (rank < 2) {"),
+    ('"MaxPool2d" && rank !== 3 && rank !== 4', '"MaxPool2d" && rank !== 4'),
+    ("if (rank < 3) outOfRange", "if (rank < 2) outOfRange"),
     ("padding[i] > Math.floor(reach[i] / 2)", "padding[i] > Math.floor(kernel[i] / 2)"),
     ("(ceil ? stride[i] - 1 : 0)", "0"),
     ("found - (ceil && (found - 1) * stride[i] >= size + padding[i] ? 1 : 0)", "found"),
@@ -283,7 +307,7 @@ MUTANTS = [
         "const same = (shape) => ({ shape, keepsField: true });",
         "const same = (shape) => ({ shape });",
     ),
-    ("one = args.kernel;", "one = 1;"),
+    ("one === null ? args.kernel : one", "one === null ? [1, 1] : one"),
     ("(next.reach[i] - 1) * apart", "(next.reach[i] - 1)"),
     ("apart: apart * next.stride[i]", "apart: next.stride[i]"),
     ("} else if (!next.keepsField) lost = true;", "}"),

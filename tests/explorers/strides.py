@@ -63,7 +63,7 @@ def _flatten(source, x):
 
 STEPS = [
     lambda source, x: f".transpose({_dim(source, x.ndim)}, {_dim(source, x.ndim)})",
-    lambda source, x: ".t()",
+    lambda source, x: source.choice([".t()", ".T", ".mT"]),
     _permute,
     *3 * [lambda source, x: f"[{', '.join(_places(source, x))}]"],
     *2 * [_expand],
@@ -194,6 +194,9 @@ def reshaped(x, line):
 
 
 MUTANTS = [
+    ("x.shape.length - 1 - dim)", "dim)"),
+    ("transpose(x, [-2, -1])", "transpose(x, [0, 1])"),
+    ("if (rank === 1) {", "if (rank === 9) {"),
     ("const most = Math.max(rank, 1);", "const most = rank;"),
     ("dim < -most ||", "dim <= -most ||"),
     ("dim < -most || dim >= most", "dim < -most || dim > most"),

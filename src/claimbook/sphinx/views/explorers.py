@@ -86,5 +86,5 @@ def _add_files(
     if names:
         app.add_css_file("explorers/explorers.css")
         parts = [f"{name}{part}" for name in names for part in ("-rule", "")]
-        for script in ("explorer", *parts):
+        for script in ("rule", "explorer", *parts):
             app.add_js_file(f"explorers/{script}.js", loading_method="defer")

@@ -3,13 +3,9 @@
 // it with torch. Nothing typed is run: it is read here.
 
 const autograd = (() => {
+  const { Raised, raise, unread, instead, answering } = rule;
   const FUNCTIONS = ["exp", "log", "sin", "relu", "sigmoid", "tanh"];
   const MOST = 30; // nodes that are shown
-
-  class Raised extends Error {}
-  class Unread extends Error {} // no program of this page
-
-  const unread = (text) => { throw new Unread(text); };
 
   // A value is a Python number { number, whole }, or a tensor { value, to, needs, made }: `to` is the
   // node that made it, or the leaf itself, and null where nothing was recorded.
@@ -235,7 +231,7 @@ const autograd = (() => {
       const inner = sum();
       need(")");
       if (isTensor(inner)) return unary(name, inner, text(from));
-      throw new Raised(`TypeError: ${name}(): argument 'input' (position 1) must be Tensor, not ${
+      return raise("TypeError", `${name}(): argument 'input' (position 1) must be Tensor, not ${
         inner.whole ? "int" : "float"}`);
     }
 
@@ -326,6 +322,7 @@ const autograd = (() => {
     ].join("\n");
   }
 
+  // state: x and y as text, `needs` which of them require grad ("xy", "x", "y" or ""), the program.
   function run(state) {
     const lines = statements(state.program);
     const record = recorder();
@@ -334,12 +331,9 @@ const autograd = (() => {
     const code = written(state, lines);
     const labels = new Map([[names.x, "x"], [names.y, "y"]]);
     for (const { name, line } of lines) {
-      try {
-        names[name] = evaluated(line, names, record);
-      } catch (error) {
-        if (!(error instanceof Raised)) throw error;
-        return { code, line, error: error.message };
-      }
+      const value = instead(Raised, ({ message }) => ({ error: message }), evaluated)(line, names, record);
+      if (value.error) return { code, line, error: value.error };
+      names[name] = value;
       if (!labels.has(names[name])) labels.set(names[name], name);
     }
     const result = names[lines.at(-1).name];
@@ -366,15 +360,5 @@ const autograd = (() => {
     };
   }
 
-  // state: x and y as text, `needs` which of them require grad ("xy", "x", "y" or ""), the program.
-  function answer(state) {
-    try {
-      return run(state);
-    } catch (problem) {
-      if (problem instanceof Unread) return { unread: problem.message };
-      throw problem;
-    }
-  }
-
-  return { answer };
+  return { answer: answering(run) };
 })();

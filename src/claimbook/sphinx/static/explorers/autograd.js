@@ -1,7 +1,7 @@
 // The explorer of autograd by hand: what autograd-rule.js answers, as a graph and a table.
 
 explorers.start("autograd", (() => {
-  const { table, python, code, error, escaped, Unread } = explorers;
+  const { table, python, code, error, escaped, readable } = explorers;
   const WIDE = 140;
   const HIGH = 78;
   const BETWEEN = { x: 22, y: 46 };
@@ -210,8 +210,7 @@ explorers.start("autograd", (() => {
     },
     show(state, room) {
       const needs = state.needs.replace("none", "");
-      const found = autograd.answer({ ...state, needs });
-      if (found.unread) throw new Unread(found.unread);
+      const found = readable(autograd.answer({ ...state, needs }));
       if (found.error) {
         return {
           raises: true, said: `${code(found.line)} raises an error${

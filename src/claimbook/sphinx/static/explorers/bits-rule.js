@@ -2,6 +2,7 @@
 // it. Pure: a test compares all of it with torch.
 
 const bits = (() => {
+  const { unread, answering } = rule;
   const FORMATS = [
     { dtype: "float32", exponent: 8, fraction: 23 },
     { dtype: "float16", exponent: 5, fraction: 10 },
@@ -9,8 +10,6 @@ const bits = (() => {
     { dtype: "float8_e5m2", exponent: 5, fraction: 2, nan: "ones" },
     { dtype: "float8_e4m3fn", exponent: 4, fraction: 3, nan: "ones", finite: true },
   ];
-
-  class Unread extends Error {} // no number of this page
 
   // A number as Python prints it.
   function repr(number) {
@@ -37,7 +36,7 @@ const bits = (() => {
     const trimmed = text.trim().replace(/^float\(["']?|["']?\)$/g, "").replace(/−/g, "-");
     const found = trimmed.match(TYPED);
     if (!found) {
-      throw new Unread(`“${text}” is no number that is read here; try 0.1, 1e-8, 1/3, 2**-24 or inf.`);
+      unread(`“${text}” is not a number that this explorer reads; try 0.1, 1e-8, 1/3, 2**-24 or inf.`);
     }
     const [, minus, first, operator, sign, second] = found;
     const value = (digits) => (
@@ -46,13 +45,13 @@ const bits = (() => {
     const negated = (one) => (whole ? 0 - one : -one); // Python's integers have no -0
     let number = value(first);
     if (operator) {
-      if (!/^[\d.]/.test(first) || !/^[\d.]/.test(second)) throw new Unread("Type inf or nan alone.");
+      if (!/^[\d.]/.test(first) || !/^[\d.]/.test(second)) unread("Type inf or nan alone.");
       const other = sign ? -value(second) : value(second);
-      if (operator === "/" && other === 0) throw new Unread("Python does not divide by zero.");
+      if (operator === "/" && other === 0) unread("Python does not divide by zero.");
       if (operator === "**" && (number !== 2 || !Number.isInteger(other))) {
-        throw new Unread("Powers are read here of 2 alone, with a whole exponent.");
+        unread("Powers are read here of 2 alone, with a whole exponent.");
       }
-      if (operator === "**" && Math.abs(other) > 1022) throw new Unread("That power is too far out.");
+      if (operator === "**" && Math.abs(other) > 1022) unread("That power is too far out.");
       if (operator === "**") number **= other;
       else number = (minus ? negated(number) : number) / other;
     }
@@ -154,19 +153,14 @@ const bits = (() => {
     };
   }
 
-  function answer(text) {
-    try {
-      const { number, code } = parse(text);
-      const lines = FORMATS.map(({ dtype }) => `torch.tensor(x, dtype=torch.${dtype}).item()\n`);
-      return {
-        number: repr(number), formats: FORMATS.map((shape) => stored(number, shape)),
-        code: `x = ${code}\n${lines.join("")}`.trimEnd(),
-      };
-    } catch (problem) {
-      if (problem instanceof Unread) return { unread: problem.message };
-      throw problem;
-    }
+  function told(text) {
+    const { number, code } = parse(text);
+    const lines = FORMATS.map(({ dtype }) => `torch.tensor(x, dtype=torch.${dtype}).item()\n`);
+    return {
+      number: repr(number), formats: FORMATS.map((shape) => stored(number, shape)),
+      code: `x = ${code}\n${lines.join("")}`.trimEnd(),
+    };
   }
 
-  return { answer };
+  return { answer: answering(told) };
 })();

@@ -1,7 +1,7 @@
 // The explorer of a number's bits: what bits-rule.js answers, as one row of bits for each dtype.
 
 explorers.start("bits", (() => {
-  const { python, escaped, Unread } = explorers;
+  const { python, escaped, readable } = explorers;
   const PARTS = ["sign", "exponent", "fraction"];
   const short = (text, digits = 4) => (
     text.length > 12 ? String(Number(Number(text).toPrecision(digits))) : text);
@@ -75,8 +75,7 @@ explorers.start("bits", (() => {
       "-inf": { number: "-inf" },
     },
     show({ number }) {
-      const found = bits.answer(number);
-      if (found.unread) throw new Unread(found.unread);
+      const found = readable(bits.answer(number));
       const legend = PARTS.map((name) => `<span class="${name}">${name}</span>`).join(" ");
       return {
         said: summary(found),

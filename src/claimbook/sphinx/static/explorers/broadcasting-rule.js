@@ -4,8 +4,7 @@ const broadcasting = (() => {
   const NAMES = ["a", "b", "c"];
   const MOST = 60; // numbers that are shown one by one
   const BYTES = 4; // of a float32
-  const count = (shape) => shape.reduce((product, size) => product * size, 1);
-  const tuple = (shape) => `(${shape.join(", ")}${shape.length === 1 ? "," : ""})`;
+  const { product: count, tuple } = rule;
 
   // Two shapes → their common one, or torch's error.
   function pair(a, b) {

@@ -18,7 +18,7 @@ explorers.start("broadcasting", {
     const { table, grid, python, code, error, bytes, product, list, tuple } = explorers;
     const typed = ["a", "b", "c"].filter((name) => state[name].trim());
     if (!typed.includes("a") || !typed.includes("b")) {
-      throw new explorers.Unread("Type two shapes, a and b, for example 4, 1 and 3.");
+      explorers.unread("Type two shapes, a and b, for example 4, 1 and 3.");
     }
     const shapes = typed.map((name) => explorers.shape(state[name], `Shape of ${name}`));
     const found = broadcasting.answer(shapes);

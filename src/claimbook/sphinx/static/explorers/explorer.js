@@ -3,6 +3,7 @@
 // explorer shows first is its data-start.
 
 const explorers = (() => {
+  const { product, list, tuple, Unread, unread, instead } = rule;
   const SIGNS = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
   const escaped = (text) => String(text).replace(/[&<>"]/g, (sign) => SIGNS[sign]);
   const code = (text) => `<code>${escaped(text)}</code>`;
@@ -28,10 +29,6 @@ const explorers = (() => {
       <thead role="rowgroup"><tr role="row">${head.map(title).join("")}</tr></thead>
       <tbody role="rowgroup">${rows.map(line).join("")}</tbody></table></div>`;
   }
-
-  const product = (sizes) => sizes.reduce((all, size) => all * size, 1);
-  const list = (sizes) => `[${sizes.join(", ")}]`;
-  const tuple = (sizes) => `(${sizes.join(", ")}${sizes.length === 1 ? "," : ""})`;
 
   // The indices of a shape in their order; a tensor without dimensions has one.
   const indices = (shape) => shape.reduce((found, size) => (
@@ -76,14 +73,8 @@ const explorers = (() => {
     return rows ? `<textarea ${about} rows="${rows}"></textarea>` : `<input type="text" ${about}>`;
   }
 
-  function unlessUnread(found, otherwise = () => null) {
-    try {
-      return found();
-    } catch (problem) {
-      if (problem instanceof explorers.Unread) return otherwise(problem);
-      throw problem;
-    }
-  }
+  // An answer of a rule, if it could read what was typed.
+  const readable = (found) => (found.unread ? unread(found.unread) : found);
 
   // Of many buttons one is reached by the Tab key; from it the arrow keys lead to the others.
   function moveAmongButtons(place) {
@@ -177,8 +168,8 @@ const explorers = (() => {
       const state = Object.fromEntries(names.map((field) => [field, valued(field)]));
       query = String(new URLSearchParams(names.filter((n) => state[n]).map((n) => [n, state[n]])));
       link.href = `#${anchor}?${query}`;
-      const shown = unlessUnread(() => show(state, width),
-        (problem) => ({ said: escaped(problem.message), html: "" }));
+      const shown = instead(Unread, ({ message }) => ({ said: escaped(message), html: "" }), show)(
+        state, width);
       place.classList.toggle("explorer-raises", Boolean(shown.raises));
       place.querySelector(".explorer-said").innerHTML = shown.said;
       const { key } = document.activeElement.dataset;
@@ -210,7 +201,7 @@ const explorers = (() => {
     };
     const addLine = (tool) => {
       const lines = form[tools.field].value.trimEnd();
-      const line = unlessUnread(() => tools.lines[tool](tools.at(form)));
+      const line = instead(Unread, () => null, () => tools.lines[tool](tools.at(form)))();
       if (line) form[tools.field].value = (lines && `${lines}\n`) + line;
       change();
     };
@@ -250,25 +241,23 @@ const explorers = (() => {
       <button type="button" data-copy="${escaped(text)}">copy</button></div>`;
   }
 
-  class Unread extends Error {}
-
   // "4, 1" or "(4, 1)" → [4, 1]
   function shape(text, what, { rank = 5, most = 999 } = {}) {
     const inner = text.trim().replace(/^(torch\.Size)?\s*[([]*(.*?)[\])]*$/s, "$2");
     const parts = inner.split(/[\s,x×]+/).filter(Boolean);
     if (!parts.every((part) => /^\d+$/.test(part))) {
-      throw new Unread(`${what}: sizes are whole numbers, separated by commas, for example 4, 1.`);
+      unread(`${what}: sizes are whole numbers, separated by commas, for example 4, 1.`);
     }
-    if (parts.length > rank) throw new Unread(`${what}: up to ${rank} dimensions are shown here.`);
+    if (parts.length > rank) unread(`${what}: up to ${rank} dimensions are shown here.`);
     const sizes = parts.map(Number);
     if (sizes.some((size) => size > most)) {
-      throw new Unread(`${what}: sizes up to ${most} are shown here.`);
+      unread(`${what}: sizes up to ${most} are shown here.`);
     }
     return sizes;
   }
 
   return {
     start, table, indices, grid, python, code, error, escaped, bytes, shape, product, list, tuple,
-    Unread,
+    readable, unread,
   };
 })();

@@ -2,18 +2,9 @@
 // receptive field, or its error. Pure: a test compares all of it with torch.
 
 const layers = (() => {
-  const product = (sizes) => sizes.reduce((all, size) => all * size, 1);
-  const list = (sizes) => `[${sizes.join(", ")}]`;
+  const { product, list, Raised, Unread, raise, unread, outOfRange, instead, answering } = rule;
   const cross = (sizes, between = " x ") => sizes.join(between);
 
-  class Raised extends Error {
-    constructor(kind, text) {
-      super(`${kind}: ${text}`);
-    }
-  }
-  class Unread extends Error {} // no layer of this page
-
-  const raise = (kind, text) => { throw new Raised(kind, text); };
   const effective = (kernel, dilation) => kernel.map((size, i) => dilation[i] * (size - 1) + 1);
 
   function checkRank(shape, rank, name) {
@@ -86,7 +77,7 @@ const layers = (() => {
     const sizes = spatial.map((size, i) => (
       (size - 1) * stride[i] - 2 * padding[i] + reach[i] + extra[i]));
     if (sizes.some((size) => size < 1)) {
-      throw new Unread(`ConvTranspose2d would have an output of (${
+      unread(`ConvTranspose2d would have an output of (${
         cross(sizes)}), so nothing is left; what torch says to that depends on the machine.`);
     }
     return {
@@ -100,10 +91,7 @@ const layers = (() => {
     if (name === "MaxPool2d" && rank !== 3 && rank !== 4) {
       raise("RuntimeError", "non-empty 3D or 4D (batch mode) tensor expected for input");
     }
-    if (rank < 3) {
-      raise("IndexError", `Dimension out of range (expected to be in range of [${-rank}, ${
-        rank - 1}], but got -3)`);
-    }
+    if (rank < 3) outOfRange(-3, rank);
     const reach = effective(kernel, dilation);
     const spatial = shape.slice(-2);
     const sizes = spatial.map((size, i) => {
@@ -141,10 +129,7 @@ const layers = (() => {
   }
 
   function flatten(shape) {
-    const rank = shape.length;
-    if (rank < 2) {
-      raise("IndexError", `Dimension out of range (expected to be in range of [-1, 0], but got 1)`);
-    }
+    if (shape.length < 2) outOfRange(1, 1);
     return { shape: [shape[0], product(shape.slice(1))] };
   }
 
@@ -173,16 +158,32 @@ const layers = (() => {
     return { shape, parameters: 2 * channels, reach: [1, 1], stride: [1, 1] };
   }
 
+  function adaptivePool(shape, { sizes }) {
+    const rank = shape.length;
+    if (sizes.length === 2 && rank < 3) raise("ValueError", "Input dimension should be at least 3");
+    const mean = sizes.every((size) => size === 1); // for which torch does not look at the rank
+    if (mean && rank < 2) outOfRange(-2, rank);
+    if (!mean && rank !== 3 && rank !== 4) {
+      raise("RuntimeError",
+        `adaptive_avg_pool2d(): Expected 3D or 4D tensor, but got ${list(shape)}`);
+    }
+    return { shape: [...shape.slice(0, -2), sizes[0], sizes.at(-1)] };
+  }
+
+  function dropout(shape, { p }) {
+    if (p > 1) raise("ValueError", `dropout probability has to be between 0 and 1, but got ${p}`);
+    return same(shape);
+  }
+
   const same = (shape) => ({ shape, keepsField: true });
 
   // The arguments in torch's order: [name here, torch's name, default]; no default: needed.
   const CONV = [["in", "in_channels"], ["out", "out_channels"], ["kernel", "kernel_size"],
     ["stride", "stride", 1], ["padding", "padding", 0]];
+  const convolved = (rank) => [convolution(rank), rank, [...CONV, ["dilation", "dilation", 1],
+    ["groups", "groups", 1], ["bias", "bias", true]]];
   const KINDS = {
-    Conv1d: [convolution(1), 1, [...CONV, ["dilation", "dilation", 1], ["groups", "groups", 1],
-      ["bias", "bias", true]]],
-    Conv2d: [convolution(2), 2, [...CONV, ["dilation", "dilation", 1], ["groups", "groups", 1],
-      ["bias", "bias", true]]],
+    Conv1d: convolved(1), Conv2d: convolved(2), Conv3d: convolved(3),
     ConvTranspose2d: [transposed, 2, [...CONV, ["extra", "output_padding", 0],
       ["groups", "groups", 1], ["bias", "bias", true], ["dilation", "dilation", 1]]],
     MaxPool2d: [pool("MaxPool2d"), 2, [["kernel", "kernel_size"], ["stride", "stride", null],
@@ -190,53 +191,61 @@ const layers = (() => {
       ["ceil", "ceil_mode", false]]],
     AvgPool2d: [pool("AvgPool2d"), 2, [["kernel", "kernel_size"], ["stride", "stride", null],
       ["padding", "padding", 0], ["ceil", "ceil_mode", false]]],
+    AdaptiveAvgPool2d: [adaptivePool, 0, [["sizes", "output_size"]]],
     Upsample: [upsample, 0, [[null, "size", null], ["scale", "scale_factor"]]],
     Flatten: [flatten, 0, []],
     Linear: [linear, 0, [["in", "in_features"], ["out", "out_features"], ["bias", "bias", true]]],
     BatchNorm2d: [norm, 0, [["in", "num_features"]]],
+    Dropout: [dropout, 0, [["p", "p", 0.5]]],
     ReLU: [same, 0, []], GELU: [same, 0, []], Tanh: [same, 0, []], Sigmoid: [same, 0, []],
   };
   const PER_DIMENSION = ["kernel", "stride", "padding", "dilation", "extra"];
-  const FROM_ZERO = ["padding", "extra"];
+  const FROM_ZERO = ["padding", "extra", "p"];
 
   function value(text) {
     if (/^(True|False)$/.test(text)) return text === "True";
     if (text === "None") return null;
     if (/^["'](same|valid)["']$/.test(text)) return text.slice(1, -1);
-    if (/^\d+$/.test(text)) return Number(text);
+    if (/^(\d+\.?\d*|\.\d+)$/.test(text)) return Number(text);
     const tuple = text.match(/^[([]\s*(\d+(?:\s*,\s*\d+)*)\s*,?\s*[)\]]$/);
-    if (!tuple) throw new Unread(`“${text}” is no argument that is known here.`);
+    if (!tuple) unread(`“${text}” is not an argument that this explorer reads.`);
     return tuple[1].split(",").map(Number);
   }
 
+  // An argument as its layer reads it; one number stands for all dimensions of an image.
+  function checked(name, [own, word, usual], one) {
+    const [, rank] = KINDS[name];
+    const wrong = (text) => unread(`${name}: ${word} ${text}.`);
+    if (one === undefined) wrong("is missing");
+    if (typeof usual === "boolean") return typeof one === "boolean" ? one : wrong("is True or False");
+    if (own === "padding" && typeof one === "string" && /^Conv\d/.test(name)) return one;
+    const numbers = [one].flat();
+    const least = FROM_ZERO.includes(own) ? 0 : 1;
+    const fits = (number) => number >= least && (Number.isInteger(number) || own === "p");
+    if (!numbers.every(fits)) wrong(`is a whole number, ${least} or more`);
+    if (own === "sizes") return !Array.isArray(one) || one.length === 2 ? numbers : wrong("is one number or two");
+    if (!PER_DIMENSION.includes(own)) return Array.isArray(one) ? wrong("is one number") : one;
+    if (!Array.isArray(one)) return Array(rank).fill(one);
+    return one.length === rank ? one : wrong("is one number, or one for each dimension");
+  }
+
   function given(name, inner) {
-    const [, rank, signature] = KINDS[name];
+    const [,, signature] = KINDS[name];
     const found = {};
     const parts = inner.match(/(?:[^,()[\]]|[([][^)\]]*[)\]])+/g) ?? [];
     for (const [at, part] of parts.map((one) => one.trim()).filter(Boolean).entries()) {
       const [, word, text] = part.match(/^(?:(\w+)\s*=\s*)?(.*)$/s);
       const known = word ? signature.find(([, own]) => own === word) : signature[at];
-      if (!known?.[0]) throw new Unread(`${name}: “${part}” is no argument that is known here.`);
+      if (!known?.[0]) unread(`${name}: “${part}” is not an argument that this explorer reads.`);
       found[known[0]] = value(text);
     }
     const args = {};
-    for (const [own, word, usual] of signature.filter(([key]) => key)) {
-      let one = found[own] ?? usual;
-      if (one === undefined) throw new Unread(`${name} needs ${word}.`);
-      if (own === "stride" && one === null) one = args.kernel;
-      const text = typeof one === "string" && own === "padding" && name.startsWith("Conv") && !args.extra
-        && name !== "ConvTranspose2d";
-      if (PER_DIMENSION.includes(own) && !text) {
-        one = typeof one === "number" ? Array(rank).fill(one) : one;
-        const fits = Array.isArray(one) && one.length === rank
-          && one.every((size) => size >= (FROM_ZERO.includes(own) ? 0 : 1));
-        if (!fits) throw new Unread(`${name}: ${word} is one number, or one for each dimension.`);
-      } else if (!text && typeof one !== typeof (usual ?? 1)) {
-        throw new Unread(`${name}: ${word} does not go with that.`);
-      } else if (one === 0) throw new Unread(`${name}: ${word} is at least 1.`);
-      args[own] = one;
+    for (const parameter of signature.filter(([key]) => key)) {
+      const [own,, usual] = parameter;
+      const one = found[own] ?? usual;
+      args[own] = checked(name, parameter, own === "stride" && one === null ? args.kernel : one);
     }
-    return name.endsWith("Pool2d") ? { dilation: [1, 1], ...args } : args;
+    return /(Max|Avg)Pool2d$/.test(name) ? { dilation: [1, 1], ...args } : args;
   }
 
   // Text as Python has it, in an nn.Sequential(…) or not → [{ line, name, args }]
@@ -247,7 +256,7 @@ const layers = (() => {
     while ((rest = rest.replace(/^[\s,)]+/, ""))) { // the bracket of Sequential may stand anywhere
       const called = rest.match(/^(?:torch\.)?(?:nn\.)?(\w+)\(((?:[^()]|\([^()]*\))*)\)/);
       if (!called || !(called[1] in KINDS)) {
-        throw new Unread(`“${rest.split("\n")[0]}” is none of the layers that are known here: ${
+        unread(`“${rest.split("\n")[0]}” is none of the layers of this explorer: ${
           Object.keys(KINDS).join(", ")}.`);
       }
       const [all, name, inner] = called;
@@ -259,15 +268,11 @@ const layers = (() => {
 
   // The first argument with which the layer would take the shape.
   function cure(shape, name, args) {
-    const wanted = { Linear: -1, Conv1d: -2, Conv2d: -3, ConvTranspose2d: -3, BatchNorm2d: -3 }[name];
+    const wanted = { Linear: -1, Conv1d: -2, Conv2d: -3, Conv3d: -4, ConvTranspose2d: -3, BatchNorm2d: -3 }[name];
     if (wanted === undefined || !(shape.at(wanted) >= 1)) return null;
-    try {
-      KINDS[name][0](shape, { ...args, in: shape.at(wanted) });
-      return shape.at(wanted);
-    } catch (error) {
-      if (error instanceof Raised || error instanceof Unread) return null;
-      throw error;
-    }
+    const [layer] = KINDS[name];
+    const attempt = instead(Raised, () => null, instead(Unread, () => null, layer));
+    return attempt(shape, { ...args, in: shape.at(wanted) }) && shape.at(wanted);
   }
 
   function followed(start, asked) {
@@ -278,13 +283,8 @@ const layers = (() => {
     let lost = false;
     const steps = [];
     for (const { line, name, args } of asked) {
-      let next;
-      try {
-        next = KINDS[name][0](shape, args);
-      } catch (error) {
-        if (!(error instanceof Raised)) throw error;
-        return { steps, code, line, error: error.message, cure: cure(shape, name, args) };
-      }
+      const next = instead(Raised, ({ message }) => ({ error: message }), KINDS[name][0])(shape, args);
+      if (next.error) return { steps, code, line, error: next.error, cure: cure(shape, name, args) };
       lost ||= Boolean(next.reach && field && next.reach.length !== field.length);
       if (next.reach && !lost) {
         field ??= next.reach.map(() => ({ size: 1, apart: 1 }));
@@ -302,14 +302,5 @@ const layers = (() => {
     return { steps, code, shape, parameters: total("parameters"), adds: total("adds") };
   }
 
-  function answer(start, text) {
-    try {
-      return followed(start, parse(text));
-    } catch (problem) {
-      if (problem instanceof Unread) return { unread: problem.message };
-      throw problem;
-    }
-  }
-
-  return { answer };
+  return { answer: answering((start, text) => followed(start, parse(text))) };
 })();

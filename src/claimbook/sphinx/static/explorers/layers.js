@@ -1,7 +1,7 @@
 // The explorer of sizes through layers: what layers-rule.js answers, as a table.
 
 explorers.start("layers", (() => {
-  const { table, python, code, error, list, Unread } = explorers;
+  const { table, python, code, error, list, readable, unread } = explorers;
   const number = (count) => (count ? count.toLocaleString("en") : "");
 
   const remark = (text) => `<br><small>${text}</small>`;
@@ -88,9 +88,8 @@ explorers.start("layers", (() => {
     },
     show(state) {
       const shape = explorers.shape(state.input, "Shape of the input", { most: 9999 });
-      if (!shape.length || shape.includes(0)) throw new Unread("The input needs sizes of 1 and more.");
-      const found = layers.answer(shape, state.layers);
-      if (found.unread) throw new Unread(found.unread);
+      if (!shape.length || shape.includes(0)) unread("The input needs sizes of 1 and more.");
+      const found = readable(layers.answer(shape, state.layers));
       const steps = layerByLayer(found, shape) + python(found.code);
       if (found.error) {
         const came = found.steps.at(-1)?.shape ?? shape;

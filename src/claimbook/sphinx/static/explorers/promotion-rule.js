@@ -5,6 +5,7 @@
 // number: True, 2, 2.5 or 2j.
 
 const promotion = (() => {
+  const { Raised, raise, instead } = rule;
   const NAMES = {
     bool: "Bool", uint8: "Byte", int8: "Char", int16: "Short", int32: "Int", int64: "Long",
     uint16: "UInt16", uint32: "UInt32", uint64: "UInt64",
@@ -21,13 +22,6 @@ const promotion = (() => {
   const COMPLEX_OF = {
     float16: "complex32", bfloat16: "complex64", float32: "complex64", float64: "complex128",
   };
-
-  class Raised extends Error {
-    constructor(kind, text) {
-      super(`${kind}: ${text}`);
-    }
-  }
-  const raise = (kind, text) => { throw new Raised(kind, text); };
 
   const kind = (dtype) => (
     dtype === "bool" ? 0 : dtype.includes("int") ? 1 : dtype.includes("complex") ? 3 : 2);
@@ -169,14 +163,8 @@ const promotion = (() => {
     "==": equal, "+=": inPlace(add, (dtype) => dtype), "/=": inPlace(divide, floated),
   };
 
-  function attempt(operation, a, b) {
-    try {
-      return { dtype: ANSWERS[operation](a, b) };
-    } catch (error) {
-      if (error instanceof Raised) return { error: error.message };
-      throw error;
-    }
-  }
+  const attempt = instead(Raised, ({ message }) => ({ error: message }),
+    (operation, a, b) => ({ dtype: ANSWERS[operation](a, b) }));
 
   // How the operand would count with a dimension: what its dtype alone says.
   const dimensioned = (one) => ({ ...one, counts: 0, number: false });

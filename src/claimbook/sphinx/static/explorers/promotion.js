@@ -62,7 +62,7 @@ explorers.start("promotion", (() => {
     show({ a: left, b: right, of: operation }) {
       const [a, b] = [promotion.operand(left), promotion.operand(right)];
       if (a.number && b.number) {
-        throw new explorers.Unread("Both are Python numbers: choose a tensor for a or b.");
+        explorers.unread("Both are Python numbers: choose a tensor for a or b.");
       }
       const answers = OPERATIONS.map((sign) => [sign, promotion.answer(left, right, sign)]);
       const rows = answers.map(([sign, answer]) => [

@@ -3,24 +3,11 @@
 
 const strides = (() => {
   const BYTES = 8; // of an int64
-  const product = (sizes) => sizes.reduce((all, size) => all * size, 1);
-  const list = (sizes) => `[${sizes.join(", ")}]`;
-
-  class Raised extends Error {
-    constructor(kind, text) {
-      super(`${kind}: ${text}`);
-    }
-  }
-  class Unread extends Error {} // no step of this page
-
-  const raise = (kind, text) => { throw new Raised(kind, text); };
+  const { product, list, Raised, raise, unread, outOfRange, instead, answering } = rule;
 
   function wrap(dim, rank) {
     const most = Math.max(rank, 1);
-    if (dim < -most || dim >= most) {
-      raise("IndexError", `Dimension out of range (expected to be in range of [${-most}, ${
-        most - 1}], but got ${dim})`);
-    }
+    if (dim < -most || dim >= most) outOfRange(dim, most);
     return dim < 0 ? dim + most : dim;
   }
 
@@ -170,7 +157,7 @@ const strides = (() => {
         + `dimensions in the tensor (${x.shape.length})`);
     }
     if (!x.shape.length && sizes.includes(-1)) {
-      throw new Unread("A tensor without dimensions has no size that -1 could leave as it is.");
+      unread("A tensor without dimensions has no size that -1 could leave as it is.");
     }
     const shape = [...sizes];
     const stride = Array(sizes.length).fill(0);
@@ -218,6 +205,17 @@ const strides = (() => {
     if (first === last) return x;
     const merged = product(x.shape.slice(first, last + 1));
     return reshape(x, x.shape.toSpliced(first, last - first + 1, merged));
+  }
+
+  const reversed = (x) => permute(x, x.shape.map((_, dim) => x.shape.length - 1 - dim));
+
+  function matrices(x) {
+    const rank = x.shape.length;
+    if (rank === 1) {
+      raise("RuntimeError",
+        "tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor.");
+    }
+    return rank ? transpose(x, [-2, -1]) : x;
   }
 
   const contiguous = (x) => (isContiguous(x) ? x : copied(x));
@@ -274,10 +272,11 @@ const strides = (() => {
     view: [view, 1, 20], reshape: [reshape, 1, 20], unsqueeze: [unsqueeze, 1, 1],
     squeeze: [squeeze, 0, 1], flatten: [flatten, 0, 2], contiguous: [contiguous, 0, 0],
   };
+  const ATTRIBUTES = { T: reversed, mT: matrices };
   const MANY = ["permute", "expand", "view", "reshape"]; // their numbers may be a tuple
 
   const integer = (text) => {
-    if (!/^-?\d+$/.test(text)) throw new Unread(`“${text}” is no whole number.`);
+    if (!/^-?\d+$/.test(text)) unread(`“${text}” is not a whole number.`);
     return Number(text);
   };
 
@@ -286,7 +285,7 @@ const strides = (() => {
     if (text === "...") return text;
     if (!text.includes(":")) return integer(text);
     const ends = text.split(":").map((end) => end.trim());
-    if (ends.length > 3) throw new Unread(`“${text}” is no slice.`);
+    if (ends.length > 3) unread(`“${text}” is not a slice.`);
     const [from, to, step] = ends.map((end) => (end === "" ? null : integer(end)));
     return { from, to, step };
   }
@@ -300,10 +299,13 @@ const strides = (() => {
     while (rest) {
       const called = rest.match(/^\.?\s*(\w+)\(([^()]*|\s*[([][^()]*[)\]]\s*)\)\s*/);
       const indexed = rest.match(/^\[([^\][]*)\]\s*/);
-      if (indexed) {
+      const attribute = rest.match(/^\.\s*(T|mT)\b\s*/);
+      if (attribute) {
+        found.push({ line: attribute[0].trim(), run: ATTRIBUTES[attribute[1]] });
+      } else if (indexed) {
         const places = parts(indexed[1]).map(place);
         if (places.filter((one) => one === "...").length > 1) {
-          throw new Unread("One ... is enough.");
+          unread("One ... is enough.");
         }
         found.push({ line: indexed[0].trim(), run: (x) => index(x, places) });
       } else if (called && called[1] in STEPS) {
@@ -312,20 +314,20 @@ const strides = (() => {
         const bare = MANY.includes(name) ? inner.trim().replace(/^[([](.*)[)\]]$/s, "$1") : inner;
         const numbers = bare.trim() ? parts(bare).map(integer) : [];
         if (numbers.length < least || numbers.length > most) {
-          throw new Unread(`${name}() does not go with ${numbers.length} numbers here.`);
+          unread(`${name}() does not go with ${numbers.length} numbers here.`);
         }
         if (name === "expand" && numbers.some((size) => size < -1)) {
-          throw new Unread("expand() goes with sizes, and -1 for one that stays.");
+          unread("expand() goes with sizes, and -1 for one that stays.");
         }
         found.push({
           line: `.${called[0].trim().replace(/^\.\s*/, "")}`,
           run: (x) => step(x, numbers), name, numbers,
         });
       } else {
-        throw new Unread(`“${rest.split("\n")[0]}” is none of the steps that are known here: ${
-          Object.keys(STEPS).join(", ")}, and [ ] with numbers, slices, None and “...”.`);
+        unread(`“${rest.split("\n")[0]}” is none of the steps of this explorer: ${
+          Object.keys({ ...STEPS, ...ATTRIBUTES }).join(", ")}, and [ ] with numbers, slices, None and “...”.`);
       }
-      rest = rest.slice((indexed ?? called)[0].length);
+      rest = rest.slice((attribute ?? indexed ?? called)[0].length);
     }
     return found;
   }
@@ -333,15 +335,6 @@ const strides = (() => {
   const shown = (x) => ({
     shape: x.shape, stride: x.stride, offset: x.offset, contiguous: isContiguous(x),
   });
-
-  function answer(shape, text) {
-    try {
-      return followed(shape, parse(text));
-    } catch (problem) {
-      if (problem instanceof Unread) return { unread: problem.message };
-      throw problem;
-    }
-  }
 
   function followed(shape, asked) {
     const count = product(shape);
@@ -354,14 +347,11 @@ const strides = (() => {
     const code = [`x = torch.arange(${count}).view(${shape.join(", ") || "()"})`];
     for (const { line, run, name, numbers } of asked) {
       code.push(`x = x${line}`);
-      let next;
-      try {
-        next = run(x);
-      } catch (error) {
-        if (!(error instanceof Raised)) throw error;
-        const fits = name === "view" && error.message.includes("not compatible");
+      const next = instead(Raised, ({ message }) => ({ error: message }), run)(x);
+      if (next.error) {
+        const fits = name === "view" && next.error.includes("not compatible");
         const copy = fits ? product(reshape(x, numbers).shape) * BYTES : null;
-        return { start, steps, code: code.join("\n"), line, error: error.message, copy };
+        return { start, steps, code: code.join("\n"), line, error: next.error, copy };
       }
       steps.push({ line, ...shown(next), copies: next.storage !== x.storage });
       x = next;
@@ -374,5 +364,5 @@ const strides = (() => {
     };
   }
 
-  return { answer };
+  return { answer: answering((shape, text) => followed(shape, parse(text))) };
 })();

@@ -1,7 +1,7 @@
 // The explorer of storage, strides and views: what strides-rule.js answers, as rows of cells.
 
 explorers.start("strides", (() => {
-  const { table, grid, python, code, error, bytes, product, list, tuple, Unread } = explorers;
+  const { table, grid, python, code, error, bytes, product, list, tuple, readable, unread } = explorers;
   const MOST = 120; // numbers that are shown
 
   // Each step in a row, with what its tensor is.
@@ -95,9 +95,8 @@ explorers.start("strides", (() => {
     show(state) {
       const shape = explorers.shape(state.shape, "Shape of x");
       const count = product(shape);
-      if (count > MOST) throw new Unread(`Up to ${MOST} numbers are shown; this shape has ${count}.`);
-      const found = strides.answer(shape, state.steps);
-      if (found.unread) throw new Unread(found.unread);
+      if (count > MOST) unread(`Up to ${MOST} numbers are shown; this shape has ${count}.`);
+      const found = readable(strides.answer(shape, state.steps));
       if (found.error) return refused(found, shape, state.index);
       const last = found.steps.at(-1) ?? found.start;
       const copied = found.steps.some((step) => step.copies);
