@@ -23,8 +23,9 @@ QUESTIONS, APART, ERRORS, ERRORS_APART = (
 )
 ENOUGH = 0.95
 ENOUGH_OF_THREE = 0.9
-FIRST, AMONG_THREE = 0.6, 0.8
-"""Of questions from forums, which hold words of every kind, so many are answered at least."""
+SEEN, UNSEEN = (0.7, 0.9), (0.55, 0.8)
+"""Of questions from forums, so many are answered first and among three at least: of those for which
+askers' words were added, and of those that were set aside."""
 
 
 def searching(open_page, **how):
@@ -41,16 +42,18 @@ def first_hits(page, text, count=3):
     return [link.get_attribute("href").replace(".html", "") for link in links]
 
 
-@pytest.mark.parametrize("items", [QUESTIONS, APART], ids=["questions", "questions_apart"])
-def test_questions_of_forums(open_page, items):
-    """As they were asked; those that nothing was tuned for are no worse."""
+@pytest.mark.parametrize(
+    ("items", "enough"), [(QUESTIONS, SEEN), (APART, UNSEEN)], ids=["questions", "questions_apart"]
+)
+def test_questions_of_forums(open_page, items, enough):
+    """As they were asked: the section that answers is the first hit, or among three."""
     page = searching(open_page)
     answered = [item for item in items if item["found"]]
     found = [(item, first_hits(page, item["text"])) for item in answered]
     first = [item for item, hits in found if fits(hits[0], item["found"])]
     three = [item for item, hits in found if any(fits(hit, item["found"]) for hit in hits)]
-    assert len(first) >= FIRST * len(answered)
-    assert len(three) >= AMONG_THREE * len(answered)
+    assert len(first) >= enough[0] * len(answered)
+    assert len(three) >= enough[1] * len(answered)
 
 
 STEMS = """(texts) => texts.map((text) => {
