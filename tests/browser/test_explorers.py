@@ -234,6 +234,8 @@ def test_typing_strides(open_page):
     steps = place.get_by_label("Steps")
     steps.fill("y = 2")
     assert "none of the steps" in said(page, "strides")
+    steps.fill("x.T")
+    assert "strides (1, 4)" in said(page, "strides")
     steps.fill("x.t()")
     assert "strides (1, 4)" in said(page, "strides")
     place.get_by_label("Index").fill("[2, 1]")
@@ -328,7 +330,7 @@ def test_typing_bits(open_page):
     page.keyboard.press("Enter")
     assert field.input_value() == "-0.9990234375"
     field.fill("one")
-    assert "is no number that is read here" in said(page, "bits")
+    assert "is not a number that this explorer reads" in said(page, "bits")
     place.get_by_role("button", name="16777217").click()
     assert "none of the five stores it exactly" in said(page, "bits")
     field.fill("-inf")

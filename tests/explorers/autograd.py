@@ -10,7 +10,7 @@ CALL = "autograd.answer(drawn)"
 DIGITS = 6
 """To which numbers are compared: exp and the like differ in the last bits between libraries, and
 what follows may enlarge that. The explorer shows as many."""
-FUNCTIONS = ["exp", "log", "sin", "relu", "sigmoid", "tanh"]
+FUNCTIONS = ["exp", "log", "sqrt", "sin", "cos", "relu", "sigmoid", "tanh"]
 SIGNS = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -24,7 +24,7 @@ SIGNS = {
 
 def draw(source):
     """One to three lines, as a reader types them, of numbers for which domains matter."""
-    if source.random() < 0.05:
+    if source.random() < 0.1:
         state = {name: source.choice(["0", "-0.0", "1", "-1", "-2"]) for name in "xy"}
         return {**state, "needs": "xy", "program": source.choice(EDGES)}
     names, lines = ["x", "y"], []
@@ -45,6 +45,9 @@ EDGES = [
     *(
         "exp(800 * x)",
         "relu(log(x))",
+        "sqrt(x)",
+        "sqrt(x) * 0",
+        "y / (x * -0)",
         "sigmoid(800 * x)",
         "tanh(1 / x)",
         "sin(1 / x)",
@@ -248,6 +251,8 @@ FORMULAS = {
     "ExpBackward0": ["g * result"],
     "LogBackward0": ["g / self"],
     "SinBackward0": ["g * cos(self)"],
+    "CosBackward0": ["-g * sin(self)"],
+    "SqrtBackward0": ["g / (2 * result)"],
     "ReluBackward0": ["0 if result <= 0 else g"],
     "SigmoidBackward0": ["g * result * (1 - result)"],
     "TanhBackward0": ["g * (1 - result**2)"],
@@ -260,7 +265,7 @@ class Formulas:
 
     def __init__(self, node, formulas):
         self.formulas = formulas
-        self.names = {"log": torch.log, "cos": torch.cos}
+        self.names = {"log": torch.log, "sin": torch.sin, "cos": torch.cos}
         for key in dir(node):
             if key.startswith("_saved_") and (value := getattr(node, key)) is not None:
                 number = value.item() if torch.is_tensor(value) else value
@@ -365,6 +370,9 @@ def close(right, answer):
 
 
 MUTANTS = [
+    ("[g * -Math.sin(a)]", "[g * Math.sin(a)]"),
+    ("[g / (2 * r)]", "[g / r]"),
+    ('["g / (2 * result)"]', '["g / result"]'),
     ("if (base === 1 ||", "if (false ||"),
     ("if (exponent === 0.5) return Math.sqrt(base);", ""),
     ("number: whole ? number + 0 : number", "number"),

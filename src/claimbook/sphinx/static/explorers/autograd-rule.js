@@ -4,7 +4,7 @@
 
 const autograd = (() => {
   const { Raised, raise, unread, instead, answering } = rule;
-  const FUNCTIONS = ["exp", "log", "sin", "relu", "sigmoid", "tanh"];
+  const FUNCTIONS = ["exp", "log", "sqrt", "sin", "cos", "relu", "sigmoid", "tanh"];
   const MOST = 30; // nodes that are shown
 
   // A value is a Python number { number, whole }, or a tensor { value, to, needs, made }: `to` is the
@@ -87,6 +87,8 @@ const autograd = (() => {
     exp: (a) => ["ExpBackward0", Math.exp(a), { result: null }, (g, r) => [g * r]],
     log: (a) => ["LogBackward0", Math.log(a), { self: a }, (g) => [g / a]],
     sin: (a) => ["SinBackward0", Math.sin(a), { self: a }, (g) => [g * Math.cos(a)]],
+    cos: (a) => ["CosBackward0", Math.cos(a), { self: a }, (g) => [g * -Math.sin(a)]],
+    sqrt: (a) => ["SqrtBackward0", Math.sqrt(a), { result: null }, (g, r) => [g / (2 * r)]],
     relu: (a) => ["ReluBackward0", a < 0 ? 0 : a, { result: null }, (g, r) => [r <= 0 ? 0 : g]],
     sigmoid: (a) => ["SigmoidBackward0", 1 / (1 + Math.exp(-a)), { result: null },
       (g, r) => [g * (1 - r) * r]],
@@ -103,6 +105,7 @@ const autograd = (() => {
     PowBackward1: ["g * exponent * self**(exponent - 1)", "g * result * log(self)"],
     PowBackward2: ["g * result * log(self)"],
     ExpBackward0: ["g * result"], LogBackward0: ["g / self"], SinBackward0: ["g * cos(self)"],
+    CosBackward0: ["-g * sin(self)"], SqrtBackward0: ["g / (2 * result)"],
     ReluBackward0: ["0 if result <= 0 else g"],
     SigmoidBackward0: ["g * result * (1 - result)"],
     TanhBackward0: ["g * (1 - result**2)"],
@@ -223,9 +226,8 @@ const autograd = (() => {
       if (number) return plain(Number(number), /^\d+$/.test(number));
       if (name in names) return names[name];
       if (!FUNCTIONS.includes(name)) {
-        const hint = name === "sqrt" ? " A square root is written x**0.5." : "";
         unread(name ? `“${name}” is not known here: x, y, names given in lines before, and ${
-          FUNCTIONS.join(", ")}.${hint}` : `Something is missing in “${line.trim()}”.`);
+          FUNCTIONS.join(", ")}.` : `Something is missing in “${line.trim()}”.`);
       }
       need("(");
       const inner = sum();

@@ -185,7 +185,7 @@ explorers.start("autograd", (() => {
   return {
     fields: {
       program: {
-        label: "Expression", rows: 2, hint: "x, y, numbers, + - * / **, exp, log, sin, relu, sigmoid, "
+        label: "Expression", rows: 2, hint: "x, y, numbers, + - * / **, exp, log, sqrt, sin, cos, relu, sigmoid, "
           + "tanh; a line may name a value: h = x * y",
       },
       x: { label: "x" },
