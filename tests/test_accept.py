@@ -546,6 +546,20 @@ def test_lane_that_is_not_here(project):
     assert "claimbook: the cuda lane cannot run here; nothing was taken over\n" in result.output
 
 
+def test_what_each_run_prints_otherwise_is_refused(project, monkeypatch):
+    """The next run would fail again; it is said why, and the other claims are taken over."""
+    times = iter(["tensor(2.5)", "tensor(3.5)"])
+
+    def run(claims, lane):
+        for claim in claims:
+            yield from MadeUp(PRINTS | {"counts": (next(times),)}).run([claim], lane)
+
+    monkeypatch.setattr(project, "run", run)
+    result = accept("counts", "--yes", "--values")
+    assert "counts: each run prints something else: make it print the same" in result.output
+    assert (result.exit_code, page_text()) == (1, PAGE)
+
+
 def test_a_missing_name_is_no_output(project):
     """Who deleted a line is asked whether it was, and not told to take the error over."""
     (one,) = scan_page(page_of(">>> x\n1\n").decode(), "docs/p.md").claims

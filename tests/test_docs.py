@@ -41,7 +41,8 @@ def test_what_is_wrong_is_red_until_it_is_mended(tmp_path, path, text, said):
     builds = [book.build() for _ in range(3)]
     assert [done.returncode for done in builds] == [1, 1, 1]
     assert all(said in done.stderr for done in builds)
-    assert all(said in done.stdout.partition("To be mended:")[2] for done in builds)
+    ends = [done.stdout.partition("To be mended:\n")[2] for done in builds]
+    assert all(said in end and end.startswith(f"{path}:") for end in ends)
     book.write(path, before)
     mended = [book.build() for _ in range(2)]
     assert [done.returncode for done in mended] == [0, 0]

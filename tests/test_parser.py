@@ -362,6 +362,28 @@ PROBLEMS = {
         claim_with(code=">>> 1\n1\n>>> for x in y:\n...     a b"),
         ["p.md:9: a-claim: this is no Python statement: invalid syntax [claim.bad-fence]"],
     ),
+    "a block that is not continued": (
+        claim_with(code=">>> for x in y:\n>>>     x\n>>> z"),
+        [
+            (
+                "p.md:6: a-claim: this is no Python statement: expected an indented block after "
+                "'for' statement on line 1; its further lines begin with `... ` [claim.bad-fence]"
+            )
+        ],
+    ),
+    "a title without an end": (
+        claim_with(statement="It adds\n\nMore.\n"),
+        ["p.md:1: a-claim: its first sentence, its title, has no full stop [claim.bad-form]"],
+    ),
+    "a title too long": (
+        claim_with(statement=f"{'It adds ' * 15}sums it.\n"),
+        [
+            (
+                "p.md:1: a-claim: a title, its first sentence, of 128 characters; 125 fit "
+                "[claim.bad-form]"
+            )
+        ],
+    ),
     "half a statement": (
         claim_with(code=">>> x = (1,"),
         ["p.md:6: a-claim: this is no Python statement: '(' was never closed [claim.bad-fence]"],

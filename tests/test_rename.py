@@ -100,8 +100,8 @@ def test_links_and_records_follow_who_renamed_by_hand(book):
         ("sum-add", "x-y", "sum-add: no claim is called so; did you mean sum-adds?"),
         ("sum-adds", "prod-multiplies", "prod-multiplies: this id is taken by another claim"),
         ("sum-adds", "Sum_adds", "an id is words in small letters and digits"),
-        ("docs/gone.md", "docs/g.md", "one has to be there and the other not"),
-        ("docs/d.md", "docs/e.md", "one has to be there and the other not"),
+        ("docs/sums.md", "docs/g.md", "no page is called so; did you mean docs/a/sums.md or"),
+        ("docs/d.md", "docs/e.md", "docs/e.md: this page is there already"),
         ("docs/d.md", "e.md", "a page is docs/….md, before and after"),
     ],
 )
@@ -140,13 +140,21 @@ def test_a_page_moves_to_another_folder(book):
 
 
 def test_what_no_claim_has_is_named_and_forgotten(book):
-    """The build names records of a claim that is gone; `forget` removes them, and no other."""
+    """The build names records of a claim that is gone; `forget` removes them, and no other.
+
+    While something is wrong with a page, a claim may be on it all the same.
+    """
     assert call("forget").output == "forgotten: nothing\n"
     book.replace("docs/a/sums.md", "{claim} sum-adds", "{claim} sums-add")
     book.write("docs/c.md", "# C\n")
     book.write("docs/d.md", "# D\n")
     (book.docs / "a/index.md").unlink()
     book.replace("docs/a/shapes.md", "`sum-adds`", "none")
+    book.replace("docs/c.md", "# C\n", "# C\n\n```python\n```\n")
+    unreadable = book.sphinx()
+    assert "[claim.unowned-code]" in unreadable.stderr
+    assert "[claim.orphan]" not in unreadable.stderr
+    book.write("docs/c.md", "# C\n")
     done = book.sphinx()
     assert done.returncode == 1
     (line,) = (line for line in done.stderr.splitlines() if "[claim.orphan]" in line)

@@ -193,7 +193,8 @@ def test_what_cannot_be_compared_is_said(book):
     assert run() == (2, "claimbook: no version is kept yet; --save keeps the book as it stands\n")
     keep(book, "0.0.1")
     keep(book, "0.0.2")
-    said = "claimbook: 0.1: no version is called so; there are 0.0.1, 0.0.2\n"
+    said = "claimbook: 0.1: no revision of git and no version is called so; there are "
+    said += "0.0.1, 0.0.2\n"
     assert run("--since", "0.1") == (2, said)
 
 

@@ -8,7 +8,7 @@ import click
 from claimbook.checking.report import differing
 from claimbook.cli import common
 from claimbook.engine.pool import Runner
-from claimbook.model import Claim, Lane, Outcome
+from claimbook.model import Claim, Lane, Outcome, Run
 from claimbook.pages.accept import AcceptError, Change, Draft, changes
 from claimbook.pages.book import Book
 
@@ -60,11 +60,12 @@ def _offered(
     by_id = {claim.id: claim for claim in claims}
     offered, refused = [], 0
     for run in [*common.progress(runner, claims, lane, explained=False)]:
-        if run.outcome is Outcome.SKIPPED:
+        if run.outcome in {Outcome.SKIPPED, Outcome.PASSED}:
             continue  # as progress told
         claim = by_id[run.claim]
         try:
             found = changes(claim, run, book.problems)
+            _check_again(runner, claim, run)
             if any(change.adds_fence for change in found):
                 _check_on_cpu(runner, claim)
             offered += found
@@ -72,6 +73,11 @@ def _offered(
             refused += 1
             common.err.print(f"{claim.location}: {claim.id}: {error}", markup=False)
     return sorted(offered, key=lambda change: change.location), refused
+
+
+def _check_again(runner: Runner, claim: Claim, run: Run) -> None:
+    if [other for other in runner.run([claim], run.lane) if other.outputs != run.outputs]:
+        raise AcceptError("each run prints something else: make it print the same first")
 
 
 def _check_on_cpu(runner: Runner, claim: Claim) -> None:

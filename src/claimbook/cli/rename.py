@@ -67,6 +67,8 @@ def _rename_page(book: Book, old: str, new: str) -> list[Path]:
     ]
     if len(names) != len(pages):
         raise BookError(f"a page is docs/….md, before and after: {old} {new}")
-    if pages[0].exists() == pages[1].exists():
-        raise BookError(f"of {old} and {new}, one has to be there and the other not")
+    if not any(page.exists() for page in pages):
+        raise BookError(unknown(old, "page", (page.path for page in book.pages), "see docs/"))
+    if all(page.exists() for page in pages):
+        raise BookError(f"{new}: this page is there already")
     return [*rename_page(project, *pages), *kept.move(project.docs, *names)]

@@ -7,9 +7,9 @@ import click
 
 from claimbook.cli import common
 from claimbook.engine.pool import Runner
-from claimbook.exports.sections import first_sentence
 from claimbook.model import Claim, Run
 from claimbook.pages.book import Book
+from claimbook.pages.text import first_sentence
 from claimbook.sweeps.general import GENERAL, left_out
 from claimbook.sweeps.results import Results, Swept, run_sweeps
 from claimbook.sweeps.written import Written, read_sweeps

@@ -38,7 +38,8 @@ def _chosen(versions: list[Version], since: str | None) -> Version:
         raise BookError("no version is kept yet; --save keeps the book as it stands")
     by_name = {each.version: each for each in versions}
     if since and since not in by_name:
-        raise BookError(f"{since}: no version is called so; there are {', '.join(by_name)}")
+        known = f"there are {', '.join(by_name)}"
+        raise BookError(f"{since}: no revision of git and no version is called so; {known}")
     return by_name[since or versions[-1].version]
 
 

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from claimbook.checking.compare import HEADER
-from claimbook.exports.sections import Section, first_sentence, is_error
+from claimbook.exports.sections import Section, is_error
 from claimbook.model import Claim, Lane, Page
+from claimbook.pages.text import first_sentence
 
 TYPE = r"[A-Za-z_][\w.]*(?:Error|Exception|Warning|SymNode)"
 MESSAGE = rf"(?:^|[\s\]\"'`(])({TYPE})(?::[ \t]*(.*)|\([\"'](.*)|$)"

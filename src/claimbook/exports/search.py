@@ -10,8 +10,9 @@ from typing import Any
 
 from claimbook.exports import words
 from claimbook.exports.prose import Sentence
-from claimbook.exports.sections import Section, first_sentence, is_error
+from claimbook.exports.sections import Section, is_error
 from claimbook.model import Page
+from claimbook.pages.text import first_sentence
 
 FIELDS = {
     "title": (4.0, 0.2),

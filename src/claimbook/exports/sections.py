@@ -9,7 +9,7 @@ from markdown_it.token import Token
 
 from claimbook.model import Claim, Page
 from claimbook.pages.myst import fences, tokenize
-from claimbook.pages.text import strip_markup
+from claimbook.pages.text import first_sentence, strip_markup
 
 SHORT = "**In short.**"
 WORDS_A_MINUTE = 200
@@ -34,15 +34,6 @@ class Section:
     def claims(self, page: Page) -> list[Claim]:
         """The claims of its page that stand in it."""
         return [claim for claim in page.claims if claim.location.line in self.lines]
-
-
-def first_sentence(statement: str) -> str:
-    """What a claim states, in short.
-
-    >>> first_sentence("Views share memory. Here, so do `x` and `y`.")
-    'Views share memory.'
-    """
-    return re.split(r"(?<=[.?!]) (?=[A-Z`*(\d])", statement, maxsplit=1)[0]
 
 
 def is_error(title: str) -> bool:

@@ -32,10 +32,13 @@ from claimbook.pages.myst import (
     parse_directive,
     tokenize,
 )
-from claimbook.pages.text import near, strip_markup
+from claimbook.pages.text import first_sentence, near, strip_markup
 
 COLUMNS = 90
 """Of code, without its prompt, that fit on a card."""
+
+TITLE = 125
+"""Characters of a claim's title at most."""
 
 CLAIM_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -117,9 +120,20 @@ class ClaimReader:
     def _statement(self, tokens: list[Token]) -> str:
         for opening, inline in pairwise(tokens):
             if opening.type == "paragraph_open":
-                return strip_markup(" ".join(inline.content.split()))
+                statement = strip_markup(" ".join(inline.content.split()))
+                self._check_title(first_sentence(statement))
+                return statement
         self._problem(ProblemKind.MALFORMED_CLAIM, "a claim begins with its statement, in prose")
         return ""
+
+    def _check_title(self, title: str) -> None:
+        if self.problems:  # as of an option, which leaves a part of itself in the prose
+            return
+        if title[-1:] not in ".?!":
+            self._problem(ProblemKind.BAD_FORM, "its first sentence, its title, has no full stop")
+        elif len(title) > TITLE:
+            message = f"a title, its first sentence, of {len(title)} characters; {TITLE} fit"
+            self._problem(ProblemKind.BAD_FORM, message)
 
     def _lanes(self, option: str | None) -> tuple[Lane, ...]:
         names = tuple(Lane) if option is None else option.replace(",", " ").split()
@@ -178,14 +192,16 @@ class ClaimReader:
             found[-1] = replace(found[-1], cuda_examples=examples)
 
     def _session(self, token: Token, line: int) -> tuple[Example, ...]:
-        examples = []
+        examples: list[Example] = []
         for example in parse_session(token.content, line + 1):
-            if isinstance(example, Example):
-                self._check_syntax(example)
-                self._check_form(example)
-                examples.append(example)
-            else:
+            if not isinstance(example, Example):
                 self._problem(ProblemKind.BAD_FENCE, example[1], example[0])
+                continue
+            if wrong := _syntax_error(example):
+                self._problem(ProblemKind.BAD_FENCE, wrong[1], wrong[0])
+                return tuple(examples)  # what follows would fail for want of it
+            self._check_form(example)
+            examples.append(example)
         if not examples:
             self._problem(ProblemKind.BAD_FENCE, "a `pycon` fence without any `>>>`", line)
         return tuple(examples)
@@ -200,19 +216,20 @@ class ClaimReader:
             message = "`...` after a whole statement is read as code, not as what it prints"
             self._problem(ProblemKind.BAD_FENCE, message, example.want_line - 1)
 
-    def _check_syntax(self, example: Example) -> None:
-        try:
-            with warnings.catch_warnings(action="ignore"):  # its run shows them
-                ast.parse(example.source, mode="single")
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            parts = filter(None, map(str.strip, example.source.split("\n")))
-            if all(part.startswith("#") for part in parts):
-                message = "no statement stands at this prompt; put the comment beside code"
-                self._problem(ProblemKind.BAD_FENCE, message, example.line)
-                return
-            line = example.line + (getattr(error, "lineno", None) or 1) - 1
-            message = getattr(error, "msg", str(error))
-            self._problem(ProblemKind.BAD_FENCE, f"this is no Python statement: {message}", line)
+
+def _syntax_error(example: Example) -> tuple[int, str] | None:
+    """Return where an example is no statement of Python, and why; None if it is one."""
+    try:
+        with warnings.catch_warnings(action="ignore"):  # its run shows them
+            ast.parse(example.source, mode="single")
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        parts = filter(None, map(str.strip, example.source.split("\n")))
+        if all(part.startswith("#") for part in parts):
+            return example.line, "no statement stands at this prompt; put the comment beside code"
+        line = example.line + (getattr(error, "lineno", None) or 1) - 1
+        hint = "; its further lines begin with `... `" * isinstance(error, IndentationError)
+        return line, f"this is no Python statement: {getattr(error, 'msg', error)}{hint}"
+    return None
 
 
 def _about_option(said: str) -> str:

@@ -75,9 +75,10 @@ class Answer:
     @property
     def wanted(self) -> str:
         """What would answer it, while it is open."""
-        example = f"a claim with `:confirms: {self.entry.id}` (or qualifies, corrects, updates)"
+        lanes = " and `:lanes: cuda`" * (self.entry.needs == "cuda")
+        options = f"`:confirms: {self.entry.id}` (or qualifies, corrects, updates){lanes}"
         remark = f", or `{{remark}} {self.entry.id}`" * (self.entry.needs == "world")
-        return f"nothing answers {self.entry.statement!r}: write {example}{remark}"
+        return f"nothing answers {self.entry.statement!r}: write a claim with {options}{remark}"
 
 
 class WrongNodeError(ValueError):

@@ -18,6 +18,15 @@ def near(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {' or '.join(found)}?" if found else ""
 
 
+def first_sentence(statement: str) -> str:
+    """Return the first sentence of a statement: the title of its card.
+
+    >>> first_sentence("Views share memory. Here, so do `x` and `y`.")
+    'Views share memory.'
+    """
+    return re.split(r"(?<=[.?!]) (?=[A-Z`*(\d])", statement, maxsplit=1)[0]
+
+
 def strip_markup(statement: str) -> str:
     """A statement as it stands in lists and data: of links and roles their text is left.
 

@@ -165,7 +165,8 @@ def report_problems(app: Sphinx, env: BuildEnvironment) -> list[str]:
         ran = [data["outcome"] for c in page.claims for data in domain.shown[c.id].values()]
         if page.claims and not any(ran):
             warn(docname, "none of this page's claims ran on any lane", "nothing-ran")
-    for path, line, name in kept.orphans(project.docs, domain.places()):
+    # A fence that is not closed swallows the claims below it; they are not gone.
+    for path, line, name in () if problems else kept.orphans(project.docs, domain.places()):
         advice = f"renamed? claimbook rename {name} NEW. Deleted? claimbook forget"
         warn(f"{project.name(path)}:{line}", f"no claim is called {name!r}; {advice}", "orphan")
     if app.config.claimbook_whole_register:

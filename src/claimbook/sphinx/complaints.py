@@ -65,8 +65,15 @@ class Complaints(logging.Handler):
         if app.doctreedir.is_dir():
             self.file.write_text(json.dumps(self.found), "utf-8")
         if self.found:
-            lines = (f"{place}: {text}" if place else text for place, text in self.found)
+            lines = (f"{self._shown(place)}{text}" for place, text in self.found)
             logger.info("\nTo be mended:\n%s", "\n".join(lines))
+
+    def _shown(self, place: str) -> str:
+        """Return a place as the other commands name it: `docs/page.md:3: `."""
+        page, colon, line = place.removeprefix(f"{self.app.srcdir.parent}/").partition(":")
+        if page in self.app.env.all_docs:
+            page = f"{self.app.srcdir.name}/{self.app.env.doc2path(page, base=False)}"
+        return f"{page}{colon}{line}: " if place else ""
 
 
 def _place(location: Any) -> str:

@@ -20,11 +20,11 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
 from claimbook.exports.data import anchor
-from claimbook.exports.sections import Section, first_sentence
+from claimbook.exports.sections import Section
 from claimbook.model import Claim, Page, Remark
 from claimbook.pages.book import Project
 from claimbook.pages.register import Answer, Register, answers
-from claimbook.pages.text import near
+from claimbook.pages.text import first_sentence, near
 from claimbook.records.book_runs import BookRun, Machines, Releases
 from claimbook.records.versions import Contents, Version, Versions, contents_of
 from claimbook.sphinx import render

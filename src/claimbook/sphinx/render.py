@@ -12,7 +12,6 @@ from sphinx.addnodes import pending_xref
 
 from claimbook.checking.compare import HEADER, compare, mismatches
 from claimbook.exports.data import anchor, spaced
-from claimbook.exports.sections import first_sentence
 from claimbook.model import (
     Claim,
     Example,
@@ -23,6 +22,7 @@ from claimbook.model import (
     RelationKind,
     Status,
 )
+from claimbook.pages.text import first_sentence
 from claimbook.sphinx import nodes as places
 
 WORDS = {

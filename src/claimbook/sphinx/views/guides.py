@@ -17,9 +17,10 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
 from claimbook.exports.data import anchor
-from claimbook.exports.sections import first_sentence, reading_minutes
+from claimbook.exports.sections import reading_minutes
 from claimbook.files import write_changed
 from claimbook.model import Claim, Page, RelationKind
+from claimbook.pages.text import first_sentence
 from claimbook.sphinx import nodes as places
 from claimbook.sphinx import render
 from claimbook.sphinx.domain import ClaimDomain, claim_domain

@@ -8,8 +8,8 @@ from docutils import nodes
 
 from claimbook.exports import errors
 from claimbook.exports.data import anchor
-from claimbook.exports.sections import first_sentence
 from claimbook.model import Claim
+from claimbook.pages.text import first_sentence
 from claimbook.sphinx import render
 from claimbook.sphinx.contents import parts
 from claimbook.sphinx.domain import ClaimDomain

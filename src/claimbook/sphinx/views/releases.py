@@ -7,8 +7,8 @@ from typing import Any
 
 from docutils import nodes
 
-from claimbook.exports.sections import first_sentence
 from claimbook.model import Claim, Lane
+from claimbook.pages.text import first_sentence
 from claimbook.records.book_runs import BookRun
 from claimbook.records.release_history import Change, Span, changed, spans
 from claimbook.sphinx import nodes as places
