@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from claimbook.model import Lane, Location, Relation, RelationKind
 from claimbook.pages.book import Book, Project
 from claimbook.pages.directive import parse_session
+from claimbook.pages.myst import ClaimSyntax
 from claimbook.pages.parser import scan_page, scan_script
 from helpers import TinyBook, claim_text
 
@@ -514,6 +515,12 @@ def test_problem(text, said):
 def test_what_is_no_problem(text):
     """Cells, which run, and what is not Python are left alone."""
     assert scan_page(text, "p.md").problems == ()
+
+
+def test_each_option_is_explained():
+    """Who writes a claim reads of it on the page about claims."""
+    explained = (ROOT / "docs/contributing/add-a-claim.md").read_text("utf-8")
+    assert [name for name in ClaimSyntax.option_spec if f"`:{name}:`" not in explained] == []
 
 
 def test_problems_leave_the_other_claims():
