@@ -124,6 +124,6 @@ MUTANTS = [
     ("count(shape) <= MOST", "count(shape) < MOST"),
     ("bytes - count(sizes) * BYTES", "bytes"),
     ("const BYTES = 4", "const BYTES = 8"),
-    ('shape.length === 1 ? "," : ""', '""'),
+    ('sizes.length === 1 ? "," : ""', '""'),
 ]
 """Changes of the rule, each of which the comparison must notice."""
