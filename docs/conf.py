@@ -41,8 +41,11 @@ sphinx_gallery_conf = {
     "examples_dirs": "../gallery",
     "gallery_dirs": "labs",
     "subsection_order": [
-        f"../gallery/{part}"
-        for part in ("memory", "autograd", "modules", "optimisation", "devices", "data")
+        *(
+            f"../gallery/{part}"
+            for part in ("memory", "autograd", "modules", "optimisation", "devices", "data")
+        ),
+        "*",  # a new part
     ],
     "download_all_examples": False,
     "show_signature": False,

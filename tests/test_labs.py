@@ -1,12 +1,14 @@
 """A small gallery, built as the real one is: which labs are drawn, and when."""
 
 import signal
+from runpy import run_path
 
 import pytest
+from sphinx_gallery.sorting import ExplicitOrder
 
 from claimbook.sphinx.execute import labs
 from claimbook.sphinx.execute.labs import INKS, TRIES
-from helpers import CONF, SUM, TinyBook
+from helpers import CONF, ROOT, SUM, TinyBook
 
 GALLERY = """
 extensions += ["sphinx_gallery.gen_gallery"]
@@ -95,6 +97,13 @@ def test_only_what_changed_is_drawn(book):
     (book.docs / "labs/.drawn-with").write_text("another torch", "utf-8")
     assert drawn(book) == "labs: 2 to draw, 0 as they were"
     assert drawn(book) == "labs: 0 to draw, 2 as they were"
+
+
+def test_a_new_part_stands_at_the_end():
+    """Its first lab needs no line in the book's settings, for want of which Sphinx would break."""
+    listed = run_path(str(ROOT / "docs/conf.py"))["sphinx_gallery_conf"]["subsection_order"]
+    order = ExplicitOrder(listed)
+    assert max(["../gallery/new", *listed[:-1]], key=order) == "../gallery/new"
 
 
 def test_a_lab_that_fails_is_told_on_each_build(book):
