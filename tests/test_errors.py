@@ -223,6 +223,7 @@ ASKED = """# Page
 {claim}
 :::{asked}
 TypeError: value was bad, in release 1
+CUBLAS_STATUS_BAD_VALUE when calling cublasSgemm
 fix a bad value in my model
 this value must be good here
 bad values often come later
@@ -245,10 +246,11 @@ def test_what_askers_paste_leads_to_their_section():
     assert [(m.type, m.text, m.place.partition("#")[2], m.explained) for m in found] == [
         ("", "value is bad", "value-is-bad", 2),
         ("TypeError", "value was bad, in release 1", "value-is-bad", 2),
+        ("", "CUBLAS_STATUS_BAD_VALUE when calling cublasSgemm", "value-is-bad", 2),
         ("", "this value must be good here", "value-is-bad", 2),
         ("RuntimeError", "it fails here", "what-else", 0),
     ]
-    assert [[c.id for c in m.claims] for m in found] == [["bad"]] * 3 + [[]]
+    assert [[c.id for c in m.claims] for m in found] == [["bad"]] * 4 + [[]]
 
 
 def test_every_wording_leads_to_a_claim():

@@ -95,6 +95,7 @@ LOOKS = (
     rf"(?:^|[\s\]\"'`(]){TYPE}(?::|\()|^[ \t]*{TYPE}$",
     r"Traceback \(most recent|File \"[^\"]+\", line \d|\w\.(?:py|cpp|cu):\d+",
     r"Assertion `|CUDA error|ProcessGroupNCCL|WorkNCCL|torch\._dynamo|\[rank ?\d+\]|c10::",
+    r"\bCU[A-Z]+_STATUS_[A-Z]",
     r"\bsm_\d+ is not compatible",
     r"\[[EWI]\d{3,}|^(?:WARNING|ERROR)\b|\(pid(?:\(s\))? ?\d+\)",
 )
