@@ -77,10 +77,12 @@ def run_with(session: nox.Session, *torch: str) -> None:
     """Run all claims with another torch in the session's own environment, and remove that."""
     needed = {re.split(r"\W*=", name)[0] for name in PYPROJECT["project"]["dependencies"]}
     pins = Path("constraints.txt").read_text("utf-8").split("\n")
-    own = [pin for pin in pins if pin.partition("==")[0] in {*needed, "setuptools"} - {"torch"}]
+    own = [pin for pin in pins if pin.partition("==")[0] in needed - {"torch"}]
+    # Named again, or pip takes another torch where a version of something else does not suit it.
+    kept = [name for name in torch if "==" in name]
     try:
         session.install(*torch)
-        session.install("-e", ".", *own)
+        session.install("-e", ".", "setuptools", *kept, *own)
         session.run("claimbook", "release", *session.posargs)
     finally:
         shutil.rmtree(session.virtualenv.location, ignore_errors=True)

@@ -24,8 +24,11 @@ class Session:
 
     def run(self, *command):
         self.ran.append(" ".join(command))
-        if command[: len(self.failing)] == tuple(self.failing):
+        if self.failing and command[: len(self.failing)] == tuple(self.failing):
             raise FailedError
+
+    def install(self, *packages):
+        self.run("pip", "install", *packages)
 
     def error(self, text):
         raise SystemExit(text)
@@ -104,3 +107,15 @@ def test_both_halves_of_the_tests_run(sessions, monkeypatch, failing):
     assert session.ran[0] == "pytest docs --strict-machine"
     half = "the book's claims" if failing[1] == "docs" else "the package's tests"
     assert str(stopped.value) == f"failed: {half}; what failed stands above"
+
+
+def test_the_matrix_runs_the_release_that_was_asked_for(sessions, monkeypatch):
+    """What else is installed afterwards brings no other torch."""
+    monkeypatch.setattr("shutil.rmtree", lambda *_, **__: None)
+    session = Session()
+    session.virtualenv = SimpleNamespace(location="")
+    sessions["matrix"](session, "2.12.1")
+    *installed, ran = session.ran
+    assert all("torch==2.12.1" in command.split() for command in installed)
+    assert "setuptools" in installed[-1].split()  # at what version torch wants
+    assert ran == "claimbook release"

@@ -103,18 +103,19 @@ def _in_file(text: str, name: str, claims: dict[str, Claim]) -> Iterator[Written
         tree = ast.parse(text)
     except SyntaxError as error:
         raise BookError(f"{name}:{error.lineno}: {error.msg}") from error
+    lines = text.splitlines(keepends=True)
     functions = [node for node in tree.body if _call(node)]
     others = [node for node in tree.body if not isinstance(node, ast.Expr) and not _call(node)]
-    setup = tuple(_source(text, node) for node in others)
+    setup = tuple(_source(lines, node) for node in others)
     for function in functions:
         assert isinstance(function, ast.FunctionDef)
         claim = function.name.replace("_", "-")
         if claim not in claims:
             hint = "its name is that of a claim, with _ for -"
             raise BookError(f"{name}:{function.lineno}: {unknown(claim, 'claim', claims, hint)}")
-        drawn = ast.get_source_segment(text, function.decorator_list[0]) or ""
+        drawn = _source(lines, function.decorator_list[0]).removeprefix("@").rstrip()
         place = Location(name, function.lineno)
-        yield Written(claims[claim], place, setup, _source(text, function), drawn)
+        yield Written(claims[claim], place, setup, _source(lines, function), drawn)
 
 
 def _assertions(tree: ast.AST) -> list[ast.Assert | ast.Expr]:
@@ -141,7 +142,6 @@ def _call(node: ast.stmt) -> bool:
     return isinstance(made, ast.Call) and ast.unparse(made.func) == "sweep"
 
 
-def _source(text: str, node: ast.stmt) -> str:
-    """The lines of a statement, without decorators."""
-    lines = text.splitlines(keepends=True)[node.lineno - 1 : node.end_lineno]
-    return "".join(lines).rstrip("\n") + "\n"
+def _source(lines: list[str], node: ast.stmt | ast.expr) -> str:
+    """The lines on which something stands; of a function, without decorators."""
+    return "".join(lines[node.lineno - 1 : node.end_lineno]).rstrip("\n") + "\n"
