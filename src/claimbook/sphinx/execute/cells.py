@@ -24,7 +24,7 @@ from claimbook.model import Claim, Example, Fence, Lane, Location, Outcome, Run
 from claimbook.sphinx import nodes as places
 from claimbook.sphinx.domain import claim_domain
 from claimbook.sphinx.execute.labs import drawn_with
-from claimbook.sphinx.execute.lanes import project_of, warn
+from claimbook.sphinx.execute.lanes import warn
 
 SECONDS = 120.0
 """After which the cells of a page are ended."""
@@ -68,7 +68,7 @@ class CellDirective(SphinxDirective):
 def draw(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Run the cells of which nothing is kept; return the pages that show another picture."""
     domain, folder = claim_domain(env), Path(app.srcdir, "_build", "cells", drawn_with())
-    claims = {name: _as_claim(env, name, cells) for name, cells in domain.cells.items()}
+    claims = {name: _as_claim(name, cells) for name, cells in domain.cells.items()}
     files = {name: folder / f"{claim.digest(Lane.CPU)}.json" for name, claim in claims.items()}
     due = [claim for name, claim in claims.items() if not files[name].exists()]
     for run in _run(due):
@@ -83,13 +83,13 @@ def draw(app: Sphinx, env: BuildEnvironment) -> list[str]:
     return [name for name, pictures in drawn.items() if before.get(name) != pictures]
 
 
-def _as_claim(env: BuildEnvironment, docname: str, cells: list[tuple[str, str, int]]) -> Claim:
+def _as_claim(docname: str, cells: list[tuple[str, str, int]]) -> Claim:
     """Return what a runner takes: of each cell what it does, and its picture as HTML."""
     examples = list[Example]()
     for setup, last, line in cells:
         examples.append(Example(f"exec({setup!r})\n", "", line, line))
         examples.append(Example(PRINT.format(last), "...", line, line))
-    place = Location(project_of(env).name(env.doc2path(docname)), cells[0][2])
+    place = Location(docname, cells[0][2])
     fences = (Fence(place.line, tuple(examples)),)
     return Claim(docname, "", place, fences, lanes=(Lane.CPU,), timeout=SECONDS)
 
