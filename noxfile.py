@@ -34,7 +34,7 @@ NOT_READ = [".doctrees", ".buildinfo", "objects.inv", "sitemap.xml"]
 VNU = "vnu-jar@26.9.27"
 BOOK = "pytorch-under-test"
 PYTHONS = nox.project.python_versions(PYPROJECT)
-RELEASES = ["2.6.0", "2.8.0", "2.10.0", "2.12.1", "2.13.0", "2.15.0"]
+RELEASES = ["2.6.0", "2.8.0", "2.10.0", "2.12.1", "2.13.0", "2.14.1", "2.15.0"]
 """The releases of torch on which all claims are run, and which pages show."""
 NIGHTLY = "https://download.pytorch.org/whl/nightly/cpu"
 UPCOMING = {"newest": ["torch"], "nightly": ["--pre", "--index-url", NIGHTLY, "torch"]}
