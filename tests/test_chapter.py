@@ -94,7 +94,7 @@ TITLES = {
     "It is `x`. `y` is not.": ("It is x.", "y is not."),
     "It is 0.5. Half\nof it.": ("It is 0.5.", "Half of it."),
     "*All* of `a.b` are one.\n`c` is": ("All of a.b are one.", "c is"),
-    "No end": ("No end", ""),
+    "Does it end? Yes.": ("Does it end?", "Yes."),
     "It is [a link](index.md). {claim}`sums <t>` too.": ("It is a link.", "sums too."),
 }
 
