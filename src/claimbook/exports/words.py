@@ -6,7 +6,7 @@ rules to what is asked, in the same order.
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -50,13 +50,17 @@ EVERYWHERE = frozenset(["torch", "pytorch", "nn", "py", "tensor"])
 """They say next to nothing beside another word."""
 
 
+@lru_cache(maxsize=8)
 def words(text: str) -> list[list[str]]:
     """Return the words of a text in small letters; those of one name together.
 
     >>> words("Does torch.no_grad() help?")
     [['does'], ['torch'], ['no', 'grad'], ['help']]
     """
-    found = (re.split(HUMPS, name) for name in re.findall(NAME, text))
+    found = (
+        [name] if name.islower() and "_" not in name else re.split(HUMPS, name)
+        for name in re.findall(NAME, text)
+    )
     return [[part.lower() for part in parts if part] for parts in found if any(parts)]
 
 

@@ -20,6 +20,7 @@ from claimbook.checking.report import VARIED
 from claimbook.engine import environment
 from claimbook.exports import apis
 from claimbook.exports.data import SCHEMA, answer_data, claim_data
+from claimbook.exports.prose import sentences
 from claimbook.exports.sections import sections
 from claimbook.files import write_changed
 from claimbook.model import Claim, Lane, Outcome, Page, Problem, Status, digest
@@ -66,6 +67,7 @@ def scan(app: Sphinx, docname: str, source: list[str]) -> None:
         domain, page = claim_domain(app.env), read_page(project_of(app.env), Path(path))
         domain.pages[docname] = page
         domain.sections[docname] = sections(source[0])
+        domain.sentences[docname] = sentences(source[0])
         domain.apis[docname] = {claim.id: sorted(apis.used(claim.code)) for claim in page.claims}
 
 

@@ -20,6 +20,7 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
 from claimbook.exports.data import anchor
+from claimbook.exports.prose import Sentence
 from claimbook.exports.sections import Section
 from claimbook.model import Claim, Page, Remark
 from claimbook.pages.book import Project
@@ -85,7 +86,7 @@ class ClaimRole(XRefRole):
 
 
 PER_PAGE = (
-    *("texts", "pages", "sections", "apis", "linked", "mentions"),
+    *("texts", "pages", "sections", "sentences", "apis", "linked", "mentions"),
     *("views", "cells", "minutes", "guides"),
 )
 """What is kept of each page, by its docname."""
@@ -111,7 +112,7 @@ class ClaimDomain(Domain):
     object_types: ClassVar[dict[str, ObjType]] = {"claim": ObjType("claim", "claim")}
     roles: ClassVar[dict[str, Any]] = {"claim": ClaimRole(warn_dangling=True)}
     initial_data: ClassVar[dict[str, Any]] = {name: {} for name in (*PER_PAGE, *OF_LAST_BUILD)}
-    data_version = 22
+    data_version = 23
 
     texts: dict[str, str] = _kept("texts")
     """Docname → the digest of its file as it was read."""
@@ -119,6 +120,8 @@ class ClaimDomain(Domain):
     """Docname → what the page scan found there."""
     sections: dict[str, list[Section]] = _kept("sections")
     """Docname → the sections of that page."""
+    sentences: dict[str, list[Sentence]] = _kept("sentences")
+    """Docname → the sentences of that page."""
     views: dict[str, list[str]] = _kept("views")
     """The pages that show something of the whole book, and what."""
     apis: dict[str, dict[str, list[str]]] = _kept("apis")

@@ -10,7 +10,6 @@ from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.config import Config
 
 from claimbook.exports import errors, search
-from claimbook.exports.prose import sentences
 from claimbook.files import write_atomically
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
 from claimbook.sphinx.tuning import beside
@@ -71,9 +70,9 @@ def _write_data(app: Sphinx) -> None:
 def _places(domain: ClaimDomain, docname: str) -> Iterator[search.Place]:
     title = domain.env.titles[docname].astext()
     found = domain.sections.get(docname, [])
-    said = sentences(Path(domain.env.doc2path(docname)).read_text("utf-8")) if found else []
     for section in found:
         page, apis = domain.pages[docname], domain.apis[docname]
+        said = domain.sentences[docname]
         yield search.place(docname, title, page, section, said, apis)
     if not found:
         yield search.Place(f"{docname}.html", "", title)
