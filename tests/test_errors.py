@@ -269,7 +269,7 @@ def first_place(text):
 
 @pytest.mark.parametrize("name", ["errors", "errors_apart"])
 def test_errors_of_issues_and_forums(name):
-    """Of errors as people pasted them, 85 of 100 lead to cause and cure first, and 6 astray."""
+    """Of errors as people pasted them, 85 of 100 lead to cause and cure first, and 5 astray."""
     items = yaml.safe_load((FOUND / f"{name}.yaml").read_text("utf-8"))
     told = {item["text"]: first_place(item["text"]) for item in items}
     right = [i for i in items if {told[i["text"]], told[i["text"]].split("#")[0]} & {*i["found"]}]
@@ -278,7 +278,7 @@ def test_errors_of_issues_and_forums(name):
     wrong = [(i["text"], told[i["text"]]) for i in items if i not in right and i not in silent]
     assert len(items) >= 30
     assert len(right) + len(may_be_silent) >= 0.85 * len(items), wrong
-    assert len(wrong) <= 0.06 * len(items), wrong
+    assert len(wrong) <= 0.05 * len(items), wrong
 
 
 @pytest.mark.parametrize("path", sorted(FOUND.glob("*.yaml")), ids=lambda path: path.stem)

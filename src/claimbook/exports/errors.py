@@ -58,6 +58,7 @@ NOISE = (
     r"\bsm_\d+",
     r"(?<=key\(s\) in state_dict:)[^\n]*",
     r"(?<=size mismatch for )\S+",
+    r"(?<=loading state_dict for )\w+",
     r"(?<=inplace operation:)[\s\S]*",
 )
 """That, and what names a program's own things."""
