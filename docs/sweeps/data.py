@@ -4,6 +4,7 @@ import io
 
 import torch
 from torch import nn
+from torch.testing import assert_close as close
 from torch.utils.data import DataLoader, default_collate, random_split
 
 from claimbook.sweeps.search import error, same, sweep
@@ -108,3 +109,17 @@ def tied_weights_are_saved_once(x, times):
 def unknown_types_are_refused(value, copies):
     known = isinstance(value, range)  # a sequence
     assert error(lambda: default_collate([value] * copies)).startswith("TypeError") != known
+
+
+@sweep(
+    x=tensors((torch.uint8, torch.float32), rank=(3, 3), size=(1, 6), values="normal"),
+    cuts=several(integers(0, 6), max_size=4),
+)
+def sums_give_mean_and_std_in_one_pass(x, cuts):
+    images = [part.double() for part in x.tensor_split(sorted(cuts), dim=2)]
+    count = sum(image[0].numel() for image in images)
+    mean = sum(image.sum((1, 2)) for image in images) / count
+    squares = sum((image**2).sum((1, 2)) for image in images)
+    std = (squares / count - mean**2).clamp(min=0).sqrt()
+    close(mean, x.double().mean((1, 2)))
+    close(std, x.double().std((1, 2), correction=0), rtol=0, atol=1e-7)
