@@ -193,10 +193,13 @@ def test_an_epub_folds_nothing(chapter, tmp_path):
     """Most readers of an EPUB could not open it."""
     python("-m", "sphinx", "-q", "-b", "epub", "docs", str(tmp_path), cwd=chapter.root)
     (packed,) = tmp_path.glob("*.epub")
-    page = zipfile.ZipFile(packed).read("sums.xhtml").decode()
+    book = zipfile.ZipFile(packed)
+    page = book.read("sums.xhtml").decode()
     assert 'class="claim detail"' in page
     assert '<details class="claim detail"' not in page
     assert "<summary" not in page.partition("claim detail")[2].partition("claim-session")[0]
+    answers = book.read("guide.xhtml").decode().split('<details class="answer"')[1:]
+    assert [answer.startswith(' open="open"') for answer in answers] == [True, True]
 
 
 def test_details_are_not_read():
@@ -219,6 +222,10 @@ def test_guides_say_what_pages_say(chapter):
     assert overview.select_one(".rubric a")["href"] == "sums.html"
     assert overview.select_one("dt a")["href"] == "sums.html#what-is-a-sum"
     assert overview.dd.text.strip() == "A sum adds. It is one number."
+    answer = guide.select_one("ol.questions > li > details.answer")
+    assert not answer.has_attr("open")
+    assert answer.summary.text == "What is a sum?"
+    assert answer.p.text.strip() == "A sum adds. It is one number."
     judged, other = guide.select("ol.questions > li > details.judge")
     assert judged.summary.text == "True or false? A sum adds all elements."
     assert judged.p.text.startswith("right. A sum of bools counts. See the example")

@@ -102,7 +102,8 @@ class Writer(MarkdownTranslator):  # type: ignore[misc]
         raise nodes.SkipNode
 
     def visit_fold(self, node: nodes.Element) -> None:
-        self.add(f"{node['title']}:", 2, 1)
+        title = node["title"]
+        self.add(title if title.endswith((".", "?")) else f"{title}:", 2, 1)
 
     def depart_fold(self, node: nodes.Element) -> None:
         """Nothing ends it."""

@@ -231,11 +231,12 @@ def _block(text: str, language: str) -> nodes.literal_block:
     return nodes.literal_block(text, text, language=language)  # unequal texts are not highlighted
 
 
+DEVICE = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")'
 PRELUDE = {
     "": "import torch",
     r"(?<!\.)\bnn\b": "from torch import nn",
     r"\bF\.": "import torch.nn.functional as F",
-    r"\bdevice\b(?!\s*=)": 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")',
+    r"(?ms)\A(?!.*^device =).*\bdevice\b(?!\s*=)": DEVICE,
     r"\bnn\.|rand|dropout|shuffle|multinomial|bernoulli": "_ = torch.manual_seed(0)",
     "num_workers": "from torch import multiprocessing as _mp\n"
     "_mp.set_start_method(min(_mp.get_all_start_methods()), force=True)  # fork, if there is one",
@@ -244,7 +245,13 @@ PRELUDE = {
 
 
 def prelude(code: str) -> str:
-    """What a claim finds in its namespace, as code, so that what is copied runs."""
+    """Return what a claim finds in its namespace, as code, so that what is copied runs.
+
+    >>> prelude("x = x.to(device)").splitlines() == ["import torch", DEVICE]
+    True
+    >>> prelude("device = x.device; x = x.to(device)").splitlines()
+    ['import torch']
+    """
     return "".join(f"{line}\n" for sign, line in PRELUDE.items() if re.search(sign, code))
 
 

@@ -84,9 +84,10 @@ def _is_epub(writer: HTML5Translator) -> bool:
 
 
 def open_fold(writer: HTML5Translator, node: nodes.Element) -> None:
-    """What is closed until asked for."""
+    """What is closed until asked for; an answer is open in an EPUB."""
     classes, title = " ".join(node["classes"]), escape(node["title"])
-    writer.body.append(f'<details class="{classes}"><summary>{title}</summary>\n')
+    opened = ' open="open"' if _is_epub(writer) and "answer" in node["classes"] else ""
+    writer.body.append(f'<details class="{classes}"{opened}><summary>{title}</summary>\n')
 
 
 def close_fold(writer: HTML5Translator, node: nodes.Element) -> None:

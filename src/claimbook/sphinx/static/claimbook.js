@@ -67,7 +67,7 @@ function ledgerFilter() {
 function pageTools() {
   const tools = document.createElement("div");
   tools.className = "page-tools";
-  if (document.querySelectorAll(".claim").length > 1) document.querySelector("article h1").after(tools);
+  if (document.querySelectorAll(".claim, .answer").length > 1) document.querySelector("article h1").after(tools);
   return tools;
 }
 
@@ -116,18 +116,20 @@ function prediction(tools) {
   apply();
 }
 
-// Claims that are folded to their title: all are opened by a button and for paper, one by a link.
+// Claims that are folded to their title, and answers to their question: all are opened by a button
+// and for paper, one by a link.
 
 function details(tools) {
-  const folded = [...document.querySelectorAll("details.detail")];
+  const folded = [...document.querySelectorAll("details.detail, details.answer")];
   if (!folded.length) return;
 
+  const name = folded[0].matches(".answer") ? "answers" : "details";
   const button = document.createElement("button");
   button.type = "button";
   const all = (open) => folded.forEach((each) => { each.open = open; });
   const say = () => {
     const closed = folded.filter((each) => !each.open).length;
-    button.textContent = closed ? `Open all details (${closed})` : "Close all details";
+    button.textContent = closed ? `Open all ${name} (${closed})` : `Close all ${name}`;
   };
   button.addEventListener("click", () => all(folded.some((each) => !each.open)));
   folded.forEach((each) => each.addEventListener("toggle", say));

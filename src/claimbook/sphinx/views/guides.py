@@ -182,12 +182,12 @@ def _said(domain: ClaimDomain, claims: Iterable[Claim], entry: str) -> Iterator[
 
 
 def _questions(asked: list[Any], link: render.Link) -> nodes.Node:
-    """Questions with their answers, and something to judge under each."""
+    """Questions to be tried first: each folds its answer, with something to judge under it."""
     listed = nodes.enumerated_list(enumtype="arabic", classes=["questions"])
     for name, title, place, question, short, said in asked:
         item = nodes.list_item()
-        item += nodes.paragraph("", "", nodes.strong("", "", *render.inline(question)))
-        item += nodes.paragraph("", "", *render.inline(short))
+        answer = nodes.paragraph("", "", *render.inline(short))
+        item += places.fold("", answer, title=question.replace("`", ""), classes=["answer"])
         if said:
             item += _judged(link, *said)
         more = link(name, place, nodes.inline("", title))
