@@ -976,3 +976,17 @@ def adam_rescales_l2(weight, lr, decay, size):
         steps[torch.optim.AdamW, decay] - plain, lr * decay * weight.detach(), atol=1e-5, rtol=1e-4
     )
     assert (steps[torch.optim.Adam, decay].abs() <= lr * 1.001).all()
+
+
+@sweep(
+    value=among([math.nan, math.inf, -math.inf, -1.0, 0.0, 2.0]),
+    dtype=among(FLOATS),
+    samples=integers(1, 6),
+    classes=integers(1, 300),
+    data=integers(0, 1 << 16),
+)
+def nan_logits_predict_class_zero(value, dtype, samples, classes, data):
+    generator = torch.Generator().manual_seed(data)
+    labels = torch.randint(classes, (samples,), generator=generator)
+    predicted = torch.full((samples, classes), value, dtype=dtype).argmax(1)
+    same((predicted == labels).double().mean(), (labels == 0).double().mean())
