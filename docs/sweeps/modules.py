@@ -1652,3 +1652,14 @@ def groups_with_their_own_learning_rate(rates, optimiser):
     groups = [{"params": [w]} | ({} if rate is None else {"lr": rate}) for w, rate in pairs]
     optimizer = optimiser(groups, lr=0.1)
     assert [group["lr"] for group in optimizer.param_groups] == [rate or 0.1 for rate in rates]
+
+
+@sweep(x=tensors(ALL, rank=(3, 4), size=(1, 3)), factor=integers(1, 3))
+def pixel_unshuffle_is_space_to_depth(x, factor):
+    *front, height, width = x.shape
+    image = x.repeat_interleave(factor, -2).repeat_interleave(factor, -1)
+    image = image * torch.arange(1, 1 + factor).repeat(width).to(image.dtype)
+    blocks = image.reshape(*front, height, factor, width, factor)
+    channels = blocks.movedim((-3, -1), (-4, -3)).flatten(-5, -3)
+    same(functional.pixel_unshuffle(image, factor), channels)
+    same(functional.pixel_shuffle(channels, factor), image)
