@@ -56,6 +56,18 @@ def test_questions_of_forums(open_page, items, enough):
     assert len(three) >= enough[1] * len(answered)
 
 
+TYPED = """(step) => theSearch.places.flatMap(([, , , , lines], place) => lines.split("\\n")
+  .filter((line, number) => line && (place + number) % step === 0)
+  .map((line) => theSearch.find(line)[0] === place))"""
+
+
+def test_what_somebody_types_leads_to_where_it_is_written(open_page):
+    """A line counts as a whole: nine of ten lead there, by single words fewer than 85 of 100."""
+    found = searching(open_page).evaluate(TYPED, 6)
+    assert len(found) > 500
+    assert sum(found) >= 0.87 * len(found)
+
+
 STEMS = """(texts) => texts.map((text) => {
   const names = theSearch.names(text);
   return names.map((name) => name.map((word) => theSearch.stem(word)));

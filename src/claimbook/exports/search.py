@@ -17,7 +17,7 @@ from claimbook.pages.text import first_sentence
 FIELDS = {
     "title": (4.0, 0.2),
     "page": (2.0, 0.0),
-    "asked": (2.5, 0.5),
+    "asked": (2.5, 0.25),
     "short": (1.8, 0.3),
     "statements": (1.0, 0.6),
     "prose": (0.8, 0.75),
@@ -28,7 +28,7 @@ FIELDS = {
 SATURATION = 5.5
 """How soon a word that comes again says no more."""
 
-STEPS, LEAST, RARE = 60, 0.1, 12
+STEPS, LEAST, RARE = 30, 0.2, 12
 """How finely the weight of a word in a section is told. Where more than `RARE` places hold it,
 what is less than `LEAST` of the greatest is left out."""
 
@@ -89,9 +89,15 @@ def place(
 
 
 def data(places: list[Place]) -> dict[str, Any]:
-    """Return what `static/search.js` searches: places, their words, and the rules of words."""
+    """Return what `static/search.js` searches: places, their words, and the rules of words.
+
+    Of a place also the lines that people type, by which its hits are put in order.
+    """
     return {
-        "places": [[each.address, each.page, each.title, each.short] for each in places],
+        "places": [
+            [each.address, each.page, each.title, each.short, _text(each, "asked")]
+            for each in places
+        ],
         "terms": index(places),
         "synonyms": words.synonyms(),
         "words": words.rules_data(),
@@ -101,15 +107,11 @@ def data(places: list[Place]) -> dict[str, Any]:
 def index(places: list[Place]) -> dict[str, list[int]]:
     """Return word → the places that hold it, each as the distance to the one before and a weight.
 
-    A pair of words is one word as well if a title, an asker or a name of torch has it.
+    A pair of words is one word as well if a title, an asker or a name of torch has it, but for one
+    that only askers have, of a single place: their lines are compared as a whole.
     """
-    pairs = {
-        pair
-        for each in places
-        for field in ("title", "asked", "names")
-        for pair in words.joined(_text(each, field))
-    }
-    counts = [_counts(each, pairs) for each in places]
+    told, asked = _pairs(places, "title", "names"), _pairs(places, "asked")
+    counts = [_counts(each, told | asked) for each in places]
     mean = {
         field: sum(sum(each[field].values()) for each in counts) / max(1, len(counts))
         for field in FIELDS
@@ -119,7 +121,17 @@ def index(places: list[Place]) -> dict[str, list[int]]:
         for term, weight in _weights(each, mean).items():
             worth = weight / (weight + SATURATION)
             found.setdefault(term, []).append((number, worth * _share(places[number])))
-    return {term: _told(weights) for term, weights in sorted(found.items())}
+    lone = asked - told
+    return {
+        term: _told(weights)
+        for term, weights in sorted(found.items())
+        if len(weights) > 1 or term not in lone
+    }
+
+
+def _pairs(places: Iterable[Place], *fields: str) -> set[str]:
+    texts = (_text(each, field) for each in places for field in fields)
+    return {pair for text in texts for pair in words.joined(text)}
 
 
 def _text(each: Place, field: str) -> str:

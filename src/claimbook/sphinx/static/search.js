@@ -3,9 +3,9 @@
 // The data come by scripts, so that it works from a file:// page; the lines of the sections, which
 // hits quote, come after the first hits.
 
-const HITS = 20;
+const HITS = 20, CLOSER = 60;
 const WEIGHTS = { pair: 0.5, stopPair: 0.22, part: 0.35, whole: 0.6, exact: 0.4, synonym: 0.9, everywhere: 0.4 };
-const RARITY = 0.7;
+const RARITY = 0.6;
 const SURE = { words: 5, likeness: 0.8 };
 
 class Search {
@@ -19,6 +19,7 @@ class Search {
     this.rules = words.rules.map(([pattern, put]) => [new RegExp(pattern), put]);
     this.stop = new Set(words.stop);
     this.everywhere = new Set(words.everywhere);
+    this.lines = [];
   }
 
   // The words of a text in small letters; those of one name together.
@@ -73,17 +74,41 @@ class Search {
     return near.sort(([, a], [, b]) => b.length - a.length)[0]?.[0] ?? term;
   }
 
-  // The numbers of places, the best first.
+  rarity(term) {
+    const count = (this.terms.get(term)?.length ?? 0) / 2;
+    return count ? Math.log(1 + (this.places.length - count + 0.5) / (count + 0.5)) : 0;
+  }
+
+  // What people type to get to a place, line by line: the stems, and what they weigh.
+  typed(place) {
+    return this.lines[place] ??= this.places[place][4].split("\n").map((line) => {
+      const said = this.names(line).flat().filter((word) => !this.stop.has(word) && word.length > 1);
+      const stems = new Set(said.map((word) => this.stem(word)));
+      return [stems, [...stems].reduce((sum, stem) => sum + this.rarity(stem), 0)];
+    });
+  }
+
+  // How like a question is to the likest of the lines of a place, as terms with weights.
+  likeness(terms, place) {
+    const asked = [...terms].map(([term, weight]) => [term, weight * this.rarity(term)]);
+    const size = Math.max(1, asked.reduce((sum, [, worth]) => sum + worth, 0));
+    return Math.max(...this.typed(place).map(([stems, weight]) => {
+      const common = asked.reduce((sum, [term, worth]) => sum + (stems.has(term) ? worth
+        : this.synonyms.get(term)?.some((other) => stems.has(other)) ? worth * WEIGHTS.synonym : 0), 0);
+      return common / Math.sqrt(Math.max(1, weight) * size);
+    }));
+  }
+
+  // The numbers of places, the best first. Of the best by their words, those come closer to the top
+  // of which somebody asked in one line what is asked now.
   find(question) {
-    const scores = new Map();
-    for (const [term, weight] of this.asked(question)) {
+    const scores = new Map(), terms = this.asked(question);
+    for (const [term, weight] of terms) {
       const best = new Map();
       for (const other of [term, ...(this.synonyms.get(term) ?? [])]) {
         const told = this.terms.get(other);
         if (!told) continue;
-        const count = told.length / 2;
-        const rarity = Math.log(1 + (this.places.length - count + 0.5) / (count + 0.5)) ** RARITY;
-        const worth = rarity * (other === term ? 1 : WEIGHTS.synonym);
+        const worth = this.rarity(other) ** RARITY * (other === term ? 1 : WEIGHTS.synonym);
         for (let at = 0, place = 0; at < told.length; at += 2) {
           place += told[at];
           best.set(place, Math.max(worth * told[at + 1], best.get(place) ?? 0));
@@ -91,7 +116,10 @@ class Search {
       }
       for (const [place, worth] of best) scores.set(place, (scores.get(place) ?? 0) + weight * worth);
     }
-    return [...scores].sort(([a, x], [b, y]) => y - x || a - b).slice(0, HITS).map(([place]) => place);
+    const sorted = (found) => found.sort(([a, x], [b, y]) => y - x || a - b);
+    const best = sorted([...scores]).slice(0, CLOSER)
+      .map(([place, score]) => [place, score * (1 + this.likeness(terms, place))]);
+    return sorted(best).slice(0, HITS).map(([place]) => place);
   }
 
   // Of lines as [claim, text], the one that holds most of the words that were asked for.
