@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 import torch
@@ -15,6 +16,7 @@ from claimbook import __version__
 from claimbook.cli import _stop, main
 from claimbook.engine import environment
 from claimbook.model import Environment, Lane
+from claimbook.pages.book import Book
 from helpers import TinyBook, claim_text, python
 
 WRONG = claim_text("two-is-three", ">>> torch.ones(2).sum()\ntensor(3.)")
@@ -125,11 +127,20 @@ def test_a_file_that_an_editor_locks(book, path):
     assert run("list", "docs/a/shapes.md")[0] == 0
 
 
+def test_settings_in_a_comment(book):
+    """The words alone make no book."""
+    book.write("pyproject.toml", "# [tool.claimbook]\n[[tool.claimbook]]\n")
+    status, _, error = run("list")
+    assert (status, "no pyproject.toml with [tool.claimbook]" in error) == (2, True)
+
+
 def test_broken_settings(book):
     """A pyproject.toml that is no TOML is named, with the line."""
     book.replace("pyproject.toml", 'docs = "docs"', "docs = docs")
     said = f"claimbook: {book.root}/pyproject.toml: Invalid value (at line 2, column 8)\n"
     assert run("list") == (2, "", said)
+    (book.root / "pyproject.toml").write_bytes(b"\n# \xe4")
+    assert run("list")[2].startswith(f"claimbook: {book.root}/pyproject.toml:2: it is not UTF-8")
 
 
 def test_settings_that_name_no_folder(book):
@@ -146,6 +157,9 @@ def test_settings_that_name_no_folder(book):
         ("docs = 'a/book'", "docs is a folder beside this file\n"),
         ("texts = 'a.md'", "texts = 'a.md'; there are docs (str), "),
         ("text = ['a.md']", "text = ['a.md']; there are docs (str), "),
+        ("texts = [3]", "texts = [3]; there are docs (str), "),
+        ("docs = ''", "docs is a folder beside this file\n"),
+        ("docs = '..'", "docs is a folder beside this file\n"),
     ],
 )
 def test_settings_that_are_none(book, setting, said):
@@ -154,6 +168,70 @@ def test_settings_that_are_none(book, setting, said):
     status, _, error = run("run")
     assert status == 2
     assert error.startswith(f"claimbook: {book.root}/pyproject.toml: [tool.claimbook] {said}")
+
+
+@pytest.mark.parametrize(
+    ("path", "data", "said"),
+    [
+        ("docs/x.md", b"# X\n\xe4", "docs/x.md:2: it is not UTF-8"),
+        ("docs/x.md", None, "docs/x.md:1: it cannot be read: No such file or directory"),
+        ("docs/x.md", b":" * 600, "docs/x.md:1: its directives nest too deep"),
+        ("docs/register/x.yaml", None, "docs/register/x.yaml:1: it cannot be read: No such file"),
+        ("gallery/x.py", b"# \xe4", "gallery/x.py:1: it is not UTF-8"),
+        ("gallery/x.py", None, "gallery/x.py:1: it cannot be read: No such file or directory"),
+    ],
+)
+def test_a_file_that_cannot_be_read(book, path, data, said):
+    """It is named with its line, and stops nothing else."""
+    file = book.root / path
+    file.parent.mkdir(exist_ok=True)
+    if data is None:
+        file.symlink_to("nowhere")
+    elif data.strip(b":"):
+        file.write_bytes(data)
+    else:  # a directive in a directive
+        colons = range(len(data), 3, -1)
+        file.write_text("".join(f"{':' * n}{{note}}\n" for n in colons))
+        with file.open("a") as more:
+            more.writelines(f"{':' * n}\n" for n in reversed(colons))
+    assert run("list")[0] == 0
+    assert said in [str(problem)[: len(said)] for problem in Book.load(book.root).problems]
+
+
+def test_links_and_folders_among_the_pages(book):
+    """A link to a page is a page of its own name, wherever it leads; what is no file is none."""
+    (book.root / "elsewhere").write_text(claim_text("linked-in", ">>> 1\n1"))
+    (book.docs / "x.md").symlink_to(book.root / "elsewhere")
+    (book.docs / "y.md").symlink_to("a/shapes.md")
+    (book.docs / "z.md").mkdir()
+    os.mkfifo(book.docs / "pipe.md")
+    assert "docs/x.md:1  linked-in  cpu cuda\n" in run("list")[1]
+    twice, _ = Book.load(book.root).problems
+    assert str(twice).startswith("docs/y.md:3: ones-have-a-shape: this id is taken by the claim at")
+
+
+@pytest.mark.parametrize(("name", "said"), [("a.py", "a.py:2: it is not"), ("a.yaml", "a.yaml:2:")])
+def test_sweeps_that_cannot_be_read(book, name, said):
+    """They are named, in a line."""
+    book.write("docs/sweeps/x", "")
+    (book.docs / "sweeps" / name).write_bytes(b"#\n# \xe4\n")
+    status, _, error = run("sweep", "--missing")
+    assert (status, error.count("\n")) == (2, 1)
+    assert error.startswith(f"claimbook: {book.docs}/sweeps/{said}")
+
+
+def test_a_disk_that_is_full(book):
+    """What cannot be printed is an error of one line."""
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "claimbook", "list"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "claimbook: [Errno 28] No space left on device\n")
+
+
+def test_a_limit_that_is_none(book):
+    """No claim takes longer than a day."""
+    status, _, error = run("run", "--timeout", "1e308")
+    assert (status, "1e+308 is not in the range 0<x<=86400" in error) == (2, True)
 
 
 def test_broken_register(book):
@@ -202,7 +280,17 @@ def test_problems_fail_a_run(book):
     (book.docs / "wrong.md").write_bytes(b"# Wrong\n\nNot UTF-8:\n\xff\n")
     status, _, error = run("run", "-j", "1")
     assert status == 1
-    assert error.startswith("docs/wrong.md:4: the page is not UTF-8 [claim.bad-fence]\n4 passed")
+    assert error.startswith(
+        "docs/wrong.md:4: it is not UTF-8: save it with this encoding [claim.unreadable]\n4 passed"
+    )
+
+
+def test_output_that_a_terminal_would_obey(book):
+    """A control character is shown, not sent; and a difference that consists in it is seen."""
+    code = r">>> print('a\rb\x1b[2J')"
+    book.write("docs/wrong.md", "# Wrong\n\n" + claim_text("obeys", f"{code}\na"))
+    error = run("run", "-j", "1", "obeys")[2]
+    assert "\n  - a\n  + a␍b␛[2J\n" in error
 
 
 def test_output_that_floods(book):

@@ -216,7 +216,7 @@ PROBLEMS = {
         ],
     ),
     "a tab after a prompt": (
-        claim_with(code=">>> if True:\n...\t    pass"),
+        claim_with(code=">>> if True:\n...\tpass"),
         ["p.md:7: a-claim: a prompt is followed by a space: `... ` [claim.bad-fence]"],
     ),
     "a machine of no kind": (
@@ -320,11 +320,11 @@ PROBLEMS = {
     ),
     "a timeout in words": (
         claim_with(":timeout: soon\n"),
-        ["p.md:1: a-claim: timeout is in seconds, not 'soon' [claim.bad-option]"],
+        ["p.md:1: a-claim: timeout is in seconds, 86,400 at most, not 'soon' [claim.bad-option]"],
     ),
     "an endless timeout": (
         claim_with(":timeout: inf\n"),
-        ["p.md:1: a-claim: timeout is in seconds, not 'inf' [claim.bad-option]"],
+        ["p.md:1: a-claim: timeout is in seconds, 86,400 at most, not 'inf' [claim.bad-option]"],
     ),
     "no fence": (
         ":::{claim} a-claim\n\nS.\n:::\n",

@@ -350,6 +350,18 @@ def test_writing_that_fails_leaves_the_old(tmp_path, monkeypatch, step):
     assert path.read_text() == "new"
 
 
+def test_shared_lines_of_two_sides_of_a_merge(tmp_path):
+    """Which of them a line means nobody can tell: it is named, and what shares it is missing."""
+    records = Records(tmp_path, Lane.CPU)
+    records.save(CLAIM, RECORD)
+    path = records.path(CLAIM)
+    ours, line, _ = path.read_text().split("\n")
+    path.write_text(f"{ours}\n{files.line_of({**json.loads(ours), 'recorded': None})}{line}\n")
+    records = Records(tmp_path, Lane.CPU)
+    assert records.load(CLAIM) is None
+    assert [place for place, _ in records.problems] == [f"{path}:2", f"{path}:3"]
+
+
 @pytest.mark.parametrize("command", ["record", "falsify"])
 def test_a_record_that_cannot_be_written_is_named(tmp_path, command):
     """One line says which file it is and what to do, as for other errors of a user."""

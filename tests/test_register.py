@@ -53,7 +53,7 @@ KINDS = (
 BROKEN = {
     "no YAML": ("- id: [\n", "2: did not find expected node content"),
     "a control character": (QUESTION + "# \a\n", "5: control characters are not allowed"),
-    "no UTF-8": (QUESTION + "# \udce9\n", "5: incomplete UTF-8 octet sequence"),
+    "no UTF-8": (QUESTION + "# \udce9\n", "5: it is not UTF-8: save it with this encoding"),
     "no list": ("id: basics-01\n", "1: expected a list"),
     "no mapping": ("\n- basics-01\n", "2: expected a mapping with entries, id, question"),
     "a field too few": (

@@ -13,6 +13,7 @@ from claimbook.records.book_runs import BookRun, Releases, result_of
 from claimbook.records.runs import Records
 from helpers import TinyBook
 
+HERE = environment.describe(Lane.CPU)
 MADE = Provenance("2026-01-02", None, None)
 
 
@@ -92,6 +93,52 @@ def test_links_and_records_follow_who_renamed_by_hand(book):
     assert call("rename", "sum-adds", "sums-add").exit_code == 0
     assert recorded(book)["sums-add"] == (True, True)
     assert "sum-adds" not in text(book, "docs/c.md")
+
+
+def test_what_was_recorded_under_the_new_name_stays(book):
+    """Of a page that was renamed by hand and recorded since; the rest is found where it was."""
+    (book.docs / "a/sums.md").rename(book.docs / "a/adding.md")
+    loaded = Book.load(book.root)
+    (changed,) = loaded.select(["sum-adds"])
+    new = Record(Run("sum-adds", Lane.CUDA, Outcome.FAILED, ("new",)), "new", HERE, MADE)
+    Records.of(book.docs, Lane.CUDA).save(changed, new)
+    assert call("rename", "docs/a/sums.md", "docs/a/adding.md").exit_code == 0
+    records = Records.of(book.docs, Lane.CUDA)
+    assert records.load(changed) == new
+    assert records.load(*loaded.select(["prod-multiplies"]))
+
+
+def test_broken_records_stay_broken(book):
+    """A line that was edited by hand, or cut off, does not become whole under a new name."""
+    path = book.docs / "records/cuda/a/sums.jsonl"
+    path.write_text(path.read_text().replace("tensor(2.)", "tensor(3.)") + '{"claim": "cu')
+    assert call("rename", "sum-adds", "sums-add").exit_code == 0
+    loaded, records = Book.load(book.root), Records.of(book.docs, Lane.CUDA)
+    assert records.load(*loaded.select(["sums-add"])) is None
+    assert records.load(*loaded.select(["prod-multiplies"]))
+    assert len(records.problems) == 2
+
+
+def test_bytes_and_links_of_a_page_stay(book):
+    """Only the name changes: not the ends of lines, not a link, not who may read the file."""
+    page, there = book.docs / "c.md", book.root / "there"
+    there.write_bytes(page.read_bytes().replace(b"\n", b"\r\n") + b"\xff")
+    there.chmod(0o640)
+    page.unlink()
+    page.symlink_to(there)
+    before = there.read_bytes()
+    assert call("rename", "sum-adds", "sums-add").exit_code == 0
+    assert there.read_bytes() == before.replace(b"sum-adds", b"sums-add")
+    assert (page.is_symlink(), there.stat().st_mode & 0o777) == (True, 0o640)
+    assert call("rename", "docs/c.md", "docs/g.md").exit_code == 0
+    assert (book.docs / "g.md").read_bytes() == there.read_bytes()
+
+
+def test_a_page_named_from_another_folder(book, monkeypatch):
+    """Its path begins there, or at the root as messages have it."""
+    monkeypatch.chdir(book.docs / "a")
+    assert call("rename", "sums.md", "docs/adding.md").exit_code == 0
+    assert (book.docs / "adding.md").exists()
 
 
 @pytest.mark.parametrize(

@@ -327,6 +327,19 @@ def test_data_that_cannot_be_written_fails_the_build(tmp_path):
     assert "claims.json" in done.stderr
 
 
+def test_what_a_build_cannot_go_on_with_is_told_in_a_line(tmp_path):
+    """Not by Sphinx, as a fault of its own."""
+    book = TinyBook(tmp_path)
+    (book.docs / "d.md").write_bytes(b"# D\n\n\xe4\n")
+    done = book.sphinx()
+    said = f"ERROR: {book.docs}/d.md:3: it is not UTF-8: save it with this encoding\n"
+    assert (done.returncode, done.stderr) == (2, said)
+    book.replace("pyproject.toml", 'docs = "docs"', "docs = docs")
+    done = book.sphinx()
+    said = f"ERROR: {book.root}/pyproject.toml: Invalid value (at line 2, column 8)\n"
+    assert (done.returncode, done.stderr) == (2, said)
+
+
 def written(book, build):
     """The pages of a book that a build writes, and what it says of the claims' runs."""
     times = {path: path.stat().st_mtime_ns for path in book.site.rglob("*.html")}
@@ -523,6 +536,7 @@ BAD_PAGES = {
     "entry": claim_text("bad-entry", ">>> 1\n1", ":confirms: basics-99.1\n"),
     "conflict": claim_text("bad-conflict", ">>> 1\n1", ":confirms: basics-01.2\n"),
     "fence": claim_text("bad-fence", "1 + 1"),
+    "nameless": ":::{claim}\n\nIt says so.\n:::\n",
     "nothing": ":::{claim} bad-nothing\n:::\n",
     "unowned": "```python\nx = 1\n```\n",
     "remark": ":::{remark} basics-01.1\nNobody knows.\n:::\n",
@@ -542,6 +556,7 @@ BAD_MESSAGES = [
     ),
     "docs/fence.md:7: bad-fence: a `pycon` fence without any `>>>` [claim.bad-fence]",
     "docs/fence.md:8: bad-fence: text before the first `>>>` [claim.bad-fence]",
+    "docs/nameless.md:3: claim: its id stands after `{claim}` [claim.malformed-claim]",
     (
         "docs/nothing.md:3: bad-nothing: a claim shows its statement in a `pycon` fence; this one "
         "has none [claim.bad-fence]"
@@ -593,6 +608,7 @@ def test_problems_are_warnings(bad_build):
     """The build names every mistake by file and line, with a subtype, and fails."""
     found = [line.replace("WARNING: ", "") for line in bad_build if line.startswith("docs/")]
     assert found == BAD_MESSAGES
+    assert not [line for line in bad_build if "[docutils]" in line]  # who would say it again
 
 
 def test_problems_are_the_same_in_pytest_and_cli(bad):

@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "engine": {"model", "checking"},
     "records": {"model", "files", "checking", "pages", "engine"},
     "mutation": {"model", "checking", "engine", "records"},
-    "sweeps": {"model", "teach", "pages", "engine", "records", "mutation"},
+    "sweeps": {"model", "files", "teach", "pages", "engine", "records", "mutation"},
     "exports": {*LOWER, "checking", "pages", "records"},
     "cli": {*LOWER, "checking", "pages", "engine", "records", "mutation", "sweeps", "exports"},
     "pytest_plugin": {"model", "checking", "pages", "engine"},

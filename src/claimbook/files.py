@@ -1,24 +1,56 @@
-"""Writing files so that nobody ever finds half of one."""
+"""Files of authors: one that cannot be read is named, and nobody ever finds half of one."""
 
 import os
 from contextlib import suppress
 from pathlib import Path
 
 
+class ReadError(OSError):
+    """A file cannot be read; says in which line, and what to do."""
+
+    def __init__(self, path: Path, line: int, message: str) -> None:
+        super().__init__(f"{path}:{line}: {message}")
+        self.line, self.message = line, message
+
+
 class WriteError(OSError):
     """A file cannot be written; names it, and says what to do."""
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file that somebody wrote, with the ends of its lines as they are.
+
+    Raises:
+        ReadError: it is not UTF-8, or not to be read.
+    """
+    data = b""
+    try:
+        data = path.read_bytes()
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ReadError(path, line, "it is not UTF-8: save it with this encoding") from error
+    except OSError as error:
+        raise ReadError(path, 1, f"it cannot be read: {error.strerror}") from error
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
     """Puts text or bytes in place of a file, so that nobody ever finds half of it.
 
+    A link stays one, and a file keeps who may read it.
+
     Raises:
         WriteError: the disk is full, or the folder is not to be written in.
     """
+    path = path.resolve()
     half = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        half.write_bytes(content.encode() if isinstance(content, str) else content)
+        half.write_bytes(
+            content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
+        )
+        if path.exists():
+            half.chmod(path.stat().st_mode)
         half.replace(path)
     except OSError as error:
         cause = error.strerror or error
@@ -31,5 +63,5 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 
 def write_changed(path: Path, text: str) -> None:
     """Writes a text, unless it is what the file holds; the file then keeps its time."""
-    if not path.exists() or path.read_text("utf-8") != text:
+    if not path.exists() or path.read_bytes() != text.encode():
         write_atomically(path, text)

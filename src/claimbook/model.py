@@ -81,6 +81,7 @@ class ProblemKind(StrEnum):
     MALFORMED_CLAIM = "malformed-claim"
     UNKNOWN_ENTRY = "unknown-entry"
     UNOWNED_CODE = "unowned-code"
+    UNREADABLE = "unreadable"
 
 
 @dataclass(frozen=True, order=True)

@@ -89,7 +89,8 @@ def compare(want: str, got: str, lane: Lane = Lane.CPU) -> Difference | None:
 def diff(want: str, got: str) -> str:
     """Want and got line by line, wanted lines with `-`, printed lines with `+`."""
     # Not ndiff, which takes minutes over a thousand lines and may show what was printed first.
-    lines = difflib.unified_diff(want.splitlines(), got.splitlines(), n=1_000_000, lineterm="")
+    sides = [text.split("\n") if text else [] for text in (want, got)]
+    lines = difflib.unified_diff(sides[0], sides[1], n=1_000_000, lineterm="")
     return "\n".join(f"{line[0]} {line[1:]}".rstrip() for line in [*lines][3:])
 
 

@@ -12,6 +12,9 @@ Told = tuple[Claim, Run]
 EDGE, WIDTH = 30, 500
 """Lines at either end of a difference, and characters of a line, that are told at most."""
 
+PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"}
+"""Control characters, which a terminal obeys and HTML forbids, and those that show them."""
+
 
 def explain(claim: Claim, run: Run) -> str:
     """What did not come out as the page says, where, of what kind, and what to do next.
@@ -82,7 +85,7 @@ def differing(mismatch: Mismatch) -> list[str]:
 
 def _readable(text: str) -> Iterator[str]:
     """Its lines; of very many the first and the last, and of a very long one its beginning."""
-    lines, whole = text.splitlines(), "(`claimbook run --json` prints all)"
+    lines, whole = text.translate(PICTURES).split("\n"), "(`claimbook run --json` prints all)"
     if (left := len(lines) - 2 * EDGE) > 0:
         lines[EDGE:-EDGE] = [f"  … {left} more lines {whole}"]
     for line in lines:

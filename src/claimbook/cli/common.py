@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from errno import EPIPE
 from itertools import groupby, islice
 from pathlib import Path
 
@@ -17,14 +18,15 @@ from rich.table import Table
 
 from claimbook.checking.report import explain
 from claimbook.engine.pool import Runner, RunnerError
-from claimbook.files import WriteError
 from claimbook.model import Claim, Lane, Outcome, Problem, Run
 from claimbook.mutation.falsify import Track
 from claimbook.pages.book import Book, BookError
+from claimbook.pages.directive import LONGEST
 
 # A table is as wide as what it says: a terminal wraps it, and a file has no width at all.
 out = Console(soft_wrap=True, highlight=False, emoji=False, width=10_000)
 err = Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
+
 
 names = click.argument("names", nargs=-1, metavar="[CLAIM|PAGE]...")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for other programs.")
@@ -44,7 +46,7 @@ jobs_option = click.option(
 )
 timeout_option = click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=click.FloatRange(0, LONGEST, min_open=True),
     help="Time limit in seconds for claims that set none.",
 )
 
@@ -61,7 +63,9 @@ class Commands(click.Group):
         """Runs the command that was asked for."""
         try:
             return super().invoke(context)
-        except (BookError, RunnerError, WriteError) as error:
+        except (BookError, RunnerError, OSError) as error:
+            if getattr(error, "errno", None) == EPIPE:  # click knows: who reads has enough
+                raise
             warn(str(error))
             sys.exit(2)
         except KeyboardInterrupt:
@@ -136,7 +140,7 @@ def progress(
                 elif run.outcome is Outcome.SKIPPED and outcomes[run.outcome] == 1:
                     bar.console.print(f"{lane}: {run.message}", markup=False)
                 yield run
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, RunnerError):
             some = ", ".join(islice(left, 5))
             err.print(f"not run: {len(left)} of {len(by_id)} claims, {some} …", markup=False)
             raise

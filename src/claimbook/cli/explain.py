@@ -9,6 +9,7 @@ import click
 from claimbook.cli import common
 from claimbook.exports import errors
 from claimbook.exports.sections import Section, sections
+from claimbook.files import read_text
 from claimbook.pages.book import BookError
 
 
@@ -26,7 +27,7 @@ def explain_error(given: tuple[str, ...], limit: int) -> None:
         raise BookError("there is nothing to explain: give an error in quotes, or pipe one in")
     book = common.load()
     root = book.project.root
-    pages = [(page, sections((root / page.path).read_text("utf-8"))) for page in book.pages]
+    pages = [(page, sections(read_text(root / page.path))) for page in book.pages]
     found = errors.search(errors.known(pages), text, limit)
     matches = [match for match in found if match.likeness >= errors.LIKE]
     shorts = {errors.place(page, section): section for page, there in pages for section in there}

@@ -86,6 +86,8 @@ def record(names: tuple[str, ...], lane: Lane, jobs: int | None, timeout: float 
                 digest = claims[run.claim].digest(lane)
                 kept = Record(run, digest, runner.environments[lane], provenance)
                 written += records.save(claims[run.claim], kept)
+    for place, why in records.problems:
+        common.tell_broken(place, why)
     common.check_lane(runner, claims.values(), lane, "; nothing was recorded")
     folder, plural = book.project.name(records.folder), "s" * (written != 1)
     common.out.print(f"{written} record{plural} written under {folder}")

@@ -234,7 +234,8 @@ class Runner:
         if answer is not None:
             return answer
         if self.environments:
-            raise RunnerError("the process that starts workers was ended: run the rest again")
+            advice = "did an example end its parent? Run the rest again, with -j 1 to see which"
+            raise RunnerError(f"the process that starts workers was ended; {advice}")
         raise RunnerError(
             f"{sys.executable} could not import torch; what it said stands above. "
             "Install the project with its dependencies, or run this through nox."

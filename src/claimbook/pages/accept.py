@@ -131,7 +131,7 @@ class Draft:
     @classmethod
     def read(cls, root: Path, page: Page) -> "Draft":
         """The draft of a page that was just scanned, under the root of the project."""
-        path = (root / page.path).resolve()
+        path = root / page.path
         return cls(path, page, path.read_bytes())
 
     def revise(self, changes: Sequence[Change]) -> str:
@@ -166,9 +166,7 @@ class Draft:
         try:
             if self.path.read_bytes() != self.raw:
                 raise AcceptError("the page changed since it was scanned: accept once more")
-            mode = self.path.stat().st_mode
             write_atomically(self.path, text)
-            self.path.chmod(mode)
         except OSError as error:
             raise AcceptError(f"it cannot be written: {error}") from error
 

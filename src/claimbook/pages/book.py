@@ -1,5 +1,6 @@
 """The whole book: every page scanned, the register, and what is wrong with them."""
 
+import os
 import tomllib
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from claimbook.files import ReadError, read_text
 from claimbook.model import Claim, Location, Page, Problem, ProblemKind, Remark
 from claimbook.pages.parser import scan_page, scan_script
 from claimbook.pages.register import Answer, Register, answers, check_relations, load_register
@@ -53,15 +55,14 @@ class Project:
         start = start.resolve()
         for folder in (start, *start.parents):
             path = folder / "pyproject.toml"
-            if path.is_file() and "[tool.claimbook]" in path.read_text("utf-8"):
-                found = _settings(path)
+            if path.is_file() and (found := _settings(path)) is not None:
                 return cls(folder, folder / found.pop("docs", "docs"), **found)
         wanted = "pyproject.toml with [tool.claimbook] here or above"
         raise NoBookError(f"{start}: no {wanted}; go to the book's folder first")
 
     def name(self, path: Path) -> str:
-        """A path as locations name it."""
-        return path.resolve().relative_to(self.root).as_posix()
+        """A path as locations name it; a link to a page is a page of its own."""
+        return Path(os.path.relpath(path.parent.resolve() / path.name, self.root)).as_posix()
 
     def register(self) -> Register:
         """Read the register."""
@@ -71,26 +72,37 @@ class Project:
         """Every page, in order of path; what is hidden is an editor's."""
         texts = [self.root / text for text in self.texts]
         for path in (self.docs, *texts):
-            if not path.exists():
+            if not (path.is_dir() if path is self.docs else path.is_file()):
+                what = "no file" if path.is_dir() else "no folder" if path.exists() else "missing"
                 name = path.relative_to(self.root)
-                raise BookError(f"pyproject.toml: [tool.claimbook] names {name}, which is missing")
+                raise BookError(f"pyproject.toml: [tool.claimbook] names {name}, which is {what}")
         for path in sorted(self.docs.rglob("[!.]*.md")):
             inside = path.relative_to(self.docs).as_posix()
-            if not any(inside.startswith(f"{folder}/") for folder in self.ignored):
+            read = path.is_file() or path.is_symlink()  # a link that leads nowhere is told
+            if read and not any(inside.startswith(f"{folder}/") for folder in self.ignored):
                 yield path
         yield from texts
 
 
-def _settings(path: Path) -> dict[str, Any]:
+def _settings(path: Path) -> dict[str, Any] | None:
+    """Return what a pyproject.toml says of a book; None if it is not that of one."""
     try:
-        found: dict[str, Any] = tomllib.loads(path.read_text("utf-8"))["tool"]["claimbook"]
+        if "[tool.claimbook]" not in (text := read_text(path)):
+            return None
+        found = tomllib.loads(text).get("tool", {}).get("claimbook")
+    except ReadError as error:
+        raise BookError(str(error)) from error
     except tomllib.TOMLDecodeError as error:
         raise BookError(f"{path}: {error}") from error
+    if not isinstance(found, dict):  # a comment has the words
+        return None
     for name, value in found.items():
-        if not isinstance(value, SETTINGS.get(name, ())):
+        items = value if isinstance(value, list) else [value]
+        if not isinstance(value, SETTINGS.get(name, ())) or {*map(type, items)} - {str}:
             known = ", ".join(f"{key} ({kind.__name__})" for key, kind in SETTINGS.items())
             raise BookError(f"{path}: [tool.claimbook] {name} = {value!r}; there are {known}")
-    if "/" in found.get("docs", ""):  # records and the site name a page by its path in there
+    # Records and the site name a page by its path in there.
+    if (docs := found.get("docs", "docs")) in ("", ".", "..") or "/" in docs:
         raise BookError(f"{path}: [tool.claimbook] docs is a folder beside this file")
     return {key: tuple(item) if isinstance(item, list) else item for key, item in found.items()}
 
@@ -193,7 +205,10 @@ def script_problems(project: Project) -> Iterator[Problem]:
     """What is wrong with labs: of each, and of a folder that sphinx-gallery would pass over."""
     labs = sorted((project.root / project.scripts).rglob("[!.]*.py"))
     for path in labs:
-        yield from scan_script(path.read_text("utf-8"), project.name(path))
+        try:
+            yield from scan_script(read_text(path), project.name(path))
+        except ReadError as error:
+            yield _unread(project.name(path), error)
     for folder in sorted({path.parent for path in labs}):
         if not (folder / HEADER).exists():
             message = (
@@ -204,11 +219,16 @@ def script_problems(project: Project) -> Iterator[Problem]:
 
 
 def read_page(project: Project, path: Path) -> Page:
-    """Scans the page of a path; a page that is no UTF-8 text is a problem of that page."""
+    """Scans the page of a path; that it cannot be read is a problem of that page."""
     name = project.name(path)
     try:
-        return scan_page(path.read_bytes().decode("utf-8-sig"), name)
-    except UnicodeDecodeError as error:
-        line = path.read_bytes()[: error.start].count(b"\n") + 1
-        problem = Problem(Location(name, line), ProblemKind.BAD_FENCE, "the page is not UTF-8")
-        return Page(name, problems=(problem,))
+        return scan_page(read_text(path), name)
+    except ReadError as error:
+        wrong = error
+    except RecursionError:
+        wrong = ReadError(path, 1, "its directives nest too deep")
+    return Page(name, problems=(_unread(name, wrong),))
+
+
+def _unread(name: str, error: ReadError) -> Problem:
+    return Problem(Location(name, error.line), ProblemKind.UNREADABLE, error.message)

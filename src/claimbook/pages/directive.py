@@ -40,6 +40,9 @@ COLUMNS = 90
 TITLE = 125
 """Characters of a claim's title at most."""
 
+LONGEST = 24 * 60 * 60
+"""Seconds that a claim may take at most, whoever sets its limit."""
+
 CLAIM_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
@@ -155,9 +158,10 @@ class ClaimReader:
         if option is None:
             return None
         with suppress(ValueError):
-            if 0 < float(option) < float("inf"):
+            if 0 < float(option) <= LONGEST:
                 return float(option)
-        self._problem(ProblemKind.BAD_OPTION, f"timeout is in seconds, not {option!r}")
+        message = f"timeout is in seconds, {LONGEST:,} at most, not {option!r}"
+        self._problem(ProblemKind.BAD_OPTION, message)
         return None
 
     def _fences(self, tokens: list[Token], first_line: int, body: str) -> tuple[Fence, ...]:
@@ -273,7 +277,7 @@ def parse_session(text: str, first_line: int) -> Iterator[Example | tuple[int, s
         elif source and not want and (line.rstrip() == "..." or line.startswith("... ")):
             source.append(line[4:])
         elif source and not want and line.startswith("...\t"):
-            source.append(line[4:])
+            source.append(line[3:])  # the tab indents it
             yield number, "a prompt is followed by a space: `... `"
         elif source:
             want.append(line)

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import yaml
 
+from claimbook.files import ReadError, read_text
 from claimbook.model import (
     Claim,
     Entry,
@@ -104,17 +105,20 @@ class _Reader:
         self.problems.append(Problem(self.location(line), ProblemKind.BAD_REGISTER, message))
 
     def read(self) -> list[Question]:
-        data = self.path.read_bytes()
+        data = ""
         try:
+            data = read_text(self.path)
             root = yaml.compose(data, LOADER)
             return [] if root is None else [*self.each(root, self.question)]
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 1
             self.problem(line, str(error.problem))
         except yaml.reader.ReaderError as error:
-            self.problem(data.count(b"\n", 0, error.position) + 1, str(error.reason))
+            self.problem(data.count("\n", 0, error.position) + 1, str(error.reason))
         except WrongNodeError as error:
             self.problem(error.line, str(error))
+        except ReadError as error:
+            self.problem(error.line, error.message)
         return []
 
     def each(self, node: yaml.Node, read: Callable[[yaml.Node], T]) -> Iterator[T]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from claimbook.files import write_changed
+from claimbook.files import write_atomically
 from claimbook.pages.book import Project
 
 KINDS = {".md", ".py", ".rst", ".yaml", ".yml", ".toml", ".txt"}
@@ -45,8 +45,7 @@ def rename_claim(project: Project, old: str, new: str) -> list[Path]:
 def rename_page(project: Project, old: Path, new: Path) -> list[Path]:
     """Move a page, if it is not yet moved, and lead links to it; return the files that changed."""
     if old.exists():
-        text = _links(old.read_text("utf-8"), partial(_from_elsewhere, project, old, new))
-        write_changed(new, text)
+        write_atomically(new, _links(_text(old), partial(_from_elsewhere, project, old, new)))
         old.unlink()
     return [new, *_rewrite(project, partial(_follow, project, old, new))]
 
@@ -54,11 +53,15 @@ def rename_page(project: Project, old: Path, new: Path) -> list[Path]:
 def _rewrite(project: Project, change: Callable[[Path, str], str]) -> list[Path]:
     changed = []
     for path in _files(project):
-        text = path.read_bytes().decode("utf-8", "surrogateescape")
-        if (after := change(path, text)) != text:
-            path.write_bytes(after.encode("utf-8", "surrogateescape"))
+        if (after := change(path, text := _text(path))) != text:
+            write_atomically(path, after)
             changed.append(path)
     return changed
+
+
+def _text(path: Path) -> str:
+    """Return a file as text, whatever it holds; `write_atomically` puts each byte back."""
+    return path.read_bytes().decode("utf-8", "surrogateescape")
 
 
 def _files(project: Project) -> Iterator[Path]:

@@ -11,7 +11,7 @@ def near(name: str, known: Iterable[str]) -> str:
     >>> near("lane", ["lanes", "machine"])
     '; did you mean lanes?'
     """
-    known = sorted(known, key=lambda each: (len(each), each))
+    known = sorted({*known}, key=lambda each: (len(each), each))
     holding = [each for each in known if name in each]
     held = [each for each in known if each in name]
     found = [*holding, *held[-1:]][:3] or get_close_matches(name, known)

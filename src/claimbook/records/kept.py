@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from claimbook.files import write_changed
+from claimbook.files import write_atomically
 from claimbook.records.book_runs import Machines, Releases
-from claimbook.records.store import line_of
+from claimbook.records.store import signed_again
 
 
 def orphans(docs: Path, claims: Collection[str]) -> Iterator[tuple[Path, int, str]]:
@@ -39,8 +39,9 @@ def move(docs: Path, old: str, new: str) -> list[Path]:
     for folder in (docs / "records", docs / "_build" / "records"):
         for path in _files(folder):
             kind = path.relative_to(folder).parts[0]
-            if path == folder / kind / f"{old}.jsonl":
-                target = folder / kind / f"{new}.jsonl"
+            target = folder / kind / f"{new}.jsonl"
+            # What is kept of the new page already stays; the rest is found by its ids.
+            if path == folder / kind / f"{old}.jsonl" and not target.exists():
                 target.parent.mkdir(parents=True, exist_ok=True)
                 moved.append(path.rename(target))
     return moved
@@ -55,24 +56,26 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
         try:
             data = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(data, dict):
             yield number, data
 
 
 def _rename_in(path: Path, names: Mapping[str, str | None]) -> bool:
-    data = [line for _, line in _lines(path)]
+    lines = dict(_lines(path))
+    data = [*lines.values()]
     if not any(line.get("claim") in names for line in data):
         return False
+    raw = path.read_bytes().decode("utf-8", "surrogateescape").split("\n")
+    others = (line for number, line in enumerate(raw, start=1) if number not in lines)
+    broken = [f"{line}\n" for line in others if line.strip()]
     heads = [line for line in data if "claim" not in line]
     own = {names.get(line["claim"], line["claim"]): line for line in data if "claim" in line}
-    kept = [{**own[id_], "claim": id_} for id_ in sorted(filter(None, own))]
-    used = {line.get("common") for line in kept}
-    text = "".join(
-        line_of(line) for line in [*(h for h in heads if h.get("common") in used), *kept]
-    )
-    write_changed(path, text)
-    if not kept:
+    kept = [signed_again(own[id_], claim=id_) for id_ in sorted(filter(None, own))]
+    used = {line.get("common") for id_, line in own.items() if id_}
+    shared = [signed_again(head) for head in heads if head.get("common") in used]
+    write_atomically(path, "".join([*broken, *shared, *kept]))
+    if not (kept or broken):
         path.unlink()
     return True

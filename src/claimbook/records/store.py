@@ -241,7 +241,9 @@ class ByPage(ABC, Generic[T]):
         del data["schema"]
         key = data.pop("common", None)
         if "claim" not in data:
-            common[key] = data
+            if common.setdefault(key, data) != data:  # of two sides of a merge
+                del common[key]
+                raise ValueError(f"line {key}, which others share, stands here twice")
         elif key not in common:
             raise ValueError(f"it shares line {key}, which is missing or broken")
         else:
@@ -268,6 +270,13 @@ def line_of(data: Data) -> str:
     held.pop("checksum", None)
     checked = {**held, "checksum": digest(held)[:CHECKED]}
     return json.dumps(checked, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def signed_again(data: Data, **new: Any) -> str:
+    """Return the line that holds new data; one that was changed by hand stays such a line."""
+    whole = json.loads(line_of(data)) == data
+    changed = {**data, **new}
+    return line_of(changed) if whole else json.dumps(changed, ensure_ascii=False) + "\n"
 
 
 def _field(name: str, value: object) -> str:

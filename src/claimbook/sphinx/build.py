@@ -22,7 +22,7 @@ from claimbook.exports import apis
 from claimbook.exports.data import SCHEMA, answer_data, claim_data
 from claimbook.exports.prose import sentences
 from claimbook.exports.sections import sections
-from claimbook.files import write_changed
+from claimbook.files import ReadError, write_changed
 from claimbook.model import Claim, Lane, Outcome, Page, Problem, Status, digest
 from claimbook.mutation.falsify import Results, falsified_data
 from claimbook.pages.book import BookError, Project, read_page, script_problems
@@ -142,7 +142,7 @@ def _swept(project: Project, domain: ClaimDomain) -> dict[str, dict[str, Any] | 
     data: dict[str, dict[str, Any] | None] = dict.fromkeys(c.id for c in domain.claims())
     try:
         written = read_sweeps(project, domain.claims())
-    except BookError as error:
+    except (BookError, ReadError) as error:
         logger.warning("%s", error, type="claim", subtype="bad-sweep")
         return data
     for claim, sweep in written.items():

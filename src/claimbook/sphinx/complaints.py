@@ -8,13 +8,17 @@ import json
 import logging
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from docutils import nodes
 from docutils.utils import get_source_line
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging as sphinx_logging
+
+from claimbook.engine.pool import RunnerError
+from claimbook.files import read_text
+from claimbook.pages.book import BookError, Project
 
 logger = sphinx_logging.getLogger(__name__)
 
@@ -67,6 +71,8 @@ class Complaints(logging.Handler):
         if self.found:
             lines = (f"{self._shown(place)}{text}" for place, text in self.found)
             logger.info("\nTo be mended:\n%s", "\n".join(lines))
+        if isinstance(cause := getattr(exception, "orig_exc", exception), OF_USERS):
+            _end(cause)
 
     def _shown(self, place: str) -> str:
         """Return a place as the other commands name it: `docs/page.md:3: `."""
@@ -74,6 +80,26 @@ class Complaints(logging.Handler):
         if page in self.app.env.all_docs:
             page = f"{self.app.srcdir.name}/{self.app.env.doc2path(page, base=False)}"
         return f"{page}{colon}{line}: " if place else ""
+
+
+OF_USERS = (BookError, RunnerError, OSError)
+"""Errors that say what to do; Sphinx would tell them as faults of its own."""
+
+
+def _end(error: Exception) -> NoReturn:
+    """End a build that cannot go on, with the error in a line."""
+    logger.error("%s", error)
+    raise SystemExit(2)
+
+
+def _check_files(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
+    """End a build that cannot go on while what the last one kept is still there."""
+    try:
+        Project.find(Path(app.srcdir))
+        for docname in docnames:
+            read_text(Path(env.doc2path(docname)))
+    except OF_USERS as error:
+        _end(error)
 
 
 def _place(location: Any) -> str:
@@ -90,3 +116,4 @@ def _place(location: Any) -> str:
 def connect(app: Sphinx) -> None:
     """Listen to what Sphinx and its extensions warn of."""
     logging.getLogger(sphinx_logging.NAMESPACE).addHandler(Complaints(app))
+    app.connect("env-before-read-docs", _check_files, priority=100)

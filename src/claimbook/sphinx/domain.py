@@ -49,7 +49,7 @@ class AnyOption(dict[str, Any]):
 class ClaimDirective(SphinxDirective):
     """Shows a claim that the page scan has read."""
 
-    required_arguments = 1
+    optional_arguments = 1  # the page scan reports one that has no id
     final_argument_whitespace = True
     has_content = True
     option_spec = AnyOption(lanes=directives.unchanged)
@@ -57,7 +57,7 @@ class ClaimDirective(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """The claim as a card; nothing if the scan could not read it, or its id is taken."""
         domain = claim_domain(self.env)
-        claim = domain.claim_on(self.env.docname, self.arguments[0])
+        claim = domain.claim_on(self.env.docname, "".join(self.arguments))
         if claim is None or anchor(claim.id) in self.state.document.ids:
             return []
         body = nodes.container()

@@ -11,6 +11,7 @@ from docutils import nodes
 from sphinx.addnodes import pending_xref
 
 from claimbook.checking.compare import HEADER, compare, mismatches
+from claimbook.checking.report import PICTURES
 from claimbook.exports.data import anchor, spaced
 from claimbook.model import (
     Claim,
@@ -220,10 +221,6 @@ def output(want: str) -> nodes.container:
     shown = want.translate(PICTURES) or "(nothing)"
     label = nodes.paragraph("", "Output", classes=["claim-unseen"])  # for those who hear the page
     return nodes.container("", label, _block(shown, "text"), classes=classes)
-
-
-PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"}
-"""Control characters, which HTML forbids, and the ones that Unicode has to show them."""
 
 
 def _block(text: str, language: str) -> nodes.literal_block:

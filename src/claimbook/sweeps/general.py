@@ -6,6 +6,7 @@ from pathlib import Path
 
 import yaml
 
+from claimbook.files import read_text
 from claimbook.pages.book import BookError, Project, unknown
 from claimbook.sweeps.written import FOLDER
 
@@ -39,7 +40,7 @@ def left_out(project: Project, claims: Collection[str]) -> dict[str, str]:
 
 def _reasons(path: Path, name: str) -> dict[str, list[str]]:
     try:
-        data = yaml.safe_load(path.read_text("utf-8"))
+        data = yaml.safe_load(read_text(path))
     except yaml.YAMLError as error:
         raise BookError(f"{name}: {error}") from error
     if not isinstance(data, dict) or not all(isinstance(ids, list) for ids in data.values()):

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from claimbook.files import read_text
 from claimbook.model import Claim, Example, Fence, Lane, Location, digest
 from claimbook.mutation.mutants import mutants
 from claimbook.pages.book import BookError, Project, unknown
@@ -93,7 +94,7 @@ def read_sweeps(project: Project, claims: Iterable[Claim]) -> dict[str, Written]
     found = {
         each.claim.id: each
         for path in sorted((project.docs / FOLDER).glob("*.py"))
-        for each in _in_file(path.read_text("utf-8"), project.name(path), by_id)
+        for each in _in_file(read_text(path), project.name(path), by_id)
     }
     return {claim: found[claim] for claim in by_id if claim in found}
 
