@@ -244,8 +244,10 @@ def serve(session: nox.Session) -> None:
     install(session, "docs", "serve")
     watched = [argument for folder in ("gallery", "src") for argument in ("--watch", folder)]
     ignored = [argument for folder in MADE for argument in ("--ignore", str(folder.resolve()))]
-    command = ["sphinx-autobuild", *BUILD, "-q", *watched, *ignored]
-    session.run(*command, *session.posargs, "docs", str(SITE))
+    command = ["sphinx-autobuild", *BUILD, "-q", *watched, *ignored, *session.posargs]
+    # Builds then find torch imported, which takes longer than all else that one save asks for.
+    kept = ["python", "-m", "claimbook.engine.fork_server"]
+    session.run(*kept, *command, "docs", str(SITE))
 
 
 @nox.session

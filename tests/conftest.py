@@ -5,7 +5,10 @@ The examples are the same in each run. `pytest --hypothesis-profile search` look
 
 import signal
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from claimbook.engine.fork_server import kept
 
 pytest_plugins = ["pytester"]
 collect_ignore = [
@@ -22,3 +25,10 @@ PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("claims", PATIENT, max_examples=150, derandomize=True)
 settings.register_profile("search", PATIENT, max_examples=5000)
 settings.load_profile("claims")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def torch_is_imported_once():
+    """A fork server that all runs of this process use, and those of what it starts."""
+    with kept():
+        yield

@@ -1,15 +1,21 @@
 """Small claims and small books for tests to run."""
 
+import atexit
 import json
+import multiprocessing
 import os
+import runpy
 import subprocess
 import sys
+import tempfile
 import textwrap
 import time
 from pathlib import Path
 
 from bs4 import BeautifulSoup
+from sphinx.application import builtin_extensions
 
+from claimbook.engine.fork_server import KEPT
 from claimbook.model import Claim, ProblemKind
 from claimbook.pages.parser import scan_page
 
@@ -63,16 +69,53 @@ def data_of(script):
 
 
 def python(*arguments, cwd=None, **environ):
-    """Runs Python in a process of its own."""
+    """Runs Python in a process of its own.
+
+    Sphinx and `claimbook` run in a fork of a process that has imported what they need, unless they
+    are given variables: those may say how Python starts, or how torch does.
+    """
+    if arguments[:2] in {("-m", "sphinx"), ("-m", "claimbook")} and not environ:
+        return _forked(*map(str, arguments[1:]), cwd=cwd or Path.cwd())
+    kept = {k: v for k, v in os.environ.items() if not environ or k != KEPT}
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=cwd,
-        env={**os.environ, **environ},
+        env={**kept, **environ},
         capture_output=True,
         text=True,
         check=False,
         timeout=600,
     )
+
+
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(
+    ["helpers", "claimbook.sphinx", "claimbook.cli", "sphinx.cmd.build", *builtin_extensions]
+)
+
+
+def _forked(*command, cwd):
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = (command, cwd, dict(os.environ), Path(folder))
+        process = FORKS.Process(target=_run_module, args=arguments)
+        process.start()
+        process.join(600)
+        printed = [Path(folder, name).read_text("utf-8") for name in ("out", "err")]
+        return subprocess.CompletedProcess(command, process.exitcode, *printed)
+
+
+def _run_module(command, cwd, environ, folder):
+    for number, name in ((1, "out"), (2, "err")):
+        os.dup2(os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
+    os.environ.clear()
+    os.environ.update(environ)
+    os.chdir(cwd)
+    sys.path.insert(0, str(cwd))
+    sys.argv = [*command]
+    try:
+        runpy.run_module(command[0], run_name="__main__", alter_sys=True)
+    finally:
+        atexit._run_exitfuncs()  # as at the end of any other process
 
 
 REGISTER = """\

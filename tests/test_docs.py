@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from claimbook.engine.fork_server import KEPT
 from helpers import SUM, TinyBook, is_soon, processes
 
 
@@ -67,8 +68,9 @@ def test_a_build_that_is_terminated_leaves_nothing(tmp_path):
     book = TinyBook(tmp_path / "book", {"index": f"# I\n\n{toctree}", **pages})
     command = [sys.executable, "-m", "sphinx", "-j", "2", "docs", book.site]
     environ = {**os.environ, "TMPDIR": str(tmp_path)}
+    del environ[KEPT]
     with subprocess.Popen(command, cwd=book.root, env=environ) as build:
-        assert is_soon(lambda: len(processes("engine.worker", temporary=tmp_path)) > 1)
+        assert is_soon(lambda: len(processes("engine.fork_server", temporary=tmp_path)) > 1)
         build.terminate()
     assert build.returncode == 2
     assert is_soon(lambda: not processes(temporary=tmp_path))

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from claimbook.engine.environment import release
+from claimbook.engine.fork_server import KEPT, kept
 from claimbook.engine.pool import SLOW_IMPORTS, TRIES, Runner, RunnerError
 from claimbook.model import Environment, Lane, Outcome, Run
 from helpers import claim, is_soon, processes, python
@@ -485,15 +486,55 @@ def test_a_caller_may_take_its_time():
 @pytest.mark.parametrize("taken", [0, 1, 5])
 def test_nothing_is_left(taken, monkeypatch, tmp_path):
     """After the runner, no process and no file of it is there, even if its runs were dropped."""
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.delenv(KEPT)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
     claims = [claim(f"c-{n}", ">>> open('file', 'w').close()") for n in range(20)]
     with Runner(jobs=2) as runner:
         stream = runner.run(claims, Lane.CPU)
         for _ in range(taken):
             next(stream)
-        assert is_soon(lambda: processes("claimbook.engine.worker", str(tmp_path)))
-    assert processes("claimbook.engine.worker", str(tmp_path)) == []
+        assert is_soon(lambda: processes("engine.fork_server", temporary=tmp_path))
+    assert processes("engine.fork_server", temporary=tmp_path) == []
     assert [*tmp_path.iterdir()] == []
+
+
+def test_a_kept_fork_server_is_used_and_ended(monkeypatch, tmp_path):
+    """Runs share it one after another and at once, find their own folder, and leave nothing."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    parent = claim("parent", ">>> import os, sys\n>>> os.getsid(0), sys.path[0], os.environ['OWN']")
+    with kept():
+        server = processes("engine.fork_server", temporary=tmp_path)
+        for folder in (tmp_path / "a", tmp_path / "b"):
+            folder.mkdir()
+            monkeypatch.chdir(folder)
+            monkeypatch.setenv("OWN", folder.name)
+            with Runner(jobs=1) as one, Runner(jobs=1) as other:
+                printed = [run(each, parent)["parent"].outputs[1] for each in (one, other)]
+            assert all(f"'{folder}', '{folder.name}')" in text for text in printed)
+            assert len({*printed}) == 2  # each run has its session
+        assert processes("engine.fork_server", temporary=tmp_path) == server
+    assert not processes("engine.fork_server", temporary=tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"a", "b"}
+
+
+def test_a_fork_server_that_is_gone_is_done_without(monkeypatch):
+    """A runner then starts one of its own."""
+    with kept():
+        gone = os.environ[KEPT]
+    monkeypatch.setenv(KEPT, gone)
+    with Runner(jobs=1) as runner:
+        assert run(runner, claim("one", ">>> 1\n1"))["one"].outcome is Outcome.PASSED
+
+
+def test_a_fork_server_is_kept_for_a_command():
+    """It is there while the command runs, whose status it passes on."""
+    asks = (
+        "import os, sys; sys.exit(3 if os.path.exists(os.environ['CLAIMBOOK_FORK_SERVER']) else 1)"
+    )
+    done = python("-m", "claimbook.engine.fork_server", sys.executable, "-c", asks)
+    assert (done.returncode, done.stderr) == (3, "")
 
 
 def test_a_runner_goes_on_after_runs_were_dropped(runner):
@@ -561,8 +602,9 @@ def test_torch_cannot_be_imported(monkeypatch, tmp_path):
     )
 
 
-def test_a_worker_that_cannot_be_set_up_says_why(capfd):
+def test_a_worker_that_cannot_be_set_up_says_why(capfd, monkeypatch):
     """Where it finds no room for its files, for one."""
+    monkeypatch.delenv(KEPT)  # which says it elsewhere
     with Runner(jobs=1) as runner:
         shutil.rmtree(runner._scratch.name)
         with pytest.raises(RunnerError, match=r"no worker came up on cpu.* stands above"):

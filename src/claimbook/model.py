@@ -175,8 +175,15 @@ class Claim:
 
     def place(self, line: int, lane: Lane) -> Location:
         """Where a line of its code, counted from 1, stands; else where the claim does."""
-        lines = (e.line + n for e in self.examples(lane) for n in range(e.source.count("\n")))
-        return replace(self.location, line=dict(enumerate(lines, 1)).get(line, self.location.line))
+        lines = self._lines[lane]
+        return replace(self.location, line=lines[line - 1]) if line <= len(lines) else self.location
+
+    @cached_property
+    def _lines(self) -> Mapping[Lane, list[int]]:
+        return {
+            lane: [e.line + n for e in self.examples(lane) for n in range(e.source.count("\n"))]
+            for lane in Lane
+        }
 
     def digest(self, lane: Lane) -> str:
         """A hash of what a run depends on and of what it must print; prose is left out."""

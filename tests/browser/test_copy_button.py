@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 from claimbook.checking.compare import HEADER
-from claimbook.engine.pool import OURS_TO_SAY
+from claimbook.engine.fork_server import OURS_TO_SAY
 from claimbook.model import Lane
 from claimbook.pages.book import Book
 from helpers import ROOT, SITE

@@ -1,6 +1,6 @@
 """Runs claims on a lane in worker processes, and streams what came of each.
 
-One process imports torch and forks the workers (`worker`), so that a worker that dies is
+A fork server imports torch and forks the workers, so that a worker that dies is
 replaced in milliseconds and costs nobody but its own claim an outcome.
 """
 
@@ -9,7 +9,6 @@ import re
 import selectors
 import signal
 import socket
-import subprocess
 import sys
 import tempfile
 import time
@@ -22,6 +21,7 @@ from typing import Any, Self
 from claimbook.checking.compare import mismatches
 from claimbook.engine.channel import Channel
 from claimbook.engine.environment import cores
+from claimbook.engine.fork_server import ForkServer
 from claimbook.model import Claim, Environment, Factor, Lane, Measurement, Outcome, Run
 
 TIMEOUTS = {Lane.CPU: 30.0, Lane.CUDA: 60.0}
@@ -42,21 +42,6 @@ TRIES = 5
 """How often a claim that depends on the clock is run before it has failed, the later times alone:
 what else the machine does disturbs it. One that ran out of time is tried once more: the machine
 itself may have halted. A claim that holds at a later try says so."""
-
-SETTINGS = re.compile(
-    r"PYTHON(WARN|OPTIMIZE|DEVMODE|MALLOC)|_?(PY)?TORCH|CU(BLAS|DNN)|CUDA_LAUNCH|NVIDIA_TF|\w+VERBOSE"
-    r"|(LOCAL_)?RANK|WORLD_SIZE|MASTER_|GLOO_|NCCL_"
-)
-"""Variables with which Python, torch or what it calls prints otherwise; examples have none."""
-
-OURS_TO_SAY = {
-    **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "PYTHONUTF8"), "1"),
-    "PYTHONHASHSEED": "0",
-    "TORCH_CPP_LOG_LEVEL": "ERROR",  # torch's own log, not its warnings
-    "KINETO_LOG_LEVEL": "99",  # what the profiler says of its own starts and stops
-    "PYTORCH_NVML_BASED_CUDA_CHECK": "1",  # CUDA that an import starts is lost to what is forked
-}
-"""Variables that are the same for all examples, wherever they run."""
 
 HELLO = 120.0
 """Seconds within which a worker says where it runs; a GPU that hangs may keep it for ever."""
@@ -116,30 +101,15 @@ class Runner:
 
     def __enter__(self) -> Self:
         self._scratch = tempfile.TemporaryDirectory(prefix="claims-", ignore_cleanup_errors=True)
-        ours, theirs = socket.socketpair()
-        with theirs:
-            command = [sys.executable, "-m", "claimbook.engine.worker"]
-            self._fork_server = subprocess.Popen(
-                [*command, str(theirs.fileno()), self._scratch.name],
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                env={k: v for k, v in os.environ.items() if not SETTINGS.match(k)} | OURS_TO_SAY,
-                start_new_session=True,
-            )
-        self._control = Channel(ours)
+        self._server = ForkServer(self._scratch.name)
         return self
 
     def __exit__(self, *_: object) -> None:
         for worker in self._workers:
             self._kill(worker)
         self._workers.clear()
-        self._control.socket.close()
-        try:
-            # It ends whatever examples left behind; while it imports torch there is nothing yet.
-            self._fork_server.wait(timeout=5 if self.environments else 0)
-        except subprocess.TimeoutExpired:
-            os.killpg(self._fork_server.pid, signal.SIGKILL)
-            self._fork_server.wait()
+        # While it imports torch there is nothing yet to be ended.
+        self._server.end(patience=5 if self.environments else 0)
         self._scratch.cleanup()
 
     def run(self, claims: Iterable[Claim], lane: Lane) -> Iterator[Run]:
@@ -226,11 +196,7 @@ class Runner:
         return None
 
     def _ask(self, request: str, descriptors: Sequence[int] = ()) -> Any:
-        try:
-            socket.send_fds(self._control.socket, [request.encode()], descriptors)
-            answer = self._control.receive()
-        except OSError:
-            answer = None
+        answer = self._server.ask(request, descriptors)
         if answer is not None:
             return answer
         if self.environments:

@@ -1,8 +1,6 @@
-"""The process that runs claims: `python -m claimbook.engine.worker FD`, started by `runner`.
+"""A worker: it takes claims over its socket, one JSON line each, and answers a line per example.
 
-It imports torch once and then forks a worker whenever the runner asks for one, so that a new
-worker costs milliseconds. A worker takes claims over its socket, one JSON line each, and
-answers one line per example; it runs no claim before its global state is as at the start.
+It runs no claim before its global state is as at the start.
 """
 
 import __future__
@@ -10,15 +8,12 @@ import __future__
 import contextlib
 import ctypes
 import gc
-import importlib
 import io
 import linecache
 import os
 import random
 import resource
 import shutil
-import signal
-import socket
 import sys
 import tempfile
 import threading
@@ -44,6 +39,8 @@ FILE_LIMIT = 1 << 30
 
 LIBC = ctypes.CDLL(None)
 
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+
 OUTPUT_LIMIT = 100_000
 """Characters of one example's output that are kept."""
 
@@ -61,111 +58,12 @@ FIRST_ON_CUDA = [
 """Makes cuBLAS start, in both threads that call it: it warns then, and keeps memory of its own."""
 
 
-def main(descriptor: int, scratch: Path) -> None:
-    """Imports torch, then forks workers until the runner goes away.
+def serve(channel: Channel, lane: Lane, scratch: Path) -> None:
+    """Runs the claims that come over the channel, until it is closed or the process is spent.
 
     Args:
-        descriptor: the socket on which the runner asks.
-        scratch: a folder for the workers' own, which the runner removes.
+        scratch: a folder for what claims write.
     """
-    control = socket.socket(fileno=descriptor)
-    _adopt_orphans()
-    gc.disable()  # an import leaves no garbage, and looking for it takes a tenth of the time
-    importlib.import_module("torch")  # by name: no linter may take it for unused
-    gc.enable()
-    gc.freeze()
-    workers: set[int] = set()
-    _answer(control, scratch, workers)
-    for pid in workers:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-    _end_orphans(set())
-    shutil.rmtree(scratch, ignore_errors=True)  # the runner may have been killed
-    os._exit(0)  # torch takes a fifth of a second to be taken down, and the runner waits
-
-
-def _answer(control: socket.socket, scratch: Path, workers: set[int]) -> None:
-    """Does what the runner asks, until it is gone; the workers are those that it has not ended."""
-    reply = Channel(control)
-    while True:
-        request, descriptors, _, _ = socket.recv_fds(control, 64, 1)
-        command, _, argument = request.decode().partition(" ")
-        match command:
-            case "fork":
-                pid = _fork(control, descriptors[0], Lane(argument), scratch)
-                workers.add(pid)
-                reply.send({"pid": pid})
-            case "import":
-                # An import that looks for a GPU would leave CUDA unusable in all that is forked.
-                with contextlib.suppress(ImportError), _without_gpus():  # not every torch has it
-                    importlib.import_module(argument)
-                gc.freeze()
-                reply.send({})
-            case "wait":
-                workers.discard(int(argument))
-                reply.send({"status": os.waitpid(int(argument), 0)[1]})
-                _end_orphans(workers)
-            case _:
-                return
-
-
-@contextlib.contextmanager
-def _without_gpus() -> Iterator[None]:
-    """Hide all GPUs while it lasts."""
-    visible = os.environ.get(VISIBLE)
-    os.environ[VISIBLE] = ""
-    try:
-        yield
-    finally:
-        del os.environ[VISIBLE]
-        if visible is not None:
-            os.environ[VISIBLE] = visible
-
-
-VISIBLE = "CUDA_VISIBLE_DEVICES"
-
-
-def _adopt_orphans() -> None:
-    """On Linux, makes this process the parent of what examples leave behind, even daemons."""
-    if sys.platform == "linux":
-        LIBC.prctl(36, 1)  # PR_SET_CHILD_SUBREAPER
-
-
-def _end_orphans(workers: set[int]) -> None:
-    """Ends every child that is not one of the workers."""
-    listing = Path(f"/proc/self/task/{os.getpid()}/children")
-    while listing.exists():
-        orphans = {int(pid) for pid in listing.read_text().split()} - workers
-        if not orphans:
-            return
-        for pid in orphans:  # their own children become orphans in turn
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-
-
-def _fork(control: socket.socket, descriptor: int, lane: Lane, scratch: Path) -> int:
-    with warnings.catch_warnings(action="ignore"):  # CUDA may have a thread of its own here
-        pid = os.fork()
-    with contextlib.suppress(OSError):
-        os.setpgid(pid, pid)  # in both, so that it is done before anyone kills the group
-    if pid:
-        os.close(descriptor)
-        return pid
-    control.close()
-    status, terminal = 1, os.dup(2)
-    try:
-        _serve(Channel(socket.socket(fileno=descriptor)), lane, scratch)
-        status = 0
-    except ConnectionError:
-        pass  # the runner is gone
-    except BaseException:
-        os.write(terminal, traceback.format_exc().encode())  # examples have the rest
-    finally:
-        os._exit(status)
-
-
-def _serve(channel: Channel, lane: Lane, scratch: Path) -> None:
     if reason := environment.unavailable(lane):
         channel.send({"unavailable": reason})
         return
@@ -335,7 +233,3 @@ def _display(value: object) -> None:
 
 def _show_warning(message: Warning | str, category: type, *_: object, **__: object) -> None:
     sys.stderr.write(f"{category.__name__}: {message}\n")
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]), Path(sys.argv[2]))

@@ -158,7 +158,7 @@ def falsified_data(claim: Claim, result: Falsified) -> dict[str, Any]:
         "mutants": result.mutants,
         "killed": result.killed,
         "survivors": [
-            {**asdict(s), "line": claim.place(s.line, result.lane).line} for s in result.survivors
+            {**vars(s), "line": claim.place(s.line, result.lane).line} for s in result.survivors
         ],
         "status": Status.CURRENT if result.is_of(claim) else Status.STALE,
     }

@@ -24,7 +24,7 @@ from sphinx_gallery.utils import get_md5sum
 
 import claimbook
 from claimbook.engine import environment
-from claimbook.engine.pool import SETTINGS
+from claimbook.engine.fork_server import SETTINGS
 from claimbook.model import Lane, digest
 from claimbook.pages.book import Project
 from claimbook.sphinx.execute.lanes import warn

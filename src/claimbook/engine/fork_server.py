@@ -1,0 +1,283 @@
+"""The fork server: a process that imports torch once, and forks a worker whenever a runner asks.
+
+A runner starts one for itself. `python -m claimbook.engine.fork_server COMMAND ...` keeps one
+while a command lasts, for whatever that runs: a claim then waits for no import.
+"""
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import re
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import traceback
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from claimbook.engine.channel import Channel
+from claimbook.engine.worker import LIBC, VISIBLE, serve
+from claimbook.model import Lane, digest
+
+KEPT = "CLAIMBOOK_FORK_SERVER"
+"""The variable that says on which socket a fork server that is kept listens."""
+
+SETTINGS = re.compile(
+    r"PYTHON(WARN|OPTIMIZE|DEVMODE|MALLOC)|_?(PY)?TORCH|CU(BLAS|DNN)|CUDA_LAUNCH|NVIDIA_TF|\w+VERBOSE"
+    r"|(LOCAL_)?RANK|WORLD_SIZE|MASTER_|GLOO_|NCCL_"
+)
+"""Variables with which Python, torch or what it calls prints otherwise; examples have none."""
+
+OURS_TO_SAY = {
+    **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "PYTHONUTF8"), "1"),
+    "PYTHONHASHSEED": "0",
+    "TORCH_CPP_LOG_LEVEL": "ERROR",  # torch's own log, not its warnings
+    "KINETO_LOG_LEVEL": "99",  # what the profiler says of its own starts and stops
+    "PYTORCH_NVML_BASED_CUDA_CHECK": "1",  # CUDA that an import starts is lost to what is forked
+}
+"""Variables that are the same for all examples, wherever they run."""
+
+
+class ForkServer:
+    """A runner's connection to a fork server: one of its own, or the one that is kept.
+
+    Making it returns at once; torch is imported meanwhile.
+
+    Args:
+        scratch: a folder for the workers' own, which the runner removes.
+    """
+
+    def __init__(self, scratch: str) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        if (ours := _connect()) is None:
+            ours, theirs = socket.socketpair()
+            with theirs:
+                self._process = _start(theirs, subprocess.DEVNULL)
+        self._channel = Channel(ours)
+        folder = str(Path.cwd())
+        self._channel.send({"scratch": scratch, "folder": folder, "environ": _environ()})
+
+    def ask(self, request: str, descriptors: Sequence[int] = ()) -> Any:
+        """Returns the answer to `fork LANE`, `import MODULE` or `wait PID`; None if it is gone."""
+        try:
+            socket.send_fds(self._channel.socket, [request.encode()], descriptors)
+            return self._channel.receive()
+        except OSError:
+            return None
+
+    def end(self, patience: float) -> None:
+        """Lets it go, which ends whatever examples left behind.
+
+        Args:
+            patience: seconds that this may take; then a server of the runner's own is killed.
+        """
+        with contextlib.suppress(OSError):
+            self._channel.socket.shutdown(socket.SHUT_WR)
+        if self._process is None:
+            self._channel.socket.settimeout(patience)
+            self._channel.receive()
+        self._channel.socket.close()
+        if self._process:
+            try:
+                self._process.wait(timeout=patience)
+            except subprocess.TimeoutExpired:
+                os.killpg(self._process.pid, signal.SIGKILL)
+                self._process.wait()
+
+
+def _connect() -> socket.socket | None:
+    """A connection to the server that is kept; None if none is that a run here could use."""
+    address = os.environ.get(KEPT, "")
+    if not address.endswith(_of_start()):
+        return None
+    connection = socket.socket(socket.AF_UNIX)
+    try:
+        connection.connect(address)
+    except OSError:  # it was ended
+        connection.close()
+        return None
+    return connection
+
+
+def _of_start() -> str:
+    """What Python reads when it starts, as a name; with other settings it needs another server."""
+    settings = {name: value for name, value in os.environ.items() if name.startswith("PYTHON")}
+    return f"/{digest([sys.executable, settings])[:16]}"
+
+
+def _environ() -> dict[str, str]:
+    return {k: v for k, v in os.environ.items() if not SETTINGS.match(k)} | OURS_TO_SAY
+
+
+def _start(theirs: socket.socket, stdin: int, *words: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "claimbook.engine.fork_server", str(theirs.fileno()), *words],
+        pass_fds=[theirs.fileno()],
+        stdin=stdin,
+        env=_environ(),
+        start_new_session=True,
+    )
+
+
+@contextlib.contextmanager
+def kept() -> Iterator[None]:
+    """Keeps a fork server while it lasts, for all runs of this process and of what it starts."""
+    folder = tempfile.TemporaryDirectory(prefix="claims-")
+    with folder, socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(address := folder.name + _of_start())
+        listener.listen()
+        before = os.environ.get(KEPT)
+        with _start(listener, subprocess.PIPE, "kept"):  # it ends when its input does
+            os.environ[KEPT] = address
+            try:
+                yield
+            finally:
+                _set(KEPT, before)
+
+
+def main(descriptor: int, *, listens: bool) -> None:
+    """Imports torch, then forks workers until the runner goes away.
+
+    Args:
+        descriptor: the socket on which the runner asks, or listens on which runners call.
+    """
+    control = socket.socket(fileno=descriptor)
+    gc.disable()  # an import leaves no garbage, and looking for it takes a tenth of the time
+    importlib.import_module("torch")  # by name: no linter may take it for unused
+    gc.enable()
+    gc.freeze()
+    if listens:
+        control = _accept(control)
+    _adopt_orphans()
+    # Byte by byte: what comes next brings a descriptor with it.
+    hello = json.loads(control.makefile("rb", buffering=0).readline())
+    os.environ.clear()
+    os.environ.update(hello["environ"])
+    os.chdir(hello["folder"])
+    sys.path[0] = hello["folder"]
+    workers: set[int] = set()
+    _answer(control, Path(hello["scratch"]), workers)
+    for pid in workers:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+    _end_orphans(set())
+    shutil.rmtree(hello["scratch"], ignore_errors=True)  # the runner may have been killed
+    os._exit(0)  # torch takes a fifth of a second to be taken down, and the runner waits
+
+
+def _accept(listener: socket.socket) -> socket.socket:
+    """Forks for each runner that calls; returns its socket in the process that is for it."""
+    while listener in select.select([listener, sys.stdin], [], [])[0]:
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        control, _ = listener.accept()
+        if not os.fork():
+            listener.close()
+            os.setsid()
+            os.dup2(os.open(os.devnull, os.O_RDONLY), sys.stdin.fileno())
+            return control
+        control.close()
+    os._exit(0)
+
+
+def _answer(control: socket.socket, scratch: Path, workers: set[int]) -> None:
+    """Does what the runner asks, until it is gone; the workers are those that it has not ended."""
+    reply = Channel(control)
+    while True:
+        request, descriptors, _, _ = socket.recv_fds(control, 64, 1)
+        command, _, argument = request.decode().partition(" ")
+        match command:
+            case "fork":
+                pid = _fork(control, descriptors[0], Lane(argument), scratch)
+                workers.add(pid)
+                reply.send({"pid": pid})
+            case "import":
+                # An import that looks for a GPU would leave CUDA unusable in all that is forked.
+                with contextlib.suppress(ImportError), _without_gpus():  # not every torch has it
+                    importlib.import_module(argument)
+                gc.freeze()
+                reply.send({})
+            case "wait":
+                workers.discard(int(argument))
+                reply.send({"status": os.waitpid(int(argument), 0)[1]})
+                _end_orphans(workers)
+            case _:
+                return
+
+
+@contextlib.contextmanager
+def _without_gpus() -> Iterator[None]:
+    """Hide all GPUs while it lasts."""
+    visible = os.environ.get(VISIBLE)
+    os.environ[VISIBLE] = ""
+    try:
+        yield
+    finally:
+        _set(VISIBLE, visible)
+
+
+def _set(name: str, value: str | None) -> None:
+    os.environ.pop(name, None)
+    if value is not None:
+        os.environ[name] = value
+
+
+def _adopt_orphans() -> None:
+    """On Linux, makes this process the parent of what examples leave behind, even daemons."""
+    if sys.platform == "linux":
+        LIBC.prctl(36, 1)  # PR_SET_CHILD_SUBREAPER
+
+
+def _end_orphans(workers: set[int]) -> None:
+    """Ends every child that is not one of the workers."""
+    listing = Path(f"/proc/self/task/{os.getpid()}/children")
+    while listing.exists():
+        orphans = {int(pid) for pid in listing.read_text().split()} - workers
+        if not orphans:
+            return
+        for pid in orphans:  # their own children become orphans in turn
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+
+def _fork(control: socket.socket, descriptor: int, lane: Lane, scratch: Path) -> int:
+    with warnings.catch_warnings(action="ignore"):  # CUDA may have a thread of its own here
+        pid = os.fork()
+    with contextlib.suppress(OSError):
+        os.setpgid(pid, pid)  # in both, so that it is done before anyone kills the group
+    if pid:
+        os.close(descriptor)
+        return pid
+    control.close()
+    status, terminal = 1, os.dup(2)
+    try:
+        serve(Channel(socket.socket(fileno=descriptor)), lane, scratch)
+        status = 0
+    except ConnectionError:
+        pass  # the runner is gone
+    except BaseException:
+        os.write(terminal, traceback.format_exc().encode())  # examples have the rest
+    finally:
+        os._exit(status)
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case [descriptor, *words] if descriptor.isdecimal():
+            main(int(descriptor), listens=bool(words))
+        case command:
+            with kept(), subprocess.Popen(command) as process:
+                signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+                with contextlib.suppress(KeyboardInterrupt):  # the command was told as well
+                    process.wait()
+            sys.exit(process.returncode)
