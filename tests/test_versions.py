@@ -9,12 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 from claimbook.cli import main
-from claimbook.cli.keep import versions_of
 from claimbook.model import Provenance
 from claimbook.pages.book import Book
 from claimbook.records.store import RecordError
 from claimbook.records.version_history import ages, changes
-from claimbook.records.versions import Card, Contents, Version, contents_of
+from claimbook.records.versions import Card, Contents, Version, Versions, contents_of
 from claimbook.sphinx.views.versions import sites
 from helpers import CONF, PAGES, ROOT, SHAPE, TinyBook, claim_text
 
@@ -43,7 +42,7 @@ def book(tmp_path, monkeypatch):
 
 def store(book):
     """Where its versions are kept."""
-    return versions_of(Book.load(book.root))
+    return Versions.of(book.docs)
 
 
 def contents(book):
@@ -176,6 +175,9 @@ def test_changes_are_printed(book):
     """Counts, then a table of verdicts and one of claims; since the newest, or another one."""
     keep(book, "0.1.0")
     assert run() == (0, "since 0.1.0 of 2026-01-02: nothing changed\n")
+    (book.docs / "d.md").write_bytes(b"\xff")
+    assert run()[1].startswith("docs/d.md:1: it is not UTF-8")  # its claims may look withdrawn
+    book.write("docs/d.md", "# D\n")
     book.replace("docs/a/sums.md", ":confirms: basics-01.1", ":qualifies: basics-01.1")
     book.replace("docs/a/sums.md", ">>> torch.ones(2).prod()", ">>> torch.ones(3).prod()")
     keep(book, "0.2.0")
@@ -191,6 +193,8 @@ def test_changes_are_printed(book):
 def test_what_cannot_be_compared_is_said(book):
     """No version at all, or none of that name."""
     assert run() == (2, "claimbook: no version is kept yet; --save keeps the book as it stands\n")
+    none = "claimbook: 0.1: no revision of git and no version is called so; there are none\n"
+    assert run("--since", "0.1") == (2, none)
     keep(book, "0.0.1")
     keep(book, "0.0.2")
     said = "claimbook: 0.1: no revision of git and no version is called so; there are "
@@ -365,7 +369,7 @@ def test_the_sidebar_leads_to_other_versions(tmp_path):
 
 def test_the_books_own_versions_can_be_read():
     """Each is a version, and the page of the built site compares with them."""
-    kept = versions_of(Book.load(ROOT))
+    kept = Versions.of(ROOT / "docs")
     versions = kept.load_all(pytest.fail)
     assert [version.version for version in versions] == kept.versions()
     assert versions
@@ -406,4 +410,4 @@ def test_a_revision_that_is_none(tmp_path):
     """It is told as a version that is none is."""
     done = TinyBook(tmp_path).claimbook("changes", "--since", "nowhere")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "no version is kept yet" in done.stderr
+    assert "nowhere: no revision of git and no version is called so" in done.stderr

@@ -69,7 +69,7 @@ def _book(config: pytest.Config) -> Book | None:
             config.stash[BOOK] = Book.load(config.rootpath)
         except NoBookError:
             config.stash[BOOK] = None
-        except BookError as error:
+        except (BookError, OSError) as error:
             raise pytest.Collector.CollectError(str(error)) from error
     return config.stash[BOOK]
 

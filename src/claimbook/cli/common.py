@@ -21,7 +21,6 @@ from claimbook.engine.pool import Runner, RunnerError
 from claimbook.model import Claim, Lane, Outcome, Problem, Run
 from claimbook.mutation.falsify import Track
 from claimbook.pages.book import Book, BookError
-from claimbook.pages.directive import LONGEST
 
 # A table is as wide as what it says: a terminal wraps it, and a file has no width at all.
 out = Console(soft_wrap=True, highlight=False, emoji=False, width=10_000)
@@ -46,7 +45,7 @@ jobs_option = click.option(
 )
 timeout_option = click.option(
     "--timeout",
-    type=click.FloatRange(0, LONGEST, min_open=True),
+    type=click.FloatRange(min=0, min_open=True),
     help="Time limit in seconds for claims that set none.",
 )
 

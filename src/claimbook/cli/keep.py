@@ -11,18 +11,13 @@ from claimbook.records.store import order
 from claimbook.records.versions import Version, Versions, contents_of
 
 
-def versions_of(book: Book) -> Versions:
-    """Where the versions of a book are kept."""
-    return Versions.of(book.project.docs)
-
-
 def keep(book: Book) -> Path:
     """Writes what the book says under the number it bears; says where.
 
     Raises:
         BookError: that number is not above those that are kept, or the book is not whole.
     """
-    kept = versions_of(book)
+    kept = Versions.of(book.project.docs)
     for version in kept.versions():
         if order(version) >= order(__version__):
             advice = "raise __version__ in src/claimbook/__init__.py first"

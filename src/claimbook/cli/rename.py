@@ -57,15 +57,13 @@ def _rename_claim(book: Book, old: str, new: str) -> list[Path]:
     return [*texts, *kept.rename(book.project.docs, {old: new})]
 
 
-def _place(root: Path, name: str) -> Path:
-    """The path that a name means: from the current folder, or else from the root."""
-    here = Path(name)
-    return here.parent.resolve() / here.name if here.parent.is_dir() else root / name
-
-
 def _rename_page(book: Book, old: str, new: str) -> list[Path]:
     project = book.project
-    pages = [_place(project.root, name) for name in (old, new)]
+    # From the current folder, or else from the root.
+    places = [
+        Path(name if Path(name).parent.is_dir() else project.root / name) for name in (old, new)
+    ]
+    pages = [place.parent.resolve() / place.name for place in places]
     names = [
         page.relative_to(project.docs).with_suffix("").as_posix()
         for page in pages

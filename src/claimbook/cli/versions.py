@@ -6,11 +6,11 @@ import click
 from rich.markup import escape
 
 from claimbook.cli import common
-from claimbook.cli.keep import keep, versions_of
+from claimbook.cli.keep import keep
 from claimbook.cli.review import is_revision, review
 from claimbook.pages.book import BookError
 from claimbook.records.version_history import changes
-from claimbook.records.versions import Contents, Version, contents_of
+from claimbook.records.versions import Contents, Version, Versions, contents_of
 
 
 @click.command("changes")
@@ -24,7 +24,8 @@ def print_changes(since: str | None, save: bool) -> None:
     of git, each change is printed as Markdown, before and after, for who reviews it.
     """
     book = common.load()
-    versions = versions_of(book).load_all(common.tell_broken)
+    common.tell_problems(book, ())  # what cannot be read looks withdrawn
+    versions = Versions.of(book.project.docs).load_all(common.tell_broken)
     if since and since not in {each.version for each in versions} and is_revision(book, since):
         click.echo(review(book, since), nl=False)
     elif since or versions or not save:
@@ -34,12 +35,12 @@ def print_changes(since: str | None, save: bool) -> None:
 
 
 def _chosen(versions: list[Version], since: str | None) -> Version:
-    if not versions:
-        raise BookError("no version is kept yet; --save keeps the book as it stands")
     by_name = {each.version: each for each in versions}
     if since and since not in by_name:
-        known = f"there are {', '.join(by_name)}"
+        known = f"there are {', '.join(by_name) or 'none'}"
         raise BookError(f"{since}: no revision of git and no version is called so; {known}")
+    if not versions:
+        raise BookError("no version is kept yet; --save keeps the book as it stands")
     return by_name[since or versions[-1].version]
 
 

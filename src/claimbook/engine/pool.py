@@ -167,8 +167,8 @@ class Runner:
         return self.jobs or (cores() + 1 if self._lane is Lane.CPU else 1)
 
     def limit(self, claim: Claim, lane: Lane) -> float:
-        """Seconds after which a claim is ended."""
-        return claim.timeout or self.timeout or TIMEOUTS[lane]
+        """Seconds after which a claim is ended: a day at most, as no clock counts for ever."""
+        return min(86_400.0, claim.timeout or self.timeout or TIMEOUTS[lane])
 
     def _fork(self) -> _Worker | None:
         ours, theirs = socket.socketpair()

@@ -90,8 +90,6 @@ def _settings(path: Path) -> dict[str, Any] | None:
         if "[tool.claimbook]" not in (text := read_text(path)):
             return None
         found = tomllib.loads(text).get("tool", {}).get("claimbook")
-    except ReadError as error:
-        raise BookError(str(error)) from error
     except tomllib.TOMLDecodeError as error:
         raise BookError(f"{path}: {error}") from error
     if not isinstance(found, dict):  # a comment has the words

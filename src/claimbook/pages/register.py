@@ -129,36 +129,33 @@ class _Reader:
             except WrongNodeError as error:
                 self.problem(error.line, str(error))
 
-    def fail(self, node: yaml.Node, message: str) -> WrongNodeError:
-        return WrongNodeError(node, message)
-
     def mapping(self, node: yaml.Node, wanted: frozenset[str]) -> dict[str, yaml.Node]:
         if not isinstance(node, yaml.MappingNode):
-            raise self.fail(node, f"expected a mapping with {', '.join(sorted(wanted))}")
+            raise WrongNodeError(node, f"expected a mapping with {', '.join(sorted(wanted))}")
         expected, found = sorted(wanted), sorted(str(key.value) for key, _ in node.value)
         if found != expected:  # YAML lets a field stand twice
-            raise self.fail(node, f"expected {', '.join(expected)}, found {', '.join(found)}")
+            raise WrongNodeError(node, f"expected {', '.join(expected)}, found {', '.join(found)}")
         return {key.value: value for key, value in node.value}
 
     def items(self, node: yaml.Node) -> list[yaml.Node]:
         if not isinstance(node, yaml.SequenceNode):
-            raise self.fail(node, "expected a list")
+            raise WrongNodeError(node, "expected a list")
         return list(node.value)
 
     def text(self, node: yaml.Node, allowed: Collection[str] | None = None) -> str:
         value = node.value
         if not isinstance(node, yaml.ScalarNode) or not value.strip():
-            raise self.fail(node, "expected a text")
+            raise WrongNodeError(node, "expected a text")
         if allowed and value not in allowed:
-            raise self.fail(node, f"{value!r} is none of {', '.join(sorted(allowed))}")
+            raise WrongNodeError(node, f"{value!r} is none of {', '.join(sorted(allowed))}")
         return str(value)
 
     def identity(self, node: yaml.Node, prefix: str) -> str:
         value = self.text(node)
         if not value.startswith(prefix):
-            raise self.fail(node, f"{value!r} does not begin with {prefix!r}")
+            raise WrongNodeError(node, f"{value!r} does not begin with {prefix!r}")
         if value in self.seen:
-            raise self.fail(node, f"{value!r} stands here twice")
+            raise WrongNodeError(node, f"{value!r} stands here twice")
         self.seen.add(value)
         return value
 

@@ -17,7 +17,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging as sphinx_logging
 
 from claimbook.engine.pool import RunnerError
-from claimbook.files import read_text
+from claimbook.files import read_text, write_atomically
 from claimbook.pages.book import BookError, Project
 
 logger = sphinx_logging.getLogger(__name__)
@@ -67,7 +67,7 @@ class Complaints(logging.Handler):
         """Name at the end of the log what has to be mended, and keep it for the next build."""
         logging.getLogger(sphinx_logging.NAMESPACE).removeHandler(self)
         if app.doctreedir.is_dir():
-            self.file.write_text(json.dumps(self.found), "utf-8")
+            write_atomically(self.file, json.dumps(self.found))
         if self.found:
             lines = (f"{self._shown(place)}{text}" for place, text in self.found)
             logger.info("\nTo be mended:\n%s", "\n".join(lines))

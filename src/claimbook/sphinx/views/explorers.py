@@ -3,7 +3,6 @@
 What a page shows without a script stands before it: a cell that draws one case.
 """
 
-import json
 from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,6 +11,8 @@ from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+
+from claimbook.records.store import RecordError, load_file
 
 RECORD = Path("records", "explorers.json")
 """What `python tests/explorers` has found, below the folder of the pages."""
@@ -35,7 +36,10 @@ class ExplorerDirective(SphinxDirective):
             raise self.error(f"there is no explorer `{name}`")
         record = Path(self.env.srcdir, RECORD)
         self.env.note_dependency(str(record))
-        kept = json.loads(record.read_text("utf-8")) if record.exists() else {}
+        try:
+            kept = load_file(record, dict, "no record of explorers") or {}
+        except RecordError as error:
+            raise self.error(str(error)) from error
         return [explorer(name=name, start=self.options.get("start", ""), said=agreed(kept, name))]
 
 
