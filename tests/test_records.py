@@ -350,6 +350,16 @@ def test_writing_that_fails_leaves_the_old(tmp_path, monkeypatch, step):
     assert path.read_text() == "new"
 
 
+def test_two_runs_at_once_keep_what_both_have_found(tmp_path):
+    """Of one page, each some of its claims."""
+    claims = [replace(CLAIM, id=name) for name in "abc"]
+    one, other = Records(tmp_path, Lane.CPU), Records(tmp_path, Lane.CPU)
+    for records, each in zip((one, other, one), claims, strict=True):
+        records.save(each, replace(RECORD, run=replace(RECORD.run, claim=each.id)))
+    fresh = Records(tmp_path, Lane.CPU)
+    assert [record.run.claim for record in map(fresh.load, claims)] == ["a", "b", "c"]
+
+
 def test_shared_lines_of_two_sides_of_a_merge(tmp_path):
     """Which of them a line means nobody can tell: it is named, and what shares it is missing."""
     records = Records(tmp_path, Lane.CPU)

@@ -86,7 +86,7 @@ def record(names: tuple[str, ...], lane: Lane, jobs: int | None, timeout: float 
                 digest = claims[run.claim].digest(lane)
                 kept = Record(run, digest, runner.environments[lane], provenance)
                 written += records.save(claims[run.claim], kept)
-    for place, why in records.problems:
+    for place, why in dict.fromkeys(records.problems):
         common.tell_broken(place, why)
     common.check_lane(runner, claims.values(), lane, "; nothing was recorded")
     folder, plural = book.project.name(records.folder), "s" * (written != 1)

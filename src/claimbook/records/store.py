@@ -201,8 +201,8 @@ class ByPage(ABC, Generic[T]):
             WriteError: the disk is full, or the folder is not to be written in.
         """
         path, was = self.path(claim), self._place(claim)
-        page = self._page(path)
-        page[claim.id] = value
+        # Read again: another run may have written of the same page meanwhile.
+        page = self._pages[path] = {**dict(self._lines(path)), claim.id: value}
         write_changed(path, self._text(page))
         if was and was != path:
             del self._page(was)[claim.id]
