@@ -76,13 +76,10 @@ def _text(claim: Claim) -> list[str]:
 def _records(root: Path, revision: str) -> Iterator[str]:
     """Count the lines that differ of each kind of records."""
     counts = Counter[str]()
-    for line in (
-        _git(root, "diff", "--numstat", revision, "--", "docs/records").decode().split("\n")
-    ):
-        if line:
-            added, removed, path = line.split("\t")
-            kind = "/".join(path.split("/")[2:3])
-            counts[kind] += max(int(added), int(removed)) if added != "-" else 1
+    said = _git(root, "diff", "--numstat", revision, "--", "docs/records").decode()
+    for line in said.splitlines():
+        added, removed, path = line.split("\t")
+        counts[path.split("/")[2]] += max(int(added), int(removed)) if added != "-" else 1
     if counts:
         yield from ("", "### Records", "")
         yield from (f"- `docs/records/{kind}`: {n} lines" for kind, n in sorted(counts.items()))
