@@ -150,6 +150,13 @@ def test_settings_that_name_no_folder(book):
     assert run("run") == (2, "", said)
 
 
+def test_closed_streams(book):
+    """Where nobody can be told anything, the status still says what it says elsewhere."""
+    command = 'exec "$0" -m claimbook run docs/a/shapes.md <&- >&- 2>&-'
+    done = subprocess.run(["sh", "-c", command, sys.executable], check=False)
+    assert done.returncode == 0
+
+
 @pytest.mark.parametrize(
     ("setting", "said"),
     [

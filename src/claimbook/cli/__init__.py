@@ -1,8 +1,10 @@
 """The command `claimbook`: what authors and operators type."""
 
+import os
 import signal
 import sys
 from io import TextIOWrapper
+from pathlib import Path
 
 import click
 
@@ -31,6 +33,11 @@ from claimbook.cli.versions import print_changes
 def main() -> None:
     """Runs, lists and records the claims of the book around the current folder."""
     signal.signal(signal.SIGTERM, _stop)
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:  # it is closed, and another file would get its number
+            nothing = Path(os.devnull).open("r+", encoding="utf-8")  # noqa: SIM115
+            os.set_inheritable(nothing.fileno(), True)
+            setattr(sys, name, nothing)
     if isinstance(sys.stdout, TextIOWrapper):  # of whatever encoding
         sys.stdout.reconfigure(errors="backslashreplace")
 
