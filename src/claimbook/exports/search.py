@@ -118,9 +118,10 @@ def index(places: list[Place]) -> dict[str, list[int]]:
     }
     found: dict[str, list[tuple[int, float]]] = {}
     for number, each in enumerate(counts):
+        share = _share(places[number])
         for term, weight in _weights(each, mean).items():
             worth = weight / (weight + SATURATION)
-            found.setdefault(term, []).append((number, worth * _share(places[number])))
+            found.setdefault(term, []).append((number, worth * share))
     lone = asked - told
     return {
         term: _told(weights)

@@ -101,7 +101,7 @@ def joined(text: str) -> Iterator[str]:
     yield from (name.lower() for name in re.findall(EXACT, text))
     for name in words(text):
         for word in name:
-            if last and not {last, word} <= EVERYWHERE:
+            if last and not (last in EVERYWHERE and word in EVERYWHERE):
                 yield stem(last) + stem(word)
             last = word
         if len(name) > 2:

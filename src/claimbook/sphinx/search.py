@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.config import Config
 
-from claimbook.exports import errors, search
+from claimbook.exports import errors, search, words
 from claimbook.files import write_atomically
+from claimbook.model import digest
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
 from claimbook.sphinx.tuning import beside
 
@@ -56,15 +58,24 @@ def _page(app: Sphinx, written: list[str]) -> Iterator[tuple[str, dict[str, Any]
 def _write_data(app: Sphinx) -> None:
     domain = claim_domain(app.env)
     places = [each for name in sorted(app.env.found_docs) for each in _places(domain, name)]
-    lines = [[[line.claim, line.text] for line in each.lines] for each in places]
-    for name, call, data in (
-        (DATA, "searchData", search.data(places)),
-        (LINES, "searchLines", lines),
-        (ERRORS, "errorData", _errors(domain, places)),
-    ):
-        # A script, not JSON: a page that was opened from a file loads the one and not the other.
-        text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-        write_atomically(Path(app.outdir, name), f"{call}({text});\n")
+    code = app.extensions["claimbook.sphinx"].metadata["env_version"]
+    made_of = f"// of {digest([code, words.synonyms(), *map(asdict, places)])}\n"
+    # To weigh all words takes seconds, and an edited example has no other words.
+    if not _ends_with(Path(app.outdir, DATA), made_of):
+        lines = [[[line.claim, line.text] for line in each.lines] for each in places]
+        _write(Path(app.outdir, LINES), "searchLines", lines)
+        _write(Path(app.outdir, DATA), "searchData", search.data(places), made_of)
+    _write(Path(app.outdir, ERRORS), "errorData", _errors(domain, places))
+
+
+def _ends_with(path: Path, end: str) -> bool:
+    return path.exists() and path.read_text("utf-8").endswith(end)
+
+
+def _write(path: Path, call: str, data: object, end: str = "") -> None:
+    # A script, not JSON: a page that was opened from a file loads the one and not the other.
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    write_atomically(path, f"{call}({text});\n{end}")
 
 
 def _places(domain: ClaimDomain, docname: str) -> Iterator[search.Place]:
