@@ -140,6 +140,17 @@ def test_no_lone_backtick(open_page):
     assert page.evaluate(parts) == ["a ", "b", " and c d"]
 
 
+def test_a_name_in_small_letters(open_page):
+    """It falls into the words of the book's name, or into long words; what has short ones stays."""
+    page = searching(open_page)
+    apart = page.evaluate(
+        "['weightedrandomsampler', 'imagefolder', 'subfolders', 'xylophone']"
+        ".map((word) => theSearch.apart(word))"
+    )
+    assert apart == [["weighted", "random", "sampler"], ["image", "folder"], None, None]
+    assert first_hits(page, "weightedrandomsampler")[0].startswith("data/datasets#")
+
+
 def test_a_letter_too_many(open_page):
     """A word that the book lacks is taken for one with a letter less, more or another."""
     page = searching(open_page)

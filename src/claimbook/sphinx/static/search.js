@@ -3,7 +3,7 @@
 // The data come by scripts, so that it works from a file:// page; the lines of the sections, which
 // hits quote, come after the first hits.
 
-const HITS = 20, CLOSER = 60;
+const HITS = 20, CLOSER = 60, LONG = 5;
 const WEIGHTS = { pair: 0.5, stopPair: 0.22, part: 0.35, whole: 0.6, exact: 0.4, synonym: 0.9, everywhere: 0.4 };
 const RARITY = 0.6;
 const SURE = { words: 5, likeness: 0.8 };
@@ -44,7 +44,10 @@ class Search {
     for (const name of question.match(this.exact) ?? []) {
       if (this.terms.has(name.toLowerCase())) add(name.toLowerCase(), WEIGHTS.exact);
     }
-    for (const name of this.names(question)) {
+    for (const typed of this.names(question)) {
+      const [word] = typed;
+      const strange = typed.length === 1 && !this.stop.has(word) && !this.knows(this.stem(word));
+      const name = (strange && this.apart(word)) || typed;
       const stems = name.map((word) => this.stem(word));
       const whole = name.length > 1 && this.terms.has(stems.join(""));
       if (whole) add(stems.join(""), WEIGHTS.whole);
@@ -65,6 +68,21 @@ class Search {
       }
     });
     return found;
+  }
+
+  // The words of a name that somebody typed in small letters, `weightedrandomsampler`: a name of the
+  // book, or long words of it.
+  apart(word, before = []) {
+    const parts = [...before, word], stems = parts.map((part) => this.stem(part));
+    const known = this.terms.has(stems.join(""))
+      || parts.every((part, number) => part.length >= LONG && this.knows(stems[number]));
+    if (before.length && known) return parts;
+    for (let end = word.length - 3; before.length < 3 && end > 2; end--) {
+      const head = word.slice(0, end);
+      const found = this.knows(this.stem(head)) && this.apart(word.slice(end), [...before, head]);
+      if (found) return found;
+    }
+    return null;
   }
 
   // A word that nobody uses may be one with a letter too many, too few or another: the most frequent.
