@@ -519,6 +519,17 @@ def test_a_kept_fork_server_is_used_and_ended(monkeypatch, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"a", "b"}
 
 
+def test_settings_of_python_ask_for_another_fork_server(monkeypatch):
+    """But for those that no example has anyway."""
+    with kept():
+        monkeypatch.setenv("PYTHONWARNINGS", "error")
+        with Runner(jobs=1) as runner:
+            assert runner._server._process is None
+        monkeypatch.setenv("PYTHONPATH", str(Path.cwd()))
+        with Runner(jobs=1) as runner:
+            assert runner._server._process is not None
+
+
 def test_a_fork_server_that_is_gone_is_done_without(monkeypatch):
     """A runner then starts one of its own."""
     with kept():

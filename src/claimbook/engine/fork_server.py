@@ -109,7 +109,7 @@ def _connect() -> socket.socket | None:
 
 def _of_start() -> str:
     """What Python reads when it starts, as a name; with other settings it needs another server."""
-    settings = {name: value for name, value in os.environ.items() if name.startswith("PYTHON")}
+    settings = {name: value for name, value in _environ().items() if name.startswith("PYTHON")}
     return f"/{digest([sys.executable, settings])[:16]}"
 
 
