@@ -70,8 +70,8 @@ class Search {
     return found;
   }
 
-  // The words of a name that somebody typed in small letters, `weightedrandomsampler`: a name of the
-  // book, or long words of it.
+  // The words of a name that somebody typed in small letters, `imagefolder`: they make a name of the
+  // book, or are long words of it.
   apart(word, before = []) {
     const parts = [...before, word], stems = parts.map((part) => this.stem(part));
     const known = this.terms.has(stems.join(""))
