@@ -229,9 +229,12 @@ def test_sweeps_that_cannot_be_read(book, name, said):
 
 def test_a_disk_that_is_full(book):
     """What cannot be printed is an error of one line."""
+    command = [sys.executable, "-m", "claimbook", "list"]
+    buffered = {name: text for name, text in os.environ.items() if name != "PYTHONUNBUFFERED"}
     with Path("/dev/full").open("w") as full:
-        command = [sys.executable, "-m", "claimbook", "list"]
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, env=buffered
+        )
     assert (done.returncode, done.stderr) == (2, "claimbook: [Errno 28] No space left on device\n")
 
 

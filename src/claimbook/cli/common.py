@@ -1,6 +1,7 @@
 """What the commands share: consoles, options, progress, and how errors are told."""
 
 import json
+import os
 import sys
 import time
 from collections import Counter
@@ -66,10 +67,19 @@ class Commands(click.Group):
             if getattr(error, "errno", None) == EPIPE:  # click knows: who reads has enough
                 raise
             warn(str(error))
+            _print_or_drop()
             sys.exit(2)
         except KeyboardInterrupt:
             err.print("\nclaimbook: stopped")
             sys.exit(130)
+
+
+def _print_or_drop() -> None:
+    """Prints what waits to be printed; what cannot be would fail Python once more at its end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def load() -> Book:
