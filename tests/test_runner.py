@@ -505,6 +505,7 @@ def test_a_kept_fork_server_is_used_and_ended(monkeypatch, tmp_path):
     monkeypatch.setattr(tempfile, "tempdir", None)
     parent = claim("parent", ">>> import os, sys\n>>> os.getsid(0), sys.path[0], os.environ['OWN']")
     with kept():
+        assert is_soon(lambda: processes("engine.fork_server", temporary=tmp_path))
         server = processes("engine.fork_server", temporary=tmp_path)
         for folder in (tmp_path / "a", tmp_path / "b"):
             folder.mkdir()
