@@ -27,7 +27,6 @@ from claimbook.pages.book import Book, BookError
 out = Console(soft_wrap=True, highlight=False, emoji=False, width=10_000)
 err = Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
 
-
 names = click.argument("names", nargs=-1, metavar="[CLAIM|PAGE]...")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for other programs.")
 lane_option = click.option(

@@ -134,13 +134,9 @@ def kept() -> Iterator[None]:
     with folder, socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address := folder.name + _of_start())
         listener.listen()
-        before = os.environ.get(KEPT)
-        with _start(listener, subprocess.PIPE, "kept"):  # it ends when its input does
-            os.environ[KEPT] = address
-            try:
-                yield
-            finally:
-                _set(KEPT, before)
+        # It ends when its input does.
+        with _start(listener, subprocess.PIPE, "kept"), _variable(KEPT, address):
+            yield
 
 
 def main(descriptor: int, *, listens: bool) -> None:
@@ -203,7 +199,10 @@ def _answer(control: socket.socket, scratch: Path, workers: set[int]) -> None:
                 reply.send({"pid": pid})
             case "import":
                 # An import that looks for a GPU would leave CUDA unusable in all that is forked.
-                with contextlib.suppress(ImportError), _without_gpus():  # not every torch has it
+                with (
+                    contextlib.suppress(ImportError),
+                    _variable(VISIBLE, ""),
+                ):  # not every torch has it
                     importlib.import_module(argument)
                 gc.freeze()
                 reply.send({})
@@ -216,20 +215,16 @@ def _answer(control: socket.socket, scratch: Path, workers: set[int]) -> None:
 
 
 @contextlib.contextmanager
-def _without_gpus() -> Iterator[None]:
-    """Hide all GPUs while it lasts."""
-    visible = os.environ.get(VISIBLE)
-    os.environ[VISIBLE] = ""
+def _variable(name: str, value: str) -> Iterator[None]:
+    """Set a variable of the environment while it lasts."""
+    before = os.environ.get(name)
+    os.environ[name] = value
     try:
         yield
     finally:
-        _set(VISIBLE, visible)
-
-
-def _set(name: str, value: str | None) -> None:
-    os.environ.pop(name, None)
-    if value is not None:
-        os.environ[name] = value
+        del os.environ[name]
+        if before is not None:
+            os.environ[name] = before
 
 
 def _adopt_orphans() -> None:

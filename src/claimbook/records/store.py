@@ -156,6 +156,8 @@ class ByPage(ABC, Generic[T]):
         self.problems: list[tuple[str, str]] = []
         """The place of each broken line that was met, and what is wrong with it."""
         self._pages: dict[Path, dict[str, T]] = {}
+        self._written: dict[Path, tuple[int, int] | None] = {}
+        """File → when it was written that is held."""
         self._elsewhere: dict[str, Path] | None = None
         """Claim id → the file in which it stands; read once a claim is not where it should be."""
 
@@ -201,9 +203,12 @@ class ByPage(ABC, Generic[T]):
             WriteError: the disk is full, or the folder is not to be written in.
         """
         path, was = self.path(claim), self._place(claim)
-        # Read again: another run may have written of the same page meanwhile.
-        page = self._pages[path] = {**dict(self._lines(path)), claim.id: value}
+        if _written(path) != self._written.get(path):  # by another run, meanwhile
+            del self._pages[path]
+        page = self._page(path)
+        page[claim.id] = value
         write_changed(path, self._text(page))
+        self._written[path] = _written(path)
         if was and was != path:
             del self._page(was)[claim.id]
             write_changed(was, self._text(self._page(was)))
@@ -211,6 +216,7 @@ class ByPage(ABC, Generic[T]):
 
     def _page(self, path: Path) -> dict[str, T]:
         if path not in self._pages:
+            self._written[path] = _written(path)
             self._pages[path] = dict(self._lines(path))
         return self._pages[path]
 
@@ -258,6 +264,15 @@ class ByPage(ABC, Generic[T]):
             lines.append(line_of({**data, "common": key}))
         heads = [line_of({**json.loads(text), "common": key}) for text, key in keys.items()]
         return "".join([*heads, *lines])
+
+
+def _written(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from the one that was there before; None if there is none."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_ino, stat.st_mtime_ns
 
 
 CHECKED = 16
