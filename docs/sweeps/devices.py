@@ -2,6 +2,7 @@
 
 import torch
 from torch import nn
+from torch.utils.benchmark import Timer
 from torch.utils.checkpoint import checkpoint, checkpoint_sequential
 from torch.utils.data import DistributedSampler
 
@@ -145,3 +146,11 @@ def a_region_without_autocast_converts_nothing_back(x, y):
         fails = error(lambda: x @ y).startswith("RuntimeError: expected m1 and m2")
         assert fails == (x.dtype != y.dtype)
         assert (x @ x).dtype == x.dtype
+
+
+@sweep(cases=100, run=integers(1, 40), limit=integers(1, 40))
+def slow_code_is_measured_once(run, limit):
+    clock = [0]
+    timer = Timer(f"clock[0] += {run}", timer=lambda: clock[0], globals={"clock": clock})
+    times = timer.blocked_autorange(min_run_time=limit).times
+    assert (len(times) == 1) == (run >= limit)
