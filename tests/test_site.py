@@ -2,6 +2,7 @@
 
 import ast
 import json
+import pickle
 import re
 from html.parser import HTMLParser
 from pydoc import locate
@@ -13,6 +14,8 @@ from bs4 import BeautifulSoup, SoupStrainer
 
 from claimbook.engine import environment
 from claimbook.pages.book import Book
+from claimbook.sphinx.domain import ClaimDomain
+from claimbook.sphinx.views.registry import OF_RUNS, VIEWS
 from helpers import ROOT, SITE, data_of, python
 
 PAGES = [
@@ -84,6 +87,35 @@ def test_every_claim_ran_as_printed(site):
     varied = {name for name in of_machines if found.get(name) == ("varied", "varied")}
     differ = {name for name in found if found[name] != ("current", "passed")}
     assert differ - varied == skipped
+
+
+@pytest.fixture(scope="module")
+def domain(site):
+    """What the build knows of the book."""
+    return ClaimDomain(pickle.loads((site / ".doctrees/environment.pickle").read_bytes()))
+
+
+def test_scan_and_build_see_equal_claims(domain):
+    """On every page Sphinx keeps just what the page scan reads."""
+    scanned = {page.path: page for page in Book.load(ROOT).pages if page.path.startswith("docs/")}
+    del scanned["docs/register/README.md"]
+    assert {page.path: page for page in domain.pages.values()} == scanned
+    assert sum(len(page.claims) for page in domain.pages.values()) > 30
+
+
+def test_only_some_views_ask_what_came_of_claims(domain, monkeypatch):
+    """All others are known before the claims have run."""
+    for known in ("shown", "falsified", "swept"):
+        monkeypatch.delitem(domain.data, known)
+
+    def asks(view):
+        try:
+            view.made_of(domain)
+        except KeyError:
+            return True
+        return False
+
+    assert {kind for kind, view in VIEWS.items() if asks(view)} == OF_RUNS
 
 
 def test_claims_json_fits_its_schema(site):

@@ -2,14 +2,11 @@
 
 import json
 import re
-import shutil
-import warnings
 import zlib
 from dataclasses import replace
 
 import jsonschema
 import pytest
-from sphinx.testing.util import SphinxTestApp
 from sphinx.util.console import strip_escape_sequences
 from sphinx.util.inventory import InventoryFile
 
@@ -19,10 +16,8 @@ from claimbook.model import Lane, Outcome, Provenance, Record, Run
 from claimbook.pages.book import Book
 from claimbook.records.runs import Records
 from claimbook.sphinx import STATIC, render
-from claimbook.sphinx.domain import claim_domain
 from claimbook.sphinx.execute.lanes import _told
-from claimbook.sphinx.views.registry import OF_RUNS, VIEWS
-from helpers import CONF, PAGES, PRODUCT, ROOT, SHAPE, SUM, TinyBook, claim, claim_text, python
+from helpers import CONF, PAGES, PRODUCT, SHAPE, SUM, TinyBook, claim, claim_text, python
 
 SCHEMA = json.loads((STATIC / "claims.schema.json").read_text("utf-8"))
 
@@ -643,39 +638,6 @@ def test_a_page_whose_claims_did_not_run_is_a_warning(bad_build, bad):
     """A page that states claims of which none ran fails the build."""
     said = "none of this page's claims ran on any lane [claim.nothing-ran]"
     assert f"{bad.docs}/lanes.md: WARNING: {said}" in bad_build
-
-
-def test_scan_and_build_see_equal_claims(tmp_path):
-    """On every page of the real book, Sphinx keeps just what the page scan reads."""
-    away = shutil.ignore_patterns("_build", "labs", "conf.py", "records")
-    shutil.copytree(ROOT / "docs", tmp_path / "docs", ignore=away)
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    (tmp_path / "docs/conf.py").write_text(CONF)
-    with warnings.catch_warnings(action="ignore"):
-        app = SphinxTestApp("dummy", srcdir=tmp_path / "docs", freshenv=True)
-        try:
-            for event in ("env-before-read-docs", "env-updated"):  # which would run the claims
-                app.events.listeners[event].clear()
-            app.builder.read()
-            domain = claim_domain(app.env)
-            assert set(views_of_runs(domain)) == OF_RUNS
-            pages = domain.pages
-        finally:
-            app.cleanup()
-    scanned = {page.path: page for page in Book.load(ROOT).pages if page.path.startswith("docs/")}
-    del scanned["docs/register/README.md"]
-    assert {page.path: page for page in pages.values()} == scanned
-    assert sum(len(page.claims) for page in pages.values()) > 30
-
-
-def views_of_runs(domain):
-    """The views that ask what came of the claims, of which this domain knows nothing."""
-    del domain.data["shown"], domain.data["falsified"], domain.data["swept"]
-    for kind, view in VIEWS.items():
-        try:
-            view.made_of(domain)
-        except KeyError:
-            yield kind
 
 
 def test_the_card_shows_what_the_scan_read(built):
