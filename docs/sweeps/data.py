@@ -4,6 +4,7 @@ import io
 
 import torch
 from torch import nn
+from torch.nn import functional
 from torch.testing import assert_close as close
 from torch.utils.data import DataLoader, default_collate, random_split
 
@@ -123,3 +124,20 @@ def sums_give_mean_and_std_in_one_pass(x, cuts):
     std = (squares / count - mean**2).clamp(min=0).sqrt()
     close(mean, x.double().mean((1, 2)))
     close(std, x.double().std((1, 2), correction=0), rtol=0, atol=1e-7)
+
+
+@sweep(
+    images=tensors(torch.float64, rank=(2, 2), size=(1, 5), values="normal"),
+    labels=lambda images: several(
+        integers(0, images.shape[1] - 1), min_size=len(images), max_size=len(images)
+    ),
+    quarters=integers(0, 4),
+)
+def mixup_labels_or_mixup_losses(images, labels, quarters):
+    share, labels = quarters / 4, torch.tensor(labels)
+    one_hot = functional.one_hot(labels, images.shape[1]).double()
+    mixed = share * images + (1 - share) * images.flip(0)
+    targets = share * one_hot + (1 - share) * one_hot.flip(0)
+    own = functional.cross_entropy(mixed, labels)
+    partner = functional.cross_entropy(mixed, labels.flip(0))
+    close(functional.cross_entropy(mixed, targets), share * own + (1 - share) * partner)

@@ -941,6 +941,38 @@ def repeated_indices_are_added_to_once(x, index, values):
         assert any(x[i] == each for each in sums or [before[i]])
 
 
+@sweep(
+    x=tensors(ALL, rank=(2, 2), layouts=ANY_LAYOUT),
+    shifts=lambda x: several(integers(-9, 9), min_size=len(x), max_size=len(x)),
+)
+def each_row_by_its_own_shift(x, shifts):
+    length = x.shape[1]
+    assume(length)
+    index = (torch.arange(length) - torch.tensor(shifts, dtype=torch.int64)[:, None]) % length
+    for row, shift, rolled in zip(x, shifts, x.gather(1, index), strict=True):
+        same(rolled, row.roll(shift))
+
+
+@sweep(
+    x=tensors(REALS, values="special", layouts=ANY_LAYOUT),
+    wanted=lambda x: tensors(x.dtype, values="special", layouts=ANY_LAYOUT),
+)
+def isin_marks_the_members(x, wanted):
+    wanted = wanted.flatten()
+    members = [value in wanted.tolist() for value in x.flatten().tolist()]
+    assert torch.isin(x, wanted).flatten().tolist() == members
+
+
+@sweep(
+    x=tensors(REALS, rank=(2, 2), layouts=ANY_LAYOUT),
+    row=lambda x: tensors(x.dtype, shape=x.shape[1:], layouts=ANY_LAYOUT),
+)
+def in_asks_for_one_number_not_for_a_row(x, row):
+    listed = [list(zip(each, row.tolist(), strict=True)) for each in x.tolist()]
+    assert (row in x) == any(a == b for pairs in listed for a, b in pairs)
+    assert (x == row).all(1).tolist() == [all(a == b for a, b in pairs) for pairs in listed]
+
+
 # Shapes
 
 

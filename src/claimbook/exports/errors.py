@@ -20,7 +20,7 @@ from claimbook.exports.sections import Section, is_error
 from claimbook.model import Claim, Lane, Page
 from claimbook.pages.text import first_sentence
 
-TYPE = r"[A-Za-z_][\w.]*(?:Error|Exception|Warning|SymNode)"
+TYPE = r"[A-Za-z_][\w.]*(?:Error|Exception|Warning|SymNode|\bexc\.[A-Z]\w+)"
 MESSAGE = rf"(?:^|[\s\]\"'`(])({TYPE})(?::[ \t]*(.*)|\([\"'](.*)|$)"
 WORD = r"\b[a-z_][a-z_0-9]*(?:\.[a-z_][a-z_0-9]*)*"
 NO_WORDS = ["cpu", "cuda", "meta", "mps", "xpu"]
@@ -86,6 +86,7 @@ AGREE = (
     r"No module named '([\w.]+)",
     r"unsupported operand type\(s\) for \S+ ('\w+' and '\w+')",
     r"in dimension (0|)\d*\. Got",
+    r"(\w+) at index \d",
     r"must be [\w ]+, not (\w+)",
 )
 """What two messages must have in common if both have it: the operator's library, the backend, the
@@ -261,8 +262,17 @@ def known(pages: Iterable[tuple[Page, Iterable[Section]]]) -> list[Message]:
         replace(message, place=where.get(message.claims[0].id, ""))
         for message in messages(claim for page, _ in pages for claim in page.claims)
     ]
-    have = {(message.type, message.words) for message in found}
-    return [*found, *(m for m in wordings(pages) if (m.type, m.words) not in have)]
+    said = {(m.type, m.words): m for m in sorted(wordings(pages), key=lambda m: m.explained)}
+    merged = [_of_section(each, said.pop((each.type, each.words), each)) for each in found]
+    return [*merged, *said.values()]
+
+
+def _of_section(printed: Message, said: Message) -> Message:
+    """A message that claims print; the section that is about nothing else comes first."""
+    if said.explained <= printed.explained:
+        return printed
+    claims = {claim.id: claim for claim in (*said.claims, *printed.claims)}
+    return replace(printed, claims=(*claims.values(),), place=said.place, explained=said.explained)
 
 
 def search(among: list[Message], text: str, limit: int = 5) -> list[Match]:

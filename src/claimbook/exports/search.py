@@ -32,9 +32,9 @@ STEPS, LEAST, RARE = 30, 0.2, 12
 """How finely the weight of a word in a section is told. Where more than `RARE` places hold it,
 what is less than `LEAST` of the greatest is left out."""
 
-ERROR, BARE = 0.5, 0.35
-"""What a section is worth whose title is an error, and one without claims: a question is more often
-about what another shows."""
+ERROR, BARE, LESSON = 0.5, 0.35, 0.75
+"""What a section is worth whose title is an error, one without claims, and one of a lesson, which
+is short and of common words: a question is more often about what another shows."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +142,8 @@ def _text(each: Place, field: str) -> str:
 def _share(each: Place) -> float:
     if is_error(each.title):
         return ERROR
+    if each.address.startswith("lessons/"):
+        return LESSON
     return 1 if each.claims else BARE
 
 

@@ -4,8 +4,10 @@
 // hits quote, come after the first hits.
 
 const HITS = 20, CLOSER = 60, LONG = 5;
-const WEIGHTS = { pair: 0.5, stopPair: 0.22, part: 0.35, whole: 0.6, exact: 0.4, synonym: 0.9, everywhere: 0.4 };
-const RARITY = 0.6;
+const WEIGHTS = { pair: 0.2, stopPair: 0.22, part: 0.35, whole: 0.6, exact: 0.4, synonym: 0.9, everywhere: 0.4 };
+const RARITY = 0.8, LIKE = 2;
+// A question with such a word is about a fault, and the sections whose title is a message count more.
+const FAULT = { words: /\b(?:errors?|exceptions?|warnings?|fail(?:s|ed|ure)?|raises?|crash(?:es)?)\b/i, more: 1.7 };
 const SURE = { words: 5, likeness: 0.8 };
 
 class Search {
@@ -85,7 +87,8 @@ class Search {
     return null;
   }
 
-  // A word that nobody uses may be one with a letter too many, too few or another: the most frequent.
+  // A word that nobody uses may be one with a letter too many, too few or another, or with two that
+  // changed places: the most frequent.
   spelled(term) {
     if (this.knows(term) || term.length < 5) return term;
     const near = [...this.terms].filter(([other]) => oneApart(term, other));
@@ -134,9 +137,14 @@ class Search {
       }
       for (const [place, worth] of best) scores.set(place, (scores.get(place) ?? 0) + weight * worth);
     }
+    if (FAULT.words.test(question)) {
+      for (const [place, score] of scores) {
+        if (/^`.*`$/.test(this.places[place][2])) scores.set(place, FAULT.more * score);
+      }
+    }
     const sorted = (found) => found.sort(([a, x], [b, y]) => y - x || a - b);
     const best = sorted([...scores]).slice(0, CLOSER)
-      .map(([place, score]) => [place, score * (1 + this.likeness(terms, place))]);
+      .map(([place, score]) => [place, score * (1 + LIKE * this.likeness(terms, place))]);
     return sorted(best).slice(0, HITS).map(([place]) => place);
   }
 
@@ -158,14 +166,16 @@ class Search {
   }
 }
 
-// Whether two words differ by one letter.
+// Whether two words differ by one letter, or by two neighbours that changed places.
 function oneApart(one, other) {
   if (Math.abs(one.length - other.length) > 1) return false;
   let start = 0, end = 0;
   const least = Math.min(one.length, other.length);
   while (start < least && one[start] === other[start]) start++;
   while (end < least - start && one.at(-1 - end) === other.at(-1 - end)) end++;
-  return Math.max(one.length, other.length) - start - end <= 1;
+  const rest = Math.max(one.length, other.length) - start - end;
+  return rest <= 1 || (rest === 2 && one.length === other.length
+    && one[start] === other[start + 1] && one[start + 1] === other[start]);
 }
 
 function hitItem(place, line) {
