@@ -21,7 +21,7 @@ PAGES = [
     for page in WHOLE.pages
     if page.path.startswith("docs/")
 ]
-KNOWN = errors.known(PAGES)
+LOOKUP, OF_PRINTED = errors.Lookup(errors.known(PAGES)), errors.Lookup(BOOK)
 FOUND = ROOT / "tests/found"
 
 SIZES = """
@@ -162,7 +162,7 @@ def test_every_message_of_the_book_is_found(message):
     """With other numbers, at the end of a traceback, each is the first hit."""
     text = 'Traceback (most recent call last):\n  File "x.py", line 9, in <module>\n    y = f(x)\n'
     text += f"{message.type}: {other_numbers(message.text)}\n"
-    first = errors.search(BOOK, text, 1)[0]
+    first = OF_PRINTED.search(text, 1)[0]
     assert first.message.words == message.words
 
 
@@ -183,12 +183,12 @@ def test_every_message_of_the_book_is_found(message):
 )
 def test_part_of_a_message(pasted, expected):
     """A piece of a line, as people paste it, finds the message too."""
-    assert expected in errors.search(BOOK, pasted, 1)[0].message.text
+    assert expected in OF_PRINTED.search(pasted, 1)[0].message.text
 
 
 def what_differs(text, other):
     """Whether two messages may explain each other at all."""
-    found = errors.search([errors.read(other)], text, 1)
+    found = errors.Lookup([errors.read(other)]).search(text, 1)
     return not found
 
 
@@ -263,7 +263,7 @@ def test_every_wording_leads_to_a_claim():
 
 def first_place(text):
     """The section that is shown first for an error; empty if none is."""
-    found = errors.search(KNOWN, text, 1)
+    found = LOOKUP.search(text, 1)
     return found[0].message.place if found and found[0].likeness >= LIKE else ""
 
 
@@ -331,7 +331,7 @@ QUERIES = yaml.safe_load((ROOT / "tests/error_queries.yaml").read_text("utf-8"))
 
 def test_errors_of_other_programs():
     """Of 100 errors as people paste them, at least 95 find what reproduces them, and first."""
-    first = {query: errors.search(BOOK, query, 1)[0] for query in QUERIES}
+    first = {query: OF_PRINTED.search(query, 1)[0] for query in QUERIES}
     wrong = [
         query
         for query, part in QUERIES.items()
@@ -344,8 +344,8 @@ def test_errors_of_other_programs():
 def test_likeness_falls_with_the_words():
     """Equal messages are 1, and 0.1 more with their type; others are less; strangers are none."""
     known = errors.messages([claim("sizes", SIZES), claim("lines", MANY_LINES)])
-    text = known[0].text
-    assert errors.search(known, f"RuntimeError: {text}")[0].likeness == pytest.approx(1.1)
-    assert errors.search(known, text)[0].likeness == pytest.approx(1)
-    assert 0 < errors.search(known, "The size of something else entirely")[0].likeness < 0.6
-    assert errors.search(known, "quite unheard") == []
+    text, lookup = known[0].text, errors.Lookup(known)
+    assert lookup.search(f"RuntimeError: {text}")[0].likeness == pytest.approx(1.1)
+    assert lookup.search(text)[0].likeness == pytest.approx(1)
+    assert 0 < lookup.search("The size of something else entirely")[0].likeness < 0.6
+    assert lookup.search("quite unheard") == []

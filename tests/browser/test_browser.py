@@ -161,6 +161,7 @@ KNOWN = errors.known(
     for page in WHOLE.pages
     if page.path.startswith("docs/")
 )
+LOOKUP = errors.Lookup(KNOWN)
 
 
 FIRST_OF_EACH = """(texts) => texts.map((text) => {
@@ -179,7 +180,7 @@ def test_lookup_is_the_same_as_in_python(open_page):
     asked += [(kind, " ".join(text.split()[:6])) for kind, text in asked[::5]]
     said = [f"{kind}: {text}" if kind and text else kind or text for kind, text in asked]
     shown = page.evaluate(FIRST_OF_EACH, [TRACEBACK + text for text in said])
-    best = [errors.search(KNOWN, TRACEBACK + text, 1) for text in said]
+    best = [LOOKUP.search(TRACEBACK + text, 1) for text in said]
     wanted = [
         ": ".join(filter(None, [m.message.type, m.message.text[: errors.LENGTH]]))
         if m.likeness >= LIKE

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from browser.test_browser import KNOWN, serious
+from browser.test_browser import LOOKUP, serious
 from claimbook.exports import errors, words
 from helpers import ROOT, SITE
 
@@ -95,7 +95,7 @@ def test_errors_are_looked_up_as_in_python(open_page):
     texts += [" ".join(text.split("\n")) for text in texts]
     for text, (looks, *shown) in zip(texts, page.evaluate(LOOKUPS, texts), strict=True):
         assert looks == errors.looks_like_error(text), text
-        found = [m for m in errors.search(KNOWN, text, 3) if m.likeness >= errors.LIKE]
+        found = [m for m in LOOKUP.search(text, 3) if m.likeness >= errors.LIKE]
         wanted = [[m.message.text[: errors.LENGTH], pytest.approx(m.likeness)] for m in found]
         assert shown == wanted, text
 

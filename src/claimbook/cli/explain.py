@@ -28,7 +28,7 @@ def explain_error(given: tuple[str, ...], limit: int) -> None:
     book = common.load()
     root = book.project.root
     pages = [(page, sections(read_text(root / page.path))) for page in book.pages]
-    found = errors.search(errors.known(pages), text, limit)
+    found = errors.Lookup(errors.known(pages)).search(text, limit)
     matches = [match for match in found if match.likeness >= errors.LIKE]
     shorts = {errors.place(page, section): section for page, there in pages for section in there}
     for match in matches:

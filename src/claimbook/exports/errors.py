@@ -2,7 +2,7 @@
 
 Messages are compared by their words. Numbers, shapes, addresses and devices differ from program to
 program, so they are no words here. `lookup_data` prepares all that for the browser, patterns
-included; `static/errors.js` compares, as `search` does.
+included; `static/errors.js` compares, as `Lookup` does.
 """
 
 import re
@@ -26,6 +26,8 @@ WORD = r"\b[a-z_][a-z_0-9]*(?:\.[a-z_][a-z_0-9]*)*"
 NO_WORDS = ["cpu", "cuda", "meta", "mps", "xpu"]
 STOP = r"\.(?=[A-Z])"
 """The end of a sentence where torch leaves out the blank."""
+STARTS = re.compile(rf"(?:{TYPE})(?::|$)|\S+:\d+: {TYPE}:", re.ASCII)
+"""How a line of an output begins that is an error or a warning."""
 NAMED = re.compile(rf"`({TYPE}: [^`]+)`", re.ASCII)
 """An error whose words depend on something, and so stand in the statement and not in an output."""
 
@@ -275,32 +277,40 @@ def _of_section(printed: Message, said: Message) -> Message:
     return replace(printed, claims=(*claims.values(),), place=said.place, explained=said.explained)
 
 
-def search(among: list[Message], text: str, limit: int = 5) -> list[Match]:
-    """Return the messages most like the one in a text, the likest first.
+class Lookup:
+    """Finds the messages that are most like the one in a text."""
 
-    The likeness is the weight of the common words over the geometric mean of the weights of both;
-    a word that few messages have weighs more, by the logarithm of its rarity. One of the two may be
-    a part of the other, whose weight is bounded then: see `PART`. Of equals, those come first whose
-    claim explains them.
-    """
-    wanted = read(text)
-    frequency = Counter(word for message in among for word in message.words)
+    def __init__(self, among: Iterable[Message]) -> None:
+        self._among = list(among)
+        count = Counter(word for message in self._among for word in message.words)
+        self._weights = {word: log(1 + len(self._among) / n) for word, n in count.items()}
+        self._unknown = log(1 + len(self._among))
+        self._whole = [self._weight(message.words) for message in self._among]
 
-    def weight(words: frozenset[str]) -> float:
-        return sum(log(1 + len(among) / (frequency[word] or 1)) for word in words)
+    def _weight(self, words: Iterable[str]) -> float:
+        return sum(self._weights.get(word, self._unknown) for word in words)
 
-    matches, asked = [], weight(wanted.words)
-    part = len(wanted.words) >= SOME
-    for message in among:
-        common = weight(message.words & wanted.words)
-        if common and _agree(message, wanted):
-            whole = weight(message.words)
-            size = min(whole, PART * asked) if part else whole
-            text_size = min(asked, PART * whole) if len(message.words) >= SOME else asked
-            likeness = common / sqrt(size * text_size)
-            likeness += SAME_TYPE * (message.type == wanted.type or (part and not message.type))
-            matches.append(Match(message, likeness))
-    return sorted(matches, key=lambda m: (-round(m.likeness, 6), -m.message.explained))[:limit]
+    def search(self, text: str, limit: int = 5) -> list[Match]:
+        """Return the messages most like the one in a text, the likest first.
+
+        The likeness is the weight of the common words over the geometric mean of the weights of
+        both; a word that few messages have weighs more, by the logarithm of its rarity. One of the
+        two may be a part of the other, whose weight is bounded then: see `PART`. Of equals, those
+        come first whose claim explains them.
+        """
+        wanted = read(text)
+        matches, asked = [], self._weight(wanted.words)
+        part = len(wanted.words) >= SOME
+        for message, whole in zip(self._among, self._whole, strict=True):
+            common = message.words & wanted.words
+            if common and _agree(message, wanted):
+                size = min(whole, PART * asked) if part else whole
+                text_size = min(asked, PART * whole) if len(message.words) >= SOME else asked
+                likeness = self._weight(common) / sqrt(size * text_size)
+                likeness += SAME_TYPE * (message.type == wanted.type or (part and not message.type))
+                matches.append(Match(message, likeness))
+        matches.sort(key=lambda m: (-round(m.likeness, 6), -m.message.explained))
+        return matches[:limit]
 
 
 def _agree(one: Message, other: Message) -> bool:
@@ -321,7 +331,7 @@ def _told(claim: Claim) -> Iterator[Message]:
 
 
 def _starts(line: str) -> bool:
-    return re.match(rf"(?:{TYPE})(?::|$)|\S+:\d+: {TYPE}:", line, re.ASCII) is not None
+    return STARTS.match(line) is not None
 
 
 def lookup_data(

@@ -1,6 +1,7 @@
 """What is kept of claims by their ids: for another id, for another page, for no claim any more."""
 
 import json
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +11,15 @@ from claimbook.files import write_atomically
 from claimbook.records.book_runs import Machines, Releases
 from claimbook.records.store import signed_again
 
+CLAIM = re.compile(rb'"claim": *"([^"]*)"')
+"""Where a line names its claim; within its texts each quote has a backslash."""
+
 
 def orphans(docs: Path, claims: Collection[str]) -> Iterator[tuple[Path, int, str]]:
     """Yield what is kept, and committed, of an id that no claim has: file, line, id."""
     for path in _files(docs / "records"):
-        for number, data in _lines(path):
+        held = {name.decode() for name in CLAIM.findall(path.read_bytes())}
+        for number, data in () if held <= {*claims} else _lines(path):
             if data.get("claim", "") not in {"", *claims}:
                 yield path, number, data["claim"]
 

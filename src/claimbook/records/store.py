@@ -155,6 +155,7 @@ class ByPage(ABC, Generic[T]):
         self.folder = folder
         self.problems: list[tuple[str, str]] = []
         """The place of each broken line that was met, and what is wrong with it."""
+        self._paths: dict[str, Path] = {}
         self._pages: dict[Path, dict[str, T]] = {}
         self._written: dict[Path, tuple[int, int] | None] = {}
         """File → when it was written that is held."""
@@ -175,9 +176,12 @@ class ByPage(ABC, Generic[T]):
 
     def path(self, claim: Claim) -> Path:
         """Return where what is kept of a claim stands: the path of its page under docs."""
-        parts = Path(claim.location.path).with_suffix("").parts
-        place = self.folder.joinpath(*parts[1:] or parts)
-        return place.with_name(f"{place.name}.jsonl")
+        page = claim.location.path
+        if page not in self._paths:
+            parts = Path(page).with_suffix("").parts
+            place = self.folder.joinpath(*parts[1:] or parts)
+            self._paths[page] = place.with_name(f"{place.name}.jsonl")
+        return self._paths[page]
 
     def load(self, claim: Claim) -> T | None:
         """Return what is kept of a claim; None if there is nothing, or its line is broken.
