@@ -17,10 +17,11 @@ CLAIM = re.compile(rb'"claim": *"([^"]*)"')
 
 def orphans(docs: Path, claims: Collection[str]) -> Iterator[tuple[Path, int, str]]:
     """Yield what is kept, and committed, of an id that no claim has: file, line, id."""
+    known = {"", *claims}
     for path in _files(docs / "records"):
         held = {name.decode() for name in CLAIM.findall(path.read_bytes())}
-        for number, data in () if held <= {*claims} else _lines(path):
-            if data.get("claim", "") not in {"", *claims}:
+        for number, data in () if held <= known else _lines(path):
+            if data.get("claim", "") not in known:
                 yield path, number, data["claim"]
 
 

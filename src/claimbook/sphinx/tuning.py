@@ -3,9 +3,13 @@
 import gc
 import os
 from collections.abc import Callable
+from pathlib import Path
 
+from jinja2 import FileSystemBytecodeCache
 from sphinx.application import Sphinx
+from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.environment import BuildEnvironment
+from sphinx.jinja2glue import BuiltinTemplateLoader
 from sphinx.util.parallel import ParallelTasks, SerialTasks, parallel_available
 
 OBJECTS_BETWEEN_COLLECTIONS = 100_000
@@ -31,8 +35,19 @@ def connect(app: Sphinx) -> None:
         # Dealt like cards, as neighbours are of one part and take long together.
         docnames[:] = [n for hand in range(app.parallel) for n in docnames[hand :: app.parallel]]
 
+    app.connect("builder-inited", _keep_templates)
     app.connect("env-before-read-docs", share)
     app.connect("env-updated", lambda *_: setattr(app, "parallel", max(jobs, app.parallel)))
+
+
+def _keep_templates(app: Sphinx) -> None:
+    """Keep the compiled templates of pages: to compile them takes longer than to fill two."""
+    if isinstance(app.builder, StandaloneHTMLBuilder):
+        folder = Path(app.doctreedir, "templates")
+        folder.mkdir(parents=True, exist_ok=True)
+        templates = app.builder.templates
+        if isinstance(templates, BuiltinTemplateLoader):
+            templates.environment.bytecode_cache = FileSystemBytecodeCache(str(folder))
 
 
 def beside(app: Sphinx, task: Callable[[], object]) -> None:
