@@ -253,6 +253,32 @@ def test_what_askers_paste_leads_to_their_section():
     assert [[c.id for c in m.claims] for m in found] == [["bad"]] * 4 + [[]]
 
 
+def test_the_section_of_a_message_comes_before_others_that_print_it():
+    """What its askers paste is the message that a claim elsewhere prints, and leads to it."""
+    printed = claim_text(
+        "aside", ">>> f()\nTraceback (most recent call last):\nValueError: very bad"
+    )
+    other = f"# B\n\n## Aside?\n\n{printed}"
+    own = "# A\n\n## `ValueError: bad`\n\n:::{asked}\nValueError: very bad\n:::\n"
+    pages = [(scan_page(t, f"docs/{n}.md"), sections(t)) for n, t in (("b", other), ("a", own))]
+    (found,) = [each for each in errors.known(pages) if each.text == "very bad"]
+    assert found.place == "a#valueerror-bad"
+    assert [claim.id for claim in found.claims] == ["aside"]
+    assert found.explained == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("torch._dynamo.exc.Unsupported: no", "torch._dynamo.exc.Unsupported"),
+        ("ValueError: the exc.value was lost", "ValueError"),
+    ],
+)
+def test_exceptions_without_error_in_their_name(text, found):
+    """Those of a module of exceptions are read as such."""
+    assert errors.read(text).type == found.rpartition(".")[2]
+
+
 def test_every_wording_leads_to_a_claim():
     """A claim that is renamed or gone takes its wordings with it, unless somebody notices."""
     named = {
@@ -269,7 +295,7 @@ def first_place(text):
 
 @pytest.mark.parametrize("name", ["errors", "errors_apart"])
 def test_errors_of_issues_and_forums(name):
-    """Of errors as people pasted them, 85 of 100 lead to cause and cure first, and 5 astray."""
+    """Of errors as people pasted them, 95 of 100 lead to cause and cure first, and one astray."""
     items = yaml.safe_load((FOUND / f"{name}.yaml").read_text("utf-8"))
     told = {item["text"]: first_place(item["text"]) for item in items}
     right = [i for i in items if {told[i["text"]], told[i["text"]].split("#")[0]} & {*i["found"]}]
@@ -277,8 +303,8 @@ def test_errors_of_issues_and_forums(name):
     may_be_silent = [item for item in silent if not item["found"] or item.get("none")]
     wrong = [(i["text"], told[i["text"]]) for i in items if i not in right and i not in silent]
     assert len(items) >= 30
-    assert len(right) + len(may_be_silent) >= 0.85 * len(items), wrong
-    assert len(wrong) <= 0.05 * len(items), wrong
+    assert len(right) + len(may_be_silent) >= 0.95 * len(items), wrong
+    assert len(wrong) <= 0.01 * len(items), wrong
 
 
 @pytest.mark.parametrize("path", sorted(FOUND.glob("*.yaml")), ids=lambda path: path.stem)

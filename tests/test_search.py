@@ -1,10 +1,12 @@
 """What the search looks through, and when the build writes it. What it finds: tests/browser."""
 
+from dataclasses import replace
+
 import pytest
 
 from claimbook.exports import words
 from claimbook.exports.prose import sentences
-from claimbook.exports.search import BARE, ERROR, STEPS, Place, index, place
+from claimbook.exports.search import BARE, ERROR, LESSON, STEPS, Place, index, place
 from claimbook.exports.sections import sections
 from claimbook.pages.parser import scan_page
 from helpers import CONF, TinyBook, claim_text, data_of
@@ -130,7 +132,7 @@ def somewhere(title="Sums", claims=("a",), **texts):
 
 
 def test_a_title_weighs_more_than_prose_and_a_long_text_less():
-    """So does a section with claims more than one without, or than an error."""
+    """So does a section with claims more than one without, than an error, or than a lesson."""
     said = "gradients of many other things that are said here at length"
     told = weights(
         [
@@ -139,11 +141,13 @@ def test_a_title_weighs_more_than_prose_and_a_long_text_less():
             somewhere(prose=said),
             somewhere(title="Gradients", claims=()),
             somewhere(title="`Gradients`"),
+            replace(somewhere(title="Gradients"), address="lessons/a.html#b"),
         ]
     )[words.stem("gradients")]
     assert STEPS > told[0] > told[1] >= told[2] > 0
     assert told[3] == pytest.approx(told[0] * BARE, abs=1)
     assert told[4] == pytest.approx(told[0] * ERROR, abs=1)
+    assert told[5] == pytest.approx(told[0] * LESSON, abs=1)
 
 
 def test_pairs_are_words_where_somebody_asks_for_them():

@@ -152,12 +152,20 @@ def test_a_name_in_small_letters(open_page):
 
 
 def test_a_letter_too_many(open_page):
-    """A word that the book lacks is taken for one with a letter less, more or another."""
+    """A word that the book lacks is taken for one with a letter less, more, another, or swapped."""
     page = searching(open_page)
     spelled = page.evaluate(
-        "['radom', 'randomm', 'rundom', 'xylophone'].map((w) => theSearch.spelled(w))"
+        "['radom', 'randomm', 'rundom', 'ranodm', 'rnadmo', 'xylophone']"
+        ".map((word) => theSearch.spelled(word))"
     )
-    assert spelled == ["random", "random", "random", "xylophone"]
+    assert spelled == ["random", "random", "random", "random", "rnadmo", "xylophone"]
+
+
+def test_a_fault_leads_to_the_section_of_its_message(open_page):
+    """Where a question names one, sections whose title is a message count more."""
+    page = searching(open_page)
+    assert first_hits(page, "embedding index out of range error")[0].startswith("first-aid/shapes#")
+    assert first_hits(page, "embedding index")[0].startswith("modules/embeddings#")
 
 
 def test_a_hit_on_a_detail_opens_it(open_page):

@@ -46,7 +46,7 @@ STOP = frozenset(
     """.split()  # noqa: SIM905
 )
 """Words that say nothing of what is asked."""
-EVERYWHERE = frozenset(["torch", "pytorch", "nn", "py", "tensor"])
+EVERYWHERE = frozenset("torch pytorch nn py tensor code example function method pre".split())  # noqa: SIM905
 """They say next to nothing beside another word."""
 
 
