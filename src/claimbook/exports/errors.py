@@ -55,6 +55,7 @@ NOISE = (
     r"\n[^\n]*\bwarnings\.warn\([^\n]*",
     r"\s*This could be because the operator[\s\S]*",
     r"(?<=Tried to allocate)[\s\S]*",
+    r"(?<=when calling )`?cu\w+\([^\n]*",
     r"\bSee (?:more details|documentation|also)\b[^\n]*",
     r"https?://\S+",
     r"\bsm_\d+",
