@@ -7,7 +7,7 @@ const HITS = 20, CLOSER = 60, LONG = 5;
 const WEIGHTS = { pair: 0.2, stopPair: 0.22, part: 0.35, whole: 0.6, exact: 0.4, synonym: 0.9, everywhere: 0.4 };
 const RARITY = 0.8, LIKE = 2;
 // A question with such a word is about a fault, and the sections whose title is a message count more.
-const FAULT = { words: /\b(?:errors?|exceptions?|warnings?|fail(?:s|ed|ure)?|raises?|crash(?:es)?)\b/i, more: 1.7 };
+const FAULT = { words: /\b(?:errors?|exceptions?|warnings?|fail(?:s|ed)?|failures?|raises?|crash(?:es)?)\b/i, more: 1.7 };
 const SURE = { words: 5, likeness: 0.8 };
 
 class Search {
