@@ -10,6 +10,7 @@ from claimbook.engine import environment
 from claimbook.model import Lane, Outcome, Provenance, Record, Run
 from claimbook.pages.book import Book
 from claimbook.records.book_runs import BookRun, Releases, result_of
+from claimbook.records.kept import orphans
 from claimbook.records.runs import Records
 from helpers import TinyBook
 
@@ -214,3 +215,11 @@ def test_what_no_claim_has_is_named_and_forgotten(book):
     assert book.sphinx().returncode == 0
     lines = text(book, "docs/records/cuda/a/sums.jsonl").splitlines()
     assert [json.loads(line).get("claim") for line in lines] == [None, "prod-multiplies"]
+
+
+def test_what_no_claim_has_is_found_beside_broken_lines(tmp_path):
+    """A line that is no text, or that somebody wrote with other blanks, hides no other."""
+    file = tmp_path / "records/cuda/a.jsonl"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b'{"claim": "g\xffne"}\n{"claim" : "gone"}\n{"claim": "here"}\n')
+    assert [*orphans(tmp_path, ["here"])] == [(file, 2, "gone")]

@@ -39,7 +39,7 @@ def test_page_is_quiet_and_fits(open_page, name):
 SERIOUS = {"serious", "critical"}
 OF_COLOURS = ["color-contrast", "link-in-text-block"]
 APART = [*OF_COLOURS, "region"]
-"""Rules that see another page, and one that takes long and finds nothing serious."""
+"""Rules that are tried by themselves, and one that takes long and finds nothing serious."""
 
 ONE_OF_EACH = """(before) => {
   const seen = new Set(before), found = new Set();

@@ -198,11 +198,9 @@ def _answer(control: socket.socket, scratch: Path, workers: set[int]) -> None:
                 workers.add(pid)
                 reply.send({"pid": pid})
             case "import":
-                # An import that looks for a GPU would leave CUDA unusable in all that is forked.
-                with (
-                    contextlib.suppress(ImportError),
-                    _variable(VISIBLE, ""),
-                ):  # not every torch has it
+                # An import that looks for a GPU would leave CUDA unusable in all that is forked;
+                # not every torch has what is named.
+                with contextlib.suppress(ImportError), _variable(VISIBLE, ""):
                     importlib.import_module(argument)
                 gc.freeze()
                 reply.send({})

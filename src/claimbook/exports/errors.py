@@ -327,12 +327,8 @@ def _told(claim: Claim) -> Iterator[Message]:
     for lane in Lane:
         for want in (example.want for example in claim.examples(lane)):
             before, *errors = want.split(HEADER)
-            yield from (read(line) for line in before.split("\n") if _starts(line))
+            yield from (read(line) for line in before.split("\n") if STARTS.match(line))
             yield from map(read, errors)
-
-
-def _starts(line: str) -> bool:
-    return STARTS.match(line) is not None
 
 
 def lookup_data(

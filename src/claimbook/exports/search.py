@@ -10,7 +10,7 @@ from typing import Any
 
 from claimbook.exports import words
 from claimbook.exports.prose import Sentence
-from claimbook.exports.sections import Section, is_error
+from claimbook.exports.sections import OF_ERRORS, Section, is_error
 from claimbook.model import Page
 from claimbook.pages.text import first_sentence
 
@@ -101,6 +101,7 @@ def data(places: list[Place]) -> dict[str, Any]:
         "terms": index(places),
         "synonyms": words.synonyms(),
         "words": words.rules_data(),
+        "ofErrors": OF_ERRORS,
     }
 
 

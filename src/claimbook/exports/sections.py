@@ -12,6 +12,8 @@ from claimbook.pages.myst import fences, tokenize
 from claimbook.pages.text import first_sentence, strip_markup
 
 SHORT = "**In short.**"
+OF_ERRORS = r"^`[^`]+`(?:(?:,| or| and)* `[^`]+`)*$"
+"""A heading that is the message of an error, or several; the browser uses the pattern too."""
 WORDS_A_MINUTE = 200
 """How fast prose and code are read, in words between blanks."""
 
@@ -42,7 +44,7 @@ def is_error(title: str) -> bool:
     >>> is_error("`no` and `never`"), is_error("What does `no` mean?")
     (True, False)
     """
-    return re.fullmatch(r"`[^`]+`(?:(?:,| or| and)* `[^`]+`)*", title) is not None
+    return re.match(OF_ERRORS, title) is not None
 
 
 def sections(text: str) -> list[Section]:

@@ -46,7 +46,9 @@ STOP = frozenset(
     """.split()  # noqa: SIM905
 )
 """Words that say nothing of what is asked."""
-EVERYWHERE = frozenset("torch pytorch nn py tensor code example function method pre".split())  # noqa: SIM905
+EVERYWHERE = frozenset(
+    ["torch", "pytorch", "nn", "py", "tensor", "code", "example", "function", "method", "pre"]
+)
 """They say next to nothing beside another word."""
 
 

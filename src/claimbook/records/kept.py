@@ -11,18 +11,19 @@ from claimbook.files import write_atomically
 from claimbook.records.book_runs import Machines, Releases
 from claimbook.records.store import signed_again
 
-CLAIM = re.compile(rb'"claim": *"([^"]*)"')
+CLAIM = re.compile(rb'"claim"\s*:\s*"([^"]*)"')
 """Where a line names its claim; within its texts each quote has a backslash."""
 
 
 def orphans(docs: Path, claims: Collection[str]) -> Iterator[tuple[Path, int, str]]:
     """Yield what is kept, and committed, of an id that no claim has: file, line, id."""
     known = {"", *claims}
+    as_bytes = {name.encode() for name in known}
     for path in _files(docs / "records"):
-        held = {name.decode() for name in CLAIM.findall(path.read_bytes())}
-        for number, data in () if held <= known else _lines(path):
-            if data.get("claim", "") not in known:
-                yield path, number, data["claim"]
+        if not as_bytes.issuperset(CLAIM.findall(path.read_bytes())):
+            for number, data in _lines(path):
+                if data.get("claim", "") not in known:
+                    yield path, number, data["claim"]
 
 
 def rename(docs: Path, names: Mapping[str, str | None]) -> list[Path]:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from jinja2 import FileSystemBytecodeCache
 from sphinx.application import Sphinx
-from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.environment import BuildEnvironment
 from sphinx.jinja2glue import BuiltinTemplateLoader
 from sphinx.util.parallel import ParallelTasks, SerialTasks, parallel_available
@@ -42,12 +41,11 @@ def connect(app: Sphinx) -> None:
 
 def _keep_templates(app: Sphinx) -> None:
     """Keep the compiled templates of pages: to compile them takes longer than to fill two."""
-    if isinstance(app.builder, StandaloneHTMLBuilder):
+    templates = getattr(app.builder, "templates", None)
+    if isinstance(templates, BuiltinTemplateLoader):
         folder = Path(app.doctreedir, "templates")
         folder.mkdir(parents=True, exist_ok=True)
-        templates = app.builder.templates
-        if isinstance(templates, BuiltinTemplateLoader):
-            templates.environment.bytecode_cache = FileSystemBytecodeCache(str(folder))
+        templates.environment.bytecode_cache = FileSystemBytecodeCache(str(folder))
 
 
 def beside(app: Sphinx, task: Callable[[], object]) -> None:

@@ -11,8 +11,9 @@ const FAULT = { words: /\b(?:errors?|exceptions?|warnings?|fail(?:s|ed)?|failure
 const SURE = { words: 5, likeness: 0.8 };
 
 class Search {
-  constructor({ places, terms, synonyms, words }) {
+  constructor({ places, terms, synonyms, words, ofErrors }) {
     this.places = places;
+    this.ofErrors = new RegExp(ofErrors);
     this.terms = new Map(Object.entries(terms));
     this.synonyms = new Map(Object.entries(synonyms));
     this.name = new RegExp(words.name, "g");
@@ -139,7 +140,7 @@ class Search {
     }
     if (FAULT.words.test(question)) {
       for (const [place, score] of scores) {
-        if (/^`.*`$/.test(this.places[place][2])) scores.set(place, FAULT.more * score);
+        if (this.ofErrors.test(this.places[place][2])) scores.set(place, FAULT.more * score);
       }
     }
     const sorted = (found) => found.sort(([a, x], [b, y]) => y - x || a - b);
