@@ -229,10 +229,10 @@ def _tracked() -> list[str]:
 
 
 def _edits(page: Path, count: int) -> Iterator[int]:
+    text, line = page.read_text("utf-8"), ">>> x = torch.ones(1, requires_grad=True)\n"
+    assert line in text
     for number in range(count):
-        text = page.read_text("utf-8")
-        old = f">>> x = torch.ones(1, requires_grad=True){'  # edited' * number}\n"
-        page.write_text(text.replace(old, old[:-1] + "  # edited\n", 1), "utf-8")
+        page.write_text(text.replace(line, f"{line[:-1]}  # edit {number}\n", 1), "utf-8")
         yield number
 
 
