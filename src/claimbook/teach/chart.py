@@ -44,7 +44,8 @@ def chart(numbers: Mapping[str, Sequence[float]], x: str, y: str, scale: str) ->
             text = _plain(f" {name}")  # the blank: a legend leaves out what starts with "_"
             axes.plot(values, dash, color=colour, marker=marker, markevery=gap, label=text)
         axes.locator_params(axis="x", integer=True)
-        axes.legend(frameon=False)
+        if len(numbers) > 1:
+            canvas.legend(loc="outside lower center", ncols=2, frameon=False)
         canvas.savefig(buffer, format="svg", transparent=True)
     return _inline(buffer.getvalue())
 
