@@ -271,7 +271,7 @@ def test_the_page_shows_what_changed(book):
     assert "other verdict: 2 · other code: 1 · new: 1" in now.get_text()
     rows = [[cell.get_text(" ", strip=True) for cell in r("td")] for r in now.select("tbody tr")]
     assert rows == [
-        ["basics-01.1", "A sum adds all elements.", "right", "right if"],
+        ["basics-01.1", "A sum adds all elements.", "right", "right with a condition"],
         ["basics-01.2", "A sum multiplies.", "still open", "wrong"],
     ]
     links = {a.get_text(): a["href"] for p in now("p", recursive=False) for a in p("a")}

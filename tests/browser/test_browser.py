@@ -198,7 +198,7 @@ def test_lookup_says_that_it_knows_nothing(open_page):
     page.fill("#traceback", "pandas.errors.ParserError: tokenizing failed")
     assert (
         page.text_content(".error-lookup [role=status]")
-        == "No claim prints an error like this one. Search the book for it."
+        == "No example prints an error like this one. Search the book for it."
     )
 
 

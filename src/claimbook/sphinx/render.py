@@ -28,7 +28,7 @@ from claimbook.sphinx import nodes as places
 
 WORDS = {
     RelationKind.CONFIRMS: "right",
-    RelationKind.QUALIFIES: "right if",
+    RelationKind.QUALIFIES: "right with a condition",
     RelationKind.CORRECTS: "wrong",
     RelationKind.UPDATES: "outdated",
     "remark": "no run can tell",

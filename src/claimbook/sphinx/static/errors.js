@@ -136,7 +136,7 @@ function errorPage(lookup) {
     const words = new URLSearchParams({ q: text.split("\n").pop() });
     form.querySelector("[role=status]").replaceChildren(...!text ? []
       : found.length ? [`${found.length} found`]
-        : ["No claim prints an error like this one. ",
+        : ["No example prints an error like this one. ",
           element("a", { href: `search.html?${words}` }, "Search the book for it"), "."]);
   };
   form.addEventListener("input", show);

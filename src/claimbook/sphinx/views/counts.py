@@ -56,7 +56,7 @@ def _totals(domain: ClaimDomain) -> Iterator[str]:
     mutants = [data for data in domain.falsified.values() if data and data["status"] == "current"]
     if total := sum(data["mutants"] for data in mutants):
         caught = 100 * sum(data["killed"] for data in mutants) // total
-        yield f"{caught} % of {total:,} altered copies print something else"
+        yield f"{caught} % of {total:,} copies with one change print something else"
     swept = [data for data in domain.swept.values() if data and data["status"] == "current"]
     if cases := sum(data["cases"] for data in swept):
-        yield f"{len(swept):,} examples' statements hold in {cases:,} drawn cases too"
+        yield f"{len(swept):,} statements also hold in {cases:,} randomly drawn cases"
