@@ -1,6 +1,7 @@
 """A browser that looks at the built site."""
 
 import shutil
+from contextlib import contextmanager
 
 import pytest
 
@@ -28,6 +29,13 @@ def browser():
 @pytest.fixture
 def open_page(browser):
     """Opens a page of the site by its name; `problems` of what is returned must stay empty."""
+    with opener(browser) as opened:
+        yield opened
+
+
+@contextmanager
+def opener(browser):
+    """While it lasts, what it yields opens a page of the site; at its end all are closed."""
     contexts = []
 
     def opened(name, width=1200, theme="light"):

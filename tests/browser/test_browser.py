@@ -4,14 +4,17 @@ import re
 
 import pytest
 
+from browser.conftest import opener
 from claimbook.exports import errors
 from claimbook.exports.errors import LIKE
 from claimbook.exports.sections import sections
 from claimbook.pages.book import Book
 from helpers import ROOT, SITE
 
-NAMES = sorted(path.relative_to(SITE).with_suffix("").as_posix() for path in SITE.rglob("*.html"))
-READ = [name for name in NAMES if not name.startswith(("genindex", "search", "_static"))]
+ALL = sorted(path.relative_to(SITE).with_suffix("").as_posix() for path in SITE.rglob("*.html"))
+READ = [name for name in ALL if not name.startswith(("genindex", "search", "_static"))]
+NAMES = [*READ, *(name for name in ALL if name not in READ)]
+"""All pages, those first that are read: pytest then finds both tests of a page by its number."""
 TRACEBACK = 'Traceback (most recent call last):\n  File "train.py", line 9, in <module>\n'
 
 
@@ -23,10 +26,18 @@ TOO_WIDE = """() => [...document.querySelectorAll(".claim-code pre, .highlight-P
   .map((code) => code.innerText)"""
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_page_is_quiet_and_fits(open_page, name):
+@pytest.fixture(scope="module")
+def each_page(browser, request):
+    """A page of the site on a phone, opened once for the tests of every page."""
+    with opener(browser) as opened:
+        yield opened(request.param, width=390)
+
+
+@pytest.mark.parametrize("each_page", NAMES, indirect=True)
+def test_page_is_quiet_and_fits(each_page, request):
     """No error, no request to another host; nothing to scroll sideways, no chapter is long."""
-    page = open_page(name, width=390)
+    page, name = each_page, request.node.callspec.params["each_page"]
+    page.set_viewport_size({"width": 390, "height": 900})
     assert page.problems == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.set_viewport_size({"width": 1280, "height": 900})
@@ -104,10 +115,11 @@ def looked_at():
     return set()
 
 
-@pytest.mark.parametrize("name", READ)
-def test_page_is_accessible(open_page, looked_at, name):
+@pytest.mark.parametrize("each_page", READ, indirect=True)
+def test_page_is_accessible(each_page, looked_at):
     """axe-core finds no serious fault, and none in the colours of either theme."""
-    page = open_page(name)
+    page = each_page
+    page.set_viewport_size({"width": 1200, "height": 900})
     page.evaluate(OPENED)
     page.evaluate(SHOWN)
     page.evaluate(WITHOUT_COLOURS)
