@@ -379,9 +379,9 @@ def test_a_record_that_cannot_be_written_is_named(tmp_path, command):
     for folder in ("docs/_build", "docs/records"):
         book.write(folder, "in the place of a folder")
     done = book.claimbook(command, "sum-adds")
-    folder = {"record": "_build/records/cpu", "falsify": "records/falsified"}[command]
+    file = {"record": "_build/records/cpu/a/sums", "falsify": "records/falsified/a"}[command]
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == (
-        f"claimbook: {book.docs}/{folder}/a/sums.jsonl cannot be written: Not a directory; "
+        f"claimbook: {book.docs}/{file}.jsonl cannot be written: Not a directory; "
         "free space there or make it writable, and run this again"
     )

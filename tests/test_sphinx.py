@@ -178,8 +178,8 @@ def test_ledger_and_counts(built):
     totals = [item.text.strip() for item in page.select("ul.totals li")]
     when = rf"\d{{4}}-\d\d-\d\d with torch {re.escape(TORCH)} on .+"
     assert totals[:2] == ["4 statements", "4 examples"]
-    assert re.fullmatch(f"4 of 4 run as printed on CPU, last on {when}", totals[2]), totals
-    assert totals[3:] == ["0 of 3 run as printed on CUDA"]
+    assert re.fullmatch(f"4 of the 4 for CPU run as printed, last on {when}", totals[2]), totals
+    assert totals[3:] == ["0 of the 3 for CUDA run as printed"]
 
 
 TORCH = environment.torch_version()

@@ -222,7 +222,7 @@ def test_pages_show_sweeps(book):
     )
     data = {c["id"]: c for c in json.loads((book.site / "claims.json").read_text())["claims"]}
     assert data["sum-adds"]["swept"]["cases"] == 300
-    assert "1 examples' statements hold in 300 drawn cases too" in (
+    assert "1 statements also hold in 300 randomly drawn cases" in (
         book.site / "index.html"
     ).read_text("utf-8")
 

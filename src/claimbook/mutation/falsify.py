@@ -1,7 +1,7 @@
 """Shows that examples can fail: runs the mutants of claims, and keeps what came of them.
 
 A mutant that still prints what the page says is a survivor: the example does not show what the
-claim says, or the change is none. What came of them is kept in one file a page, a line a claim.
+claim says, or the change is none. What came of them is kept in one file a part, a line a claim.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from claimbook.engine.pool import Runner
 from claimbook.model import Claim, Lane, Outcome, Run, Status
 from claimbook.mutation.mutants import OPERATORS_DIGEST, mutants
-from claimbook.records.store import ByPage, structure
+from claimbook.records.store import ByPart, structure
 
 SLOWER = 5
 """A mutant may take so many times as long as its claim, and never less than the runner allows:
@@ -58,8 +58,8 @@ class Falsified:
         return (self.operators, self.digest) == (OPERATORS_DIGEST, claim.digest(self.lane))
 
 
-class Results(ByPage[Falsified]):
-    """What is kept of a book's mutants, a file a page."""
+class Results(ByPart[Falsified]):
+    """What is kept of a book's mutants."""
 
     shared: ClassVar = ("operators", "torch", "date")
     wrong = "no result of falsify"

@@ -270,6 +270,14 @@ class ByPage(ABC, Generic[T]):
         return "".join([*heads, *lines])
 
 
+class ByPart(ByPage[T]):
+    """The files of a folder, one a part of the book."""
+
+    def path(self, claim: Claim) -> Path:
+        """Return where what is kept of a claim stands: the first folder of its page."""
+        return self.folder / f"{claim.docname.partition('/')[0]}.jsonl"
+
+
 def _written(path: Path) -> tuple[int, int] | None:
     """Return what tells a file from the one that was there before; None if there is none."""
     try:

@@ -11,7 +11,7 @@ from claimbook.engine.pool import Runner
 from claimbook.model import Claim, Lane, Outcome, Run, Status
 from claimbook.mutation.falsify import Track
 from claimbook.mutation.mutants import OPERATORS_DIGEST
-from claimbook.records.store import ByPage, structure
+from claimbook.records.store import ByPart, structure
 from claimbook.sweeps.written import Written
 
 
@@ -53,7 +53,7 @@ class Swept:
         return ", ".join(parts)
 
 
-class Results(ByPage[Swept]):
+class Results(ByPart[Swept]):
     """What is kept of a book's sweeps."""
 
     shared: ClassVar = ("operators", "torch", "date")
@@ -63,10 +63,6 @@ class Results(ByPage[Swept]):
     def of(cls, docs: Path) -> "Results":
         """Return those of a book."""
         return cls(docs / "records" / "sweeps")
-
-    def path(self, claim: Claim) -> Path:
-        """Return the file of a claim's part."""
-        return self.folder / f"{claim.docname.partition('/')[0]}.jsonl"
 
     def data(self, value: Swept) -> dict[str, Any]:
         """Return the fields of a result."""

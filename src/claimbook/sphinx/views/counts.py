@@ -52,7 +52,7 @@ def _totals(domain: ClaimDomain) -> Iterator[str]:
         current = [data for data in ran if data["status"] == "current"]
         last = max(current, key=itemgetter("recorded"), default=None)
         when = ", last on {recorded} with torch {torch} on {device}".format(**last) if last else ""
-        yield f"{len(current):,} of {len(ran):,} run as printed on {name}{when}"
+        yield f"{len(current):,} of the {len(ran):,} for {name} run as printed{when}"
     mutants = [data for data in domain.falsified.values() if data and data["status"] == "current"]
     if total := sum(data["mutants"] for data in mutants):
         caught = 100 * sum(data["killed"] for data in mutants) // total
