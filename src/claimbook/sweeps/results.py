@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from claimbook.engine.pool import Runner
-from claimbook.model import Claim, Lane, Outcome, Run, Status
+from claimbook.model import Lane, Outcome, Run, Status
 from claimbook.mutation.falsify import Track
 from claimbook.mutation.mutants import OPERATORS_DIGEST
 from claimbook.records.store import ByPart, structure
