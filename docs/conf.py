@@ -4,6 +4,7 @@ import importlib.metadata
 import os
 import zlib
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -70,8 +71,10 @@ claimbook_downloads = os.environ.get("BOOK_DOWNLOADS", "")  # the address of the
 
 # Where a link to a page is shared, its title and first paragraph are shown beside a claim.
 if html_baseurl:
-    extensions.append("sphinxext.opengraph")  # takes half a second, which a build at home has not
+    # These take half a second, which a build at home has not.
+    extensions += ["sphinxext.opengraph", "notfound.extension"]
 ogp_site_url = f"{html_baseurl.rstrip('/')}/"
+notfound_urls_prefix = urlsplit(ogp_site_url).path  # 404.html is shown at any address
 ogp_image, ogp_image_alt = "_static/claim.png", "A claim with its code, output and verdict."
 ogp_social_cards = {"enable": False}
 ogp_custom_meta_tags = ['<meta name="twitter:card" content="summary_large_image">']

@@ -6,6 +6,7 @@ import re
 import shutil
 import xml.etree.ElementTree as ET
 import zipfile
+from urllib.parse import urlsplit
 
 import nbformat
 import pytest
@@ -169,6 +170,22 @@ def test_sitemap_has_every_page(built):
     space = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
     found = [loc.text for loc in ET.parse(built.site / "sitemap.xml").iter(f"{space}loc")]
     assert sorted(found) == sorted(f"{ADDRESS}{name}.html" for name in PAGES)
+
+
+def test_a_missing_page_is_answered_at_any_address(tmp_path):
+    """The links of 404.html begin at the site's own folder; it is in no list of pages."""
+    conf = CONF_EDITIONS + 'extensions.append("notfound.extension")\n'
+    conf += f"notfound_urls_prefix = {urlsplit(ADDRESS).path!r}\n"
+    lost = "---\norphan: true\n---\n# Lost\n\nSearch.\n"
+    pages = {"index": "# I\n\n```{toctree}\na/s\n```\n", "a/s": f"# S\n\n{SUM}", "404": lost}
+    book = TinyBook(tmp_path, pages, conf=conf)
+    assert book.sphinx().returncode == 0
+    page, folder = book.page("404"), urlsplit(ADDRESS).path
+    links = [a["href"] for a in page.select("link[rel=stylesheet], .sphinxsidebar li a")]
+    assert len(links) > 2
+    assert [link for link in links if not link.startswith(folder)] == []
+    for path in ("sitemap.xml", "llms.txt"):
+        assert "404" not in (book.site / path).read_text("utf-8")
 
 
 def test_an_address_needs_no_slash_at_its_end(tmp_path):

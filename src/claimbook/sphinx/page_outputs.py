@@ -112,7 +112,8 @@ def write_lists(app: Sphinx, exception: Exception | None) -> None:
     summary = env.metadata[app.config.root_doc].get("summary", "")
     write_changed(Path(app.outdir, "llms.txt"), llms_txt(title, summary, _parts(env)))
     if base := app.config.html_baseurl:
-        addresses = map(app.builder.get_target_uri, sorted(env.found_docs))
+        listed = (name for name in sorted(env.found_docs) if "orphan" not in env.metadata[name])
+        addresses = map(app.builder.get_target_uri, listed)
         write_changed(Path(app.outdir, "sitemap.xml"), sitemap(base, addresses))
 
 
