@@ -106,6 +106,9 @@ class _Sandbox:
         self.idle_bytes = 0
         sys.displayhook = _display
         torch.set_num_threads(1)
+        # torch makes its thread pool anew in a process that an example forks, at the first call;
+        # two threads that call at once, as autograd's and gloo's, may end that process.
+        os.register_at_fork(after_in_child=lambda: torch.set_num_threads(torch.get_num_threads()))
         torch.multiprocessing.set_start_method("fork", force=True)  # no worker can import examples
         # Otherwise a warning that torch gives once would show in one claim of a process only.
         torch.set_warn_always(True)
