@@ -25,10 +25,10 @@ FIELDS = {
 }
 """Field of a section → what a word in it weighs, and how far its length counts against it."""
 
-SATURATION = 5.5
+SATURATION = 3.0
 """How soon a word that comes again says no more."""
 
-STEPS, LEAST, RARE = 30, 0.2, 12
+STEPS, LEAST, RARE = 20, 0.3, 25
 """How finely the weight of a word in a section is told. Where more than `RARE` places hold it,
 what is less than `LEAST` of the greatest is left out."""
 
