@@ -94,9 +94,9 @@ def single(text: str) -> Iterator[str]:
 
 
 def joined(text: str) -> Iterator[str]:
-    """Yield pairs of neighbours in a line, and whole names of a text, each as one word.
+    r"""Yield pairs of neighbours in a line, and whole names of a text, each as one word.
 
-    >>> list(joined("tensor cores\\nof clip_grad_norm_"))
+    >>> list(joined("tensor cores\nof clip_grad_norm_"))
     ['clip_grad_norm', 'tensorcor', 'ofclip', 'clipgrad', 'gradnorm', 'clipgradnorm']
     """
     yield from (name.lower() for name in re.findall(EXACT, text))
