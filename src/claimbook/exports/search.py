@@ -25,10 +25,10 @@ FIELDS = {
 }
 """Field of a section → what a word in it weighs, and how far its length counts against it."""
 
-SATURATION = 3.0
+SATURATION = 5.5
 """How soon a word that comes again says no more."""
 
-STEPS, LEAST, RARE = 20, 0.3, 25
+STEPS, LEAST, RARE = 30, 0.2, 12
 """How finely the weight of a word in a section is told. Where more than `RARE` places hold it,
 what is less than `LEAST` of the greatest is left out."""
 

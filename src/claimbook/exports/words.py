@@ -94,21 +94,20 @@ def single(text: str) -> Iterator[str]:
 
 
 def joined(text: str) -> Iterator[str]:
-    r"""Yield pairs of neighbours in a line, and whole names of a text, each as one word.
+    """Yield pairs of neighbours and whole names of a text, each as one word.
 
-    >>> list(joined("tensor cores\nof clip_grad_norm_"))
-    ['clip_grad_norm', 'tensorcor', 'ofclip', 'clipgrad', 'gradnorm', 'clipgradnorm']
+    >>> list(joined("tensor cores of clip_grad_norm_"))
+    ['clip_grad_norm', 'tensorcor', 'corof', 'ofclip', 'clipgrad', 'gradnorm', 'clipgradnorm']
     """
+    last = ""
     yield from (name.lower() for name in re.findall(EXACT, text))
-    for line in text.split("\n"):
-        last = ""
-        for name in words(line):
-            for word in name:
-                if last and not (last in EVERYWHERE and word in EVERYWHERE):
-                    yield stem(last) + stem(word)
-                last = word
-            if len(name) > 2:
-                yield "".join(map(stem, name))
+    for name in words(text):
+        for word in name:
+            if last and not (last in EVERYWHERE and word in EVERYWHERE):
+                yield stem(last) + stem(word)
+            last = word
+        if len(name) > 2:
+            yield "".join(map(stem, name))
 
 
 @cache
