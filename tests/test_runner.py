@@ -62,6 +62,19 @@ def test_fails(runner):
     assert done.message == "value: want 3., got 2."
 
 
+def test_a_forked_process_makes_its_thread_pool_at_once(runner):
+    """Before it has threads, two of which may end it when they make the pool at the same time."""
+    session = """
+    >>> import os
+    >>> torch.set_num_threads = lambda count: print("a pool of", count)
+    >>> if (child := os.fork()) == 0:
+    ...     os._exit(0)
+    >>> _ = os.waitpid(child, 0)
+    """
+    run = between(runner, session)
+    assert "a pool of 1" in "".join(run.outputs)
+
+
 ENDS = {
     "hang": (
         "import time\n>>> time.sleep(60)",
