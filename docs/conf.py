@@ -69,15 +69,16 @@ claimbook_repository = os.environ.get("BOOK_REPOSITORY", "")
 claimbook_version = os.environ.get("BOOK_VERSION", "").removeprefix("v")  # of a site that stays
 claimbook_downloads = os.environ.get("BOOK_DOWNLOADS", "")  # the address of the folder with them
 
-# Where a link to a page is shared, its title and first paragraph are shown beside a claim.
+# What only a published site has takes half a second, which a build at home need not wait for.
 if html_baseurl:
-    # These take half a second, which a build at home has not.
     extensions += ["sphinxext.opengraph", "notfound.extension"]
+# Where a link to a page is shared, its title and first paragraph are shown beside a claim.
 ogp_site_url = f"{html_baseurl.rstrip('/')}/"
-notfound_urls_prefix = urlsplit(ogp_site_url).path  # 404.html is shown at any address
 ogp_image, ogp_image_alt = "_static/claim.png", "A claim with its code, output and verdict."
 ogp_social_cards = {"enable": False}
 ogp_custom_meta_tags = ['<meta name="twitter:card" content="summary_large_image">']
+# 404.html is shown at any address: its links begin at the folder of the site.
+notfound_urls_prefix = urlsplit(ogp_site_url).path
 
 html_theme = "furo"
 html_title = project
@@ -94,6 +95,7 @@ epub_identifier = epub_uid = epub_basename  # epubcheck wants them equal
 epub_show_urls = "no"
 epub_tocdup = False
 epub_css_files = ["epub.css"]
+epub_exclude_files = ["404.xhtml"]
 suppress_warnings = [
     "epub.unknown_project_files",  # scripts and data, for the site alone
     "sphinx_gallery.space_in_filename",  # of a folder above: no link leads there
