@@ -30,19 +30,20 @@ TOO_WIDE = """() => [...document.querySelectorAll(".claim-code pre, .highlight-P
 def each_page(browser, request):
     """A page of the site on a phone, opened once for the tests of every page."""
     with opener(browser) as opened:
-        yield opened(request.param, width=390)
+        page = opened(request.param, width=390)
+        page.name = request.param
+        yield page
 
 
 @pytest.mark.parametrize("each_page", NAMES, indirect=True)
-def test_page_is_quiet_and_fits(each_page, request):
+def test_page_is_quiet_and_fits(each_page):
     """No error, no request to another host; nothing to scroll sideways, no chapter is long."""
-    page, name = each_page, request.node.callspec.params["each_page"]
-    page.set_viewport_size({"width": 390, "height": 900})
+    page = each_page
     assert page.problems == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.set_viewport_size({"width": 1280, "height": 900})
     assert page.evaluate(TOO_WIDE) == []
-    if (SITE / f"{name}.ipynb").exists():
+    if (SITE / f"{page.name}.ipynb").exists():
         page.set_viewport_size({"width": 1440, "height": 900})
         assert page.evaluate("document.documentElement.scrollHeight") <= SCREENS * 900
 
