@@ -245,6 +245,45 @@ def test_who_follows_a_route_is_led_on(chapter):
     assert chapter.page("index").select("ol.route li")
 
 
+COMPARED = """
+def setup(app):
+    asked = {"collapse": False, "titles_only": True, "maxdepth": -1, "includehidden": True}
+
+    def sphinx(app, page, template, context, doctree):
+        context["expected"] = context["toctree"](**asked)
+
+    def ours(app, page, template, context, doctree):
+        same = context["toctree"](**asked) == context["expected"]
+        print(f"{page}: {'same' if same else 'different'}")
+
+    app.connect("html-page-context", sphinx, priority=299)
+    app.connect("html-page-context", ours, priority=301)
+"""
+"""Asks Sphinx for the contents beside each page before the book's own stand there, and after."""
+
+
+def test_contents_beside_a_page_are_those_that_sphinx_makes(tmp_path):
+    """On pages of two folders, listed once, twice or not at all, under captions and with code."""
+    tree = "```{toctree}\n:caption: Part\n:hidden:\n\n"
+    pages = {
+        "index": f"# Tiny\n\n{tree}a/index\nPyTorch <https://pytorch.org>\n```\n\n{tree}d\n```\n",
+        "a/index": f"# A\n\n## B\n\n{tree}one\nb/two\nself\n```\n",
+        "a/one": "# `x.grad` & one\n\n## C\n",
+        "a/b/two": f"# Two\n\n{tree}three\n```\n",
+        "a/b/three": "# Three\n",
+        "d": f"# D\n\n{tree}Another title </a/one>\n```\n",
+        "alone": "---\norphan: true\n---\n# Alone\n",
+    }
+    done = TinyBook(tmp_path, pages, conf=CONF + COMPARED).sphinx()
+    assert done.returncode == 0, done.stderr
+    said = [
+        line.split()[-2:]
+        for line in done.stdout.splitlines()
+        if line.endswith((": same", ": different"))
+    ]
+    assert sorted(said) == sorted([f"{page}:", "same"] for page in [*pages, "genindex", "search"])
+
+
 def test_a_guide_to_nowhere_is_a_warning(tmp_path):
     """It names the line of the guide, and what is not there."""
     book = TinyBook(tmp_path)

@@ -14,6 +14,7 @@ from claimbook.sphinx import (
     lab_pages,
     nodes,
     search,
+    sidebar,
     stale,
     theme,
     tuning,
@@ -27,7 +28,7 @@ from claimbook.sphinx.views.code_map import CodeMapDirective
 
 PARTS = (
     *(build, chapter, cells, labs, lab_pages, tuning),
-    *(practice, explorers, guides, search, stale, theme, versions),
+    *(practice, explorers, guides, search, sidebar, stale, theme, versions),
 )
 STATIC = Path(__file__).with_name("static")
 CODE = Path(__file__).parents[1]

@@ -4,10 +4,13 @@ import gc
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from jinja2 import FileSystemBytecodeCache
+from pygments.formatter import Formatter
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+from sphinx.highlighting import PygmentsBridge
 from sphinx.jinja2glue import BuiltinTemplateLoader
 from sphinx.util.parallel import ParallelTasks, SerialTasks, parallel_available
 
@@ -35,6 +38,7 @@ def connect(app: Sphinx) -> None:
         docnames[:] = [n for hand in range(app.parallel) for n in docnames[hand :: app.parallel]]
 
     app.connect("builder-inited", _keep_templates)
+    app.connect("builder-inited", _keep_formatters)
     app.connect("env-before-read-docs", share)
     app.connect("env-updated", lambda *_: setattr(app, "parallel", max(jobs, app.parallel)))
 
@@ -46,6 +50,19 @@ def _keep_templates(app: Sphinx) -> None:
         folder = Path(app.doctreedir, "templates")
         folder.mkdir(parents=True, exist_ok=True)
         templates.environment.bytecode_cache = FileSystemBytecodeCache(str(folder))
+
+
+def _keep_formatters(app: Sphinx) -> None:
+    """Use one formatter for all code that is shown alike: to make one takes as long as to use it."""
+    highlighter = getattr(app.builder, "highlighter", None)
+    if isinstance(highlighter, PygmentsBridge):
+        made: dict[str, Formatter[str]] = {}
+
+        def kept(**options: Any) -> Formatter[str]:
+            key = repr(sorted(options.items()))
+            return made.get(key) or made.setdefault(key, highlighter.html_formatter(**options))
+
+        highlighter.formatter = kept
 
 
 def beside(app: Sphinx, task: Callable[[], object]) -> None:

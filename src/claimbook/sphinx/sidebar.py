@@ -1,0 +1,84 @@
+"""The contents of the book beside each page: made once, and led there from each page.
+
+Sphinx would make them anew for each page, from all sections of all pages.
+"""
+
+import re
+from functools import partial
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.builders.html import StandaloneHTMLBuilder
+from sphinx.environment.adapters.toctree import global_toctree_for_doc
+from sphinx.util.osutil import relative_uri
+
+_TAG = re.compile(
+    r'<(?P<tag>ul|li|a)\b(?: class="(?P<classes>[^"]*)")?(?: href="(?P<href>[^"]*)")?|</(?:ul|li)>'
+)
+_LINK = re.compile(r'(?<=reference internal" href=")[^"]*')
+
+
+def connect(app: Sphinx) -> None:
+    """Comes before the theme asks for the contents."""
+
+    kept: dict[str, Contents] = {}
+
+    def show(page: str, **options: Any) -> str:
+        key = repr(sorted(options.items()))
+        if key not in kept:
+            kept[key] = Contents(_html(app, options))
+        return kept[key].seen_from(app.builder.get_target_uri(page))
+
+    def replace(app: Sphinx, page: str, _: str, context: dict[str, Any], __: object) -> None:
+        if "toctree" in context:
+            context["toctree"] = partial(show, page)
+
+    app.connect("html-page-context", replace, priority=300)
+
+
+def _html(app: Sphinx, options: dict[str, Any]) -> str:
+    assert isinstance(app.builder, StandaloneHTMLBuilder)
+    tree = global_toctree_for_doc(app.env, "", app.builder, tags=app.tags, **options)
+    return str(app.builder.render_partial(tree)["fragment"])
+
+
+class Contents:
+    """The contents of a book as Sphinx shows them to a page that is not among them.
+
+    Args:
+        html: the lists, with links from the start of the site.
+    """
+
+    def __init__(self, html: str) -> None:
+        self._html = html
+        self._marks = _marks(html)
+
+    def seen_from(self, page: str) -> str:
+        """Return them with the links that a page needs, and marked where the page stands.
+
+        Args:
+            page: its address in the site, `autograd/leaves.html`.
+        """
+        pieces, last = list[str](), 0
+        for place, mark in sorted(self._marks.get(page, ())):
+            pieces += [self._html[last:place], mark]
+            last = place
+        html = "".join([*pieces, self._html[last:]])
+        return _LINK.sub(lambda link: relative_uri(page, link[0]) or "#", html)
+
+
+def _marks(html: str) -> dict[str, set[tuple[int, str]]]:
+    """Address of a page → what Sphinx writes at which places of the contents where it is shown."""
+    around, found = list[tuple[int, str]](), dict[str, set[tuple[int, str]]]()
+    for tag in _TAG.finditer(html):
+        match tag["tag"]:
+            case "ul":
+                around.append((tag.end("tag"), ' class="current"'))
+            case "li":
+                around.append((tag.end("classes"), " current"))
+            case "a":
+                marks = {*around, (tag.start("classes"), "current ")}
+                found.setdefault(tag["href"], set()).update(marks)
+            case None:
+                around.pop()
+    return found
