@@ -20,7 +20,6 @@ _LINK = re.compile(r'(?<=reference internal" href=")[^"]*')
 
 def connect(app: Sphinx) -> None:
     """Comes before the theme asks for the contents."""
-
     kept: dict[str, Contents] = {}
 
     def show(page: str, **options: Any) -> str:

@@ -4,7 +4,7 @@ import gc
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from jinja2 import FileSystemBytecodeCache
 from pygments.formatter import Formatter
@@ -53,7 +53,7 @@ def _keep_templates(app: Sphinx) -> None:
 
 
 def _keep_formatters(app: Sphinx) -> None:
-    """Use one formatter for all code that is shown alike: to make one takes as long as to use it."""
+    """Use one formatter for all code that is shown alike: making one takes as long as using it."""
     highlighter = getattr(app.builder, "highlighter", None)
     if isinstance(highlighter, PygmentsBridge):
         made: dict[str, Formatter[str]] = {}
@@ -62,7 +62,7 @@ def _keep_formatters(app: Sphinx) -> None:
             key = repr(sorted(options.items()))
             return made.get(key) or made.setdefault(key, highlighter.html_formatter(**options))
 
-        highlighter.formatter = kept
+        highlighter.formatter = cast("Any", kept)  # it is called only
 
 
 def beside(app: Sphinx, task: Callable[[], object]) -> None:
