@@ -5,8 +5,10 @@ import json
 import signal
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import asdict
 from datetime import UTC, date, datetime
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -217,14 +219,19 @@ def fill_in(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     def link(target: str, anchor: str, content: nodes.Node) -> nodes.Node:
         return make_refnode(app.builder, docname, target, anchor, content)
 
+    norm = cache(partial(chapter.norm, domain))
     for place in list(doctree.findall(places.claim_status)):
-        place.replace_self(_status(domain, place, link, repository))
+        place.replace_self(_status(domain, place, norm, link, repository))
     for view in list(doctree.findall(places.whole_book)):
         view.replace_self(VIEWS[view["kind"]].show(domain, link))
 
 
 def _status(
-    domain: ClaimDomain, place: nodes.Element, link: render.Link, repository: str
+    domain: ClaimDomain,
+    place: nodes.Element,
+    norm: Callable[[str], chapter.Norm],
+    link: render.Link,
+    repository: str,
 ) -> list[nodes.Node]:
     ledger = domain.page_with("ledger")
     if entries := place.get("remark"):
@@ -236,7 +243,7 @@ def _status(
     shown = domain.shown[claim.id]
     render.show_run(place.parent, claim, shown)
     found = spans(claim, domain.releases)
-    norm = chapter.norm(domain, place["page"])
+    usual = norm(place["page"])
     pairs = [(str(relation.kind), relation.entry) for relation in claim.relations]
     said = render.sources(pairs, domain.said(e for _, e in pairs), ledger, link)
     tried = domain.falsified[claim.id], domain.swept[claim.id]
@@ -246,9 +253,9 @@ def _status(
         render.badges(
             claim,
             shown,
-            norm.lanes,
+            usual.lanes,
             *machines.badge(claim, domain),
-            *releases.badge(claim, found, norm.releases),
+            *releases.badge(claim, found, usual.releases),
         ),
         *machines.table(claim, domain),
         *render.failing(claim, shown),
