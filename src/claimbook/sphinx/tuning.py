@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from jinja2 import FileSystemBytecodeCache
-from pygments.formatter import Formatter
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.highlighting import PygmentsBridge
@@ -56,9 +55,9 @@ def _keep_formatters(app: Sphinx) -> None:
     """Use one formatter for all code that is shown alike: making one takes as long as using it."""
     highlighter = getattr(app.builder, "highlighter", None)
     if isinstance(highlighter, PygmentsBridge):
-        made: dict[str, Formatter[str]] = {}
+        made: dict[str, Any] = {}
 
-        def kept(**options: Any) -> Formatter[str]:
+        def kept(**options: Any) -> Any:
             key = repr(sorted(options.items()))
             return made.get(key) or made.setdefault(key, highlighter.html_formatter(**options))
 
