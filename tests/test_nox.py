@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from browser.conftest import PROGRAMS
 from helpers import ROOT
 
 
@@ -71,7 +72,8 @@ def test_options_that_mean_nothing(sessions, capsys, name, options, said):
 @pytest.mark.parametrize(
     ("name", "there", "said"),
     [
-        ("browser", [], "there is no chromium; on Debian: apt-get install chromium"),
+        ("browser", [], "there is no Chromium; on Debian: apt-get install chromium-headless-shell"),
+        ("browser", ["chromium-headless-shell"], "the site is not built; nox -s docs builds it"),
         ("browser", ["chromium"], "the site is not built; nox -s docs builds it"),
         ("editions", [], "the site is not built; nox -s docs builds it"),
     ],
@@ -83,6 +85,11 @@ def test_what_reads_the_site_needs_it(sessions, monkeypatch, tmp_path, name, the
     with pytest.raises(SystemExit) as stopped:
         sessions[name](Session())
     assert str(stopped.value) == said
+
+
+def test_the_browser_that_nox_finds_is_the_one_that_is_run(sessions):
+    """Tests that found another one, or none, would be skipped."""
+    assert sessions["BROWSERS"] == PROGRAMS
 
 
 @pytest.mark.parametrize("active", [None, "/somewhere/.venv"])

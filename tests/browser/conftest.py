@@ -7,6 +7,8 @@ import pytest
 
 from helpers import SITE
 
+PROGRAMS = ["chromium-headless-shell", "chromium"]
+"""Either will do; the first is the faster one."""
 PATIENCE = 180_000
 """Milliseconds for what a browser is asked to do: a machine may halt."""
 
@@ -15,9 +17,9 @@ PATIENCE = 180_000
 def browser():
     """A browser; where there is none, these tests are skipped and say so."""
     playwright = pytest.importorskip("playwright.sync_api", reason="nox -s browser installs it")
-    program = shutil.which("chromium")
+    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
     if program is None:
-        pytest.skip("there is no chromium on this machine; on Debian: apt-get install chromium")
+        pytest.skip(f"there is no Chromium here; on Debian: apt-get install {PROGRAMS[0]}")
     if not (SITE / "index.html").exists():
         pytest.skip("the site is not built; nox -s docs builds it")
     with playwright.sync_playwright() as driver:
