@@ -4,6 +4,7 @@ import ast
 import json
 import pickle
 import re
+from dataclasses import dataclass
 from html.parser import HTMLParser
 from pydoc import locate
 from urllib.parse import unquote, urlsplit
@@ -26,13 +27,23 @@ PAGES = [
 LOADING = {"img": "src", "script": "src", "iframe": "src", "link": "href", "source": "src"}
 
 
+@dataclass
+class Copied:
+    """What the copy button of a claim gives, and whether the claim shows an error."""
+
+    code: str = ""
+    fails: bool = False
+
+
 class Page(HTMLParser):
-    """Collects what a page loads, where it links to, and which places it has."""
+    """Collects what a page loads, where it links to, which places it has, and its claims' code."""
 
     def __init__(self, path):
         super().__init__()
         self.path, self.loads, self.links, self.ids, self.unnamed = path, [], [], set(), []
+        self.copied, self._copies, self._around = [], False, []
         self.feed(path.read_text("utf-8"))
+        self.close()
 
     def handle_starttag(self, tag, attrs):
         attrs = dict(attrs)
@@ -44,6 +55,25 @@ class Page(HTMLParser):
         thumbnail = "thumb" in attrs.get("src", "") or attrs.get("class") == "only-dark"
         if tag == "img" and not attrs.get("alt") and not thumbnail:
             self.unnamed.append(attrs.get("src"))
+        if tag == "div":
+            self._enter({*(attrs.get("class") or "").split()})
+
+    def _enter(self, kinds):
+        self._around.append(self._copies)
+        if "claim-cells" in kinds:
+            self.copied.append(Copied())
+            self._copies = True
+        elif self._copies and "claim-output" in kinds:
+            self.copied[-1].fails |= "claim-error" in kinds
+            self._copies = False
+
+    def handle_endtag(self, tag):
+        if tag == "div":
+            self._copies = self._around.pop()
+
+    def handle_data(self, data):
+        if self._copies:
+            self.copied[-1].code += data
 
 
 @pytest.fixture(scope="module")
@@ -235,33 +265,21 @@ def test_ci_runs_what_the_readme_says():
     assert "README.md" in (ROOT / ".ci/run").read_text("utf-8")
 
 
-def copied(page):
-    """What the copy button of each claim gives, and whether the claim shows an error."""
-    cells_alone = SoupStrainer(class_=re.compile(r"\bclaim-cells\b"))
-    soup = BeautifulSoup(page.read_text("utf-8"), "html.parser", parse_only=cells_alone)
-    for cells in soup.select("div.claim-cells"):
-        fails = bool(cells.select(".claim-error"))
-        for output in cells.select(".claim-output"):
-            output.decompose()
-        yield cells.get_text(), fails
-
-
 def test_copied_code_is_python(pages):
     """Whatever a copy button gives is a Python program with its imports."""
-    codes = [code for path in pages for code, _ in copied(path)]
+    codes = [claim.code for page in pages.values() for claim in page.copied]
     assert len(codes) > 100
     for code in codes:
         ast.parse(code)
         assert "import torch" in code
 
 
-def test_copied_code_runs(site):
+def test_copied_code_runs(site, pages):
     """It runs as pasted into a new program, up to the error that the claim shows."""
-    codes = [*copied(site / "autograd/gradients-add-up.html")]
     program = "import sys\n"
-    for number, (code, fails) in enumerate(codes):
-        program += f"try:\n    exec({code!r}, {{}})\nexcept Exception as error:\n"
-        program += f"    {fails} or sys.exit(f'claim {number}: {{error}}')\n"
+    for number, claim in enumerate(pages[site / "autograd/gradients-add-up.html"].copied):
+        program += f"try:\n    exec({claim.code!r}, {{}})\nexcept Exception as error:\n"
+        program += f"    {claim.fails} or sys.exit(f'claim {number}: {{error}}')\n"
     done = python("-c", program, OMP_NUM_THREADS="1")
     assert (done.returncode, done.stderr) == (0, "")
 
