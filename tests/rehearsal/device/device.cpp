@@ -9,7 +9,7 @@
 
 #include <ATen/native/Resize.h>
 #include <torch/csrc/utils/device_lazy_init.h>
-#include <torch/extension.h>
+#include <torch/csrc/utils/pybind.h>
 
 #include "call.h"
 #include "cells.h"
