@@ -10,6 +10,7 @@ import sys
 import tempfile
 import textwrap
 import time
+from functools import cache
 from pathlib import Path
 
 from bs4 import BeautifulSoup
@@ -17,6 +18,7 @@ from sphinx.application import builtin_extensions
 
 from claimbook.engine.fork_server import KEPT
 from claimbook.model import Claim, ProblemKind
+from claimbook.pages.book import Book
 from claimbook.pages.parser import scan_page
 
 ROOT = Path(__file__).parents[1]
@@ -34,6 +36,12 @@ def claim(name, session, options="") -> Claim:
     page = scan_page(claim_text(name, session, options), "docs/page.md")
     assert not [each for each in page.problems if each.kind != ProblemKind.BAD_FORM]
     return page.claims[0]
+
+
+@cache
+def whole_book() -> Book:
+    """The book itself, which takes seconds to read: once for all tests of a process."""
+    return Book.load(ROOT)
 
 
 def processes(*words, temporary=None):

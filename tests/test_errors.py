@@ -10,11 +10,10 @@ import yaml
 from claimbook.exports import errors
 from claimbook.exports.errors import LIKE
 from claimbook.exports.sections import sections
-from claimbook.pages.book import Book
 from claimbook.pages.parser import scan_page
-from helpers import ROOT, claim, claim_text
+from helpers import ROOT, claim, claim_text, whole_book
 
-WHOLE = Book.load(ROOT)
+WHOLE = whole_book()
 BOOK = errors.messages(WHOLE.claims)
 PAGES = [
     (page, sections((ROOT / page.path).read_text("utf-8")))

@@ -10,9 +10,8 @@ import pytest
 from claimbook.engine import environment
 from claimbook.engine.pool import Runner
 from claimbook.model import Hardware, Lane, Measurement, Outcome, Provenance, Run
-from claimbook.pages.book import Book
 from claimbook.records.book_runs import BookRun, Machines, machine_name, results_of
-from helpers import ROOT, SUM, TinyBook, claim, claim_text, python
+from helpers import SUM, TinyBook, claim, claim_text, python, whole_book
 
 CLOCK = Path(__file__).with_name("clock")
 TIMED = """\
@@ -167,7 +166,7 @@ def test_the_book_is_green_with_any_clock(ratio, monkeypatch):
     """
     timed = [
         claim
-        for claim in Book.load(ROOT).claims
+        for claim in whole_book().claims
         if "teach import compare" in claim.code and Lane.CPU in claim.lanes
     ]
     for name, value in clock(ratio).items():
@@ -185,7 +184,7 @@ READS_A_CLOCK = re.compile(r"teach import .*\bcompare\b|\b(perf_counter|process_
 
 def test_claims_that_read_a_clock_say_so():
     """What a claim depends on stands in its options, for the runner and for readers."""
-    reading = [c for c in Book.load(ROOT).claims if READS_A_CLOCK.search(c.code)]
+    reading = [c for c in whole_book().claims if READS_A_CLOCK.search(c.code)]
     assert len(reading) > 40
     assert [str(c.location) for c in reading if "clock" not in c.machine] == []
 

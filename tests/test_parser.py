@@ -11,7 +11,7 @@ from claimbook.pages.book import Book, Project
 from claimbook.pages.directive import parse_session
 from claimbook.pages.myst import ClaimSyntax
 from claimbook.pages.parser import scan_page, scan_script
-from helpers import TinyBook, claim_text
+from helpers import TinyBook, claim_text, whole_book
 
 ROOT = Path(__file__).parents[1]
 FENCE = "```"
@@ -637,7 +637,7 @@ def test_the_books_own_pages_have_examples_on_their_lines():
 
 def test_nothing_is_wrong_with_the_book():
     """No page, README or lab of the book holds code that nothing runs, or another mistake."""
-    assert [str(problem) for problem in Book.load(ROOT).problems] == []
+    assert [str(problem) for problem in whole_book().problems] == []
 
 
 @pytest.mark.parametrize(

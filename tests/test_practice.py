@@ -7,9 +7,8 @@ import pytest
 from claimbook.exports import deck, markup
 from claimbook.exports.cards import CardKind, card_data, page_cards, said_cards
 from claimbook.exports.sections import sections
-from claimbook.pages.book import Book
 from claimbook.pages.parser import scan_page
-from helpers import REGISTER, ROOT, TinyBook, claim_text, data_of
+from helpers import REGISTER, ROOT, TinyBook, claim_text, data_of, whole_book
 
 TWO = claim_text("two-lines", ">>> x = torch.ones(2)\n>>> x.sum()\ntensor(2.)\n>>> y = x")
 PAGE = f"""\
@@ -73,7 +72,7 @@ def test_texts_of_a_card_are_html():
     assert data["link"] == "a/p.html#claim-tag"
 
 
-BOOK = Book.load(ROOT)
+BOOK = whole_book()
 WHERE = {claim.id: claim.location.path[5:-3] for claim in BOOK.claims}
 SAID = list(said_cards(BOOK.answers.values(), WHERE))
 

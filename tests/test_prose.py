@@ -7,9 +7,8 @@ import pytest
 
 from claimbook.exports.sections import reading_minutes, sections
 from claimbook.model import Lane
-from claimbook.pages.book import Book
 from claimbook.pages.text import first_sentence
-from helpers import ROOT
+from helpers import ROOT, whole_book
 
 SHORT = {"nn": "torch.nn", "F": "torch.nn.functional", "Tensor": "torch.Tensor"}
 FENCED = re.compile(r"^(`{3,})[^`\n]*\n.*?^\1$", re.MULTILINE | re.DOTALL)
@@ -61,19 +60,19 @@ def test_what_is_looked_up():
 def test_statements_begin_with_what_is_true():
     """The first sentence of a claim stands alone in indexes; it points to no example or page."""
     pointing = re.compile(r"(Here|Printed|This|These|They|As (above|below))\b")
-    claims = Book.load(ROOT).claims
+    claims = whole_book().claims
     assert [str(c.location) for c in claims if pointing.match(c.statement)] == []
 
 
 def test_outputs_hold_on_every_python():
     """What Python 3.12 prints in another way than 3.11 is not what a page is about."""
-    wants = {c.id: [e.want for e in c.examples(Lane.CPU)] for c in Book.load(ROOT).claims}
+    wants = {c.id: [e.want for e in c.examples(Lane.CPU)] for c in whole_book().claims}
     assert [name for name, printed in wants.items() if "OrderedDict(" in "".join(printed)] == []
 
 
 CHAPTERS = {
     page.path: page
-    for page in Book.load(ROOT).pages
+    for page in whole_book().pages
     if page.path.count("/") == 2 and "/contributing/" not in page.path and page.claims
 }
 POINTING = re.compile(r"\b(?:this (?:error|message|page|section)|here of)\b")

@@ -8,8 +8,7 @@ import pytest
 import torch
 import yaml
 
-from claimbook.pages.book import Book
-from helpers import ROOT, TinyBook, claim_text
+from helpers import ROOT, TinyBook, claim_text, whole_book
 
 sys.path.insert(0, str(ROOT / "tests/rehearsal"))
 import emulated
@@ -106,6 +105,6 @@ def test_claims_that_cannot_be_shown_exist_and_run_on_cuda():
     """The list of what needs a real GPU names claims of the book, each with what it needs."""
     lists = yaml.safe_load((emulated.HERE / "cannot_show.yaml").read_text("utf-8"))
     known = lists["differ"] | lists["may-differ"]
-    lanes = {claim.id: {*map(str, claim.lanes)} for claim in Book.load(ROOT).claims}
+    lanes = {claim.id: {*map(str, claim.lanes)} for claim in whole_book().claims}
     assert all("cuda" in lanes.get(claim, ()) for claim in known), known.keys() - lanes.keys()
     assert all(isinstance(reason, str) for reason in known.values())

@@ -14,10 +14,9 @@ import pytest
 from bs4 import BeautifulSoup, SoupStrainer
 
 from claimbook.engine import environment
-from claimbook.pages.book import Book
 from claimbook.sphinx.domain import ClaimDomain
 from claimbook.sphinx.views.registry import OF_RUNS, VIEWS
-from helpers import ROOT, SITE, data_of, python
+from helpers import ROOT, SITE, data_of, python, whole_book
 
 PAGES = [
     page
@@ -107,7 +106,7 @@ def test_every_claim_ran_as_printed(site):
     A claim about a machine may come out otherwise on this one. A claim of builds without CUDA is
     not run where torch is another.
     """
-    of_cpu_builds = {claim.id for claim in Book.load(ROOT).claims if claim.cpu_build}
+    of_cpu_builds = {claim.id for claim in whole_book().claims if claim.cpu_build}
     skipped = set() if environment.torch_version().endswith("+cpu") else of_cpu_builds
     data = json.loads((site / "claims.json").read_text("utf-8"))
     lanes = {claim["id"]: claim["lanes"].get("cpu") for claim in data["claims"]}
@@ -127,7 +126,7 @@ def domain(site):
 
 def test_scan_and_build_see_equal_claims(domain):
     """On every page Sphinx keeps just what the page scan reads."""
-    scanned = {page.path: page for page in Book.load(ROOT).pages if page.path.startswith("docs/")}
+    scanned = {page.path: page for page in whole_book().pages if page.path.startswith("docs/")}
     del scanned["docs/register/README.md"]
     assert {page.path: page for page in domain.pages.values()} == scanned
     assert sum(len(page.claims) for page in domain.pages.values()) > 30

@@ -22,7 +22,7 @@ from claimbook.sweeps.strategies import (
     tensors,
 )
 from claimbook.teach.measure import measurements
-from helpers import ROOT, TinyBook
+from helpers import ROOT, TinyBook, whole_book
 
 ANY = tensors(ALL, layouts=(*LAYOUTS, "expanded"), values="special")
 
@@ -244,11 +244,10 @@ def test_general_titles_are_swept_or_left_with_a_reason(monkeypatch):
 
 def test_what_is_kept_is_of_the_sweeps_as_they_stand(monkeypatch):
     """Nothing is stale: `nox -s sweeps` was run after the last edit."""
-    from claimbook.pages.book import Book
     from claimbook.sweeps.results import Results
     from claimbook.sweeps.written import read_sweeps
 
-    book = Book.load(ROOT)
+    book = whole_book()
     kept = Results.of(book.project.docs)
     written = read_sweeps(book.project, book.claims).values()
     found = {each.claim.id: kept.load(each.claim) for each in written}

@@ -8,8 +8,7 @@ from browser.conftest import opener
 from claimbook.exports import errors
 from claimbook.exports.errors import LIKE
 from claimbook.exports.sections import sections
-from claimbook.pages.book import Book
-from helpers import ROOT, SITE
+from helpers import ROOT, SITE, whole_book
 
 ALL = sorted(path.relative_to(SITE).with_suffix("").as_posix() for path in SITE.rglob("*.html"))
 READ = [name for name in ALL if not name.startswith(("genindex", "search", "_static"))]
@@ -179,7 +178,7 @@ def test_nameless_button_in_code_is_found(open_page):
     assert code.inner_html().replace("<button></button>", "") == coloured
 
 
-WHOLE = Book.load(ROOT)
+WHOLE = whole_book()
 KNOWN = errors.known(
     (page, sections((ROOT / page.path).read_text("utf-8")))
     for page in WHOLE.pages

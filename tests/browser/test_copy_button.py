@@ -9,8 +9,7 @@ from collections import defaultdict
 from claimbook.checking.compare import HEADER
 from claimbook.engine.fork_server import OURS_TO_SAY
 from claimbook.model import Lane
-from claimbook.pages.book import Book
-from helpers import ROOT, SITE
+from helpers import SITE, whole_book
 
 PAGES, CLAIMS = 8, 5
 """So many pages are drawn, and so many claims of each."""
@@ -31,7 +30,7 @@ for name, code in {codes!r}.items():
 def sample():
     """Some claims that run on any machine, the same in every run of the tests."""
     fit = defaultdict(list)
-    for claim in Book.load(ROOT).claims:
+    for claim in whole_book().claims:
         shows_error = any(HEADER in example.want for example in claim.examples(Lane.CPU))
         if Lane.CPU in claim.lanes and claim.location.path.startswith("docs/") and not shows_error:
             fit[name(claim)].append(claim)
