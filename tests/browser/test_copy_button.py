@@ -15,6 +15,7 @@ PAGES, CLAIMS = 8, 5
 """So many pages are drawn, and so many claims of each."""
 PROGRAM = """\
 import os, sys, torch
+import torch._dynamo  # as torch does at the first use of an optimiser, a second for each process
 for name, code in {codes!r}.items():
     if child := os.fork():
         if os.waitpid(child, 0)[1]:
