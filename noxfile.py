@@ -45,7 +45,7 @@ OTHERS = ["--ignore", "tests/browser", "--ignore", "tests/editions"]
 """Tests of what is made of the book, which have sessions of their own."""
 MADE = [Path("docs/_build"), Path("docs/labs")]
 BROWSERS = ["chromium-headless-shell", "chromium"]
-"""Either looks at the site; the first, which draws no window, takes half the time."""
+"""Either looks at the site; the first, which draws no window, opens pages in half the time."""
 PROCESSORS = {
     "default": {"ONEDNN_MAX_CPU_ISA": "SSE41", "MKL_CBWR": "COMPATIBLE"},
     "avx2": {"ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"},

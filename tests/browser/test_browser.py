@@ -27,7 +27,7 @@ TOO_WIDE = """() => [...document.querySelectorAll(".claim-code pre, .highlight-P
 
 @pytest.fixture(scope="module")
 def tab(browser):
-    """One tab for page after page: the next one opens in half the time."""
+    """One tab for page after page: the next one opens in three quarters of the time."""
     with opener(browser) as opened:
         yield opened("index")
 
