@@ -108,6 +108,19 @@ def test_unknown_name(book, command):
     )
 
 
+@pytest.mark.parametrize("command", ["run", "show", "accept", "falsify", "sweep"])
+def test_a_claim_that_a_mistake_hides(book, command):
+    """A name that names nothing may be that of a claim which is not read: what is wrong is told."""
+    page = claim_text("two-is-two", ">>> 2\n2").replace(":::{claim}", "::{claim}")
+    book.write("docs/two.md", f"# Two\n\n{page}")
+    status, _, error = run(command, "two-is-two")
+    assert status == 2
+    assert "claimbook: two-is-two: no claim and no page with claims is called so" in error
+    assert "\nWhat is wrong on a page may hide it:\ndocs/two.md:" in error
+    book.write("docs/two.md", f"# Two\n\n{claim_text('sum-adds', '>>> 2')}")
+    assert "docs/two.md:3: sum-adds: this id is taken" in run(command, "two-is-two")[2]
+
+
 @pytest.mark.parametrize("command", [["list"], ["run"], ["coverage"], ["show", "x"], ["record"]])
 def test_outside_a_project(tmp_path, monkeypatch, command):
     """Where there is no book, a command says what it looked for."""
@@ -182,6 +195,7 @@ def test_settings_that_are_none(book, setting, said):
     [
         ("docs/x.md", b"# X\n\xe4", "docs/x.md:2: it is not UTF-8"),
         ("docs/x.md", None, "docs/x.md:1: it cannot be read: No such file or directory"),
+        ("docs/\udce9.md", b"# X\n", "docs/\udce9.md:1: its name is not UTF-8: rename it"),
         ("docs/x.md", b":" * 600, "docs/x.md:1: its directives nest too deep"),
         ("docs/register/x.yaml", None, "docs/register/x.yaml:1: it cannot be read: No such file"),
         ("gallery/x.py", b"# \xe4", "gallery/x.py:1: it is not UTF-8"),
@@ -225,6 +239,15 @@ def test_sweeps_that_cannot_be_read(book, name, said):
     status, _, error = run("sweep", "--missing")
     assert (status, error.count("\n")) == (2, 1)
     assert error.startswith(f"claimbook: {book.docs}/sweeps/{said}")
+
+
+def test_two_sweeps_of_one_claim(book):
+    """Neither is passed over in silence."""
+    for name in ("a", "b"):
+        book.write(f"docs/sweeps/{name}.py", "@sweep(x=1)\ndef sum_adds(x):\n    assert x\n")
+    status, _, error = run("sweep", "--missing")
+    said = "docs/sweeps/b.py:2: sum-adds has a sweep already, at docs/sweeps/a.py:2"
+    assert (status, error) == (2, f"claimbook: {said}; leave one of the two\n")
 
 
 def test_a_disk_that_is_full(book):
@@ -405,6 +428,14 @@ def test_coverage_required(book):
     assert error == "claimbook: 75.0 % of the entries are answered, 80 % are required\n"
 
 
+def test_coverage_of_a_broken_source(book):
+    """Why nothing is known of it is said."""
+    book.write("docs/register/talks.yaml", "- id: talks-01\n  question: Is it so: yes?\n")
+    status, _, error = run("coverage", "talks")
+    assert status == 2
+    assert error.startswith("docs/register/talks.yaml:2: mapping values are not allowed")
+
+
 def test_coverage_of_nothing(book):
     """A question that the register has not is an error."""
     said = "claimbook: basics-01.1: no source and no question is called so; did you mean"
@@ -553,6 +584,13 @@ def test_explain_what_is_no_text(book):
         check=False,
     )
     assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_explain_what_has_no_end(book, monkeypatch):
+    """Of a file as much is read as a log may hold, and it is said that there is more."""
+    monkeypatch.setattr("claimbook.cli.explain.AT_MOST", 2**20)
+    status, _, error = run("explain", "/dev/zero")
+    assert (status, error.splitlines()[0]) == (1, "claimbook: only the first 1 MiB are read")
 
 
 def test_explain_what_nobody_knows(book):

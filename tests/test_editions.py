@@ -283,7 +283,7 @@ def drawn(tmp_path_factory):
     """A book with a drawn figure and a link to data, as EPUB and as a site."""
     pages = {
         "index": "# Tiny\n\n```{toctree}\ns\n```\n",
-        "s": f'# S\n\n{SUM}\n{FIGURE}\n<a href="claims.json">data</a>, [Sums](#s)\n',
+        "s": f'# S\n\n{SUM}\n{FIGURE}\n<a\nhref="claims.json">data</a>, [Sums](#s)\n',
     }
     conf = CONF_EDITIONS + 'author = copyright = "people"\nversion = "1"\n'
     conf += 'epub_identifier = epub_uid = epub_basename = "tiny"\n'

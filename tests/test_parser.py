@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from claimbook.model import Lane, Location, Relation, RelationKind
 from claimbook.pages.book import Book, Project
 from claimbook.pages.directive import parse_session
-from claimbook.pages.myst import ClaimSyntax
+from claimbook.pages.myst import STAR, ClaimSyntax
 from claimbook.pages.parser import scan_page, scan_script
 from helpers import TinyBook, claim_text, whole_book
 
@@ -297,6 +297,30 @@ PROBLEMS = {
         f"**In short.** {'word ' * 60}\n\n**In short.** {'word ' * 61}\n",
         ["p.md:3: a short answer of 61 words; 60 are the most [claim.bad-form]"],
     ),
+    "an option that names nothing": (
+        claim_with(":confirms:\n"),
+        ["p.md:2: a-claim: confirms names no entry [claim.bad-option]"],
+    ),
+    "a value that an option does not have": (
+        claim_with(":detail: no\n"),
+        [
+            (
+                "p.md:2: a-claim: detail has no value: leave out 'no', or the whole line "
+                "[claim.bad-option]"
+            )
+        ],
+    ),
+    "a product that becomes a list": (
+        claim_with(statement="It is two\n* three.") + "\nFour\n+ five.\n",
+        [
+            f"p.md:4: a-claim: {STAR} [claim.bad-form]",
+            f"p.md:12: {STAR} [claim.bad-form]",
+        ],
+    ),
+    "a statement in a list": (
+        claim_with(statement="- It is so."),
+        ["p.md:1: a-claim: a claim begins with its statement, in prose [claim.malformed-claim]"],
+    ),
     "an option twice": (
         claim_with(":confirms: a-1.1\n:confirms: a-1.2\n"),
         ["p.md:3: a-claim: confirms is given twice [claim.bad-option]"],
@@ -515,6 +539,13 @@ def test_problem(text, said):
 def test_what_is_no_problem(text):
     """Cells, which run, and what is not Python are left alone."""
     assert scan_page(text, "p.md").problems == ()
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+def test_lines_that_end_otherwise(end):
+    """A page of another system says the same."""
+    text = f"# P\n\n**In short.** Short.\n\n{'word ' * 61}\n\n{claim_with(name='')}"
+    assert scan_page(text.replace("\n", end), "p.md") == scan_page(text, "p.md")
 
 
 def test_each_option_is_explained():

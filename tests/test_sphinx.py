@@ -329,6 +329,10 @@ def test_what_a_build_cannot_go_on_with_is_told_in_a_line(tmp_path):
     done = book.sphinx()
     said = f"ERROR: {book.docs}/d.md:3: it is not UTF-8: save it with this encoding\n"
     assert (done.returncode, done.stderr) == (2, said)
+    (book.docs / "d.md").rename(book.docs / "\udce9.md")
+    done = book.sphinx()
+    said = f"ERROR: {book.docs}/\\udce9.md:1: its name is not UTF-8: rename it\n"
+    assert (done.returncode, done.stderr) == (2, said)
     book.replace("pyproject.toml", 'docs = "docs"', "docs = docs")
     done = book.sphinx()
     said = f"ERROR: {book.root}/pyproject.toml: Invalid value (at line 2, column 8)\n"

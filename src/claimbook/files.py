@@ -21,12 +21,15 @@ def read_text(path: Path) -> str:
     """Return the text of a file that somebody wrote, with the ends of its lines as they are.
 
     Raises:
-        ReadError: it is not UTF-8, or not to be read.
+        ReadError: it or its name is not UTF-8, or it is not to be read.
     """
     data = b""
     try:
+        path.name.encode()
         data = path.read_bytes()
         return data.decode("utf-8-sig")
+    except UnicodeEncodeError as error:
+        raise ReadError(path, 1, "its name is not UTF-8: rename it") from error
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ReadError(path, line, "it is not UTF-8: save it with this encoding") from error

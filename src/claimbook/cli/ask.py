@@ -35,9 +35,9 @@ def coverage(names: tuple[str, ...], require: float | None) -> None:
     Of a source or question that is named, it also tells what would answer its open entries.
     """
     book = common.load()
+    common.tell_problems(book, ["docs/register"])  # of a file that is broken nothing is known
     groups = _by_question(book, names)
     answers = [answer for group in groups.values() for answer in group]
-    common.tell_problems(book, ["docs/register"])
     common.out.print(_coverage_table(groups, book.register.in_progress))
     if names:
         for answer in answers:

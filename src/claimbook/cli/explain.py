@@ -3,6 +3,7 @@
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 import click
 
@@ -11,6 +12,9 @@ from claimbook.exports import errors
 from claimbook.exports.sections import Section, sections
 from claimbook.files import read_text
 from claimbook.pages.book import BookError
+
+AT_MOST = 2**23
+"""Bytes that are read of a file."""
 
 
 @click.command("explain")
@@ -41,12 +45,21 @@ def explain_error(given: tuple[str, ...], limit: int) -> None:
 def _text(given: str) -> str:
     """What is to be explained: what was given, what a file of that name holds, or what is piped."""
     if given not in {"", "-"}:
-        with suppress(OSError, ValueError):  # no message names a file, and some are too long to
-            return Path(given).read_text("utf-8", "replace")
+        # No message names a file, and some are too long to.
+        with suppress(OSError, ValueError), Path(given).open("rb") as file:
+            return _start(file)
         return given
     if sys.stdin.isatty():
         common.err.print("Paste an error here, and end it with Ctrl-D on a line of its own.")
-    return sys.stdin.buffer.read().decode("utf-8", "replace")
+    return _start(sys.stdin.buffer)
+
+
+def _start(file: BinaryIO) -> str:
+    """As much of a file as a log may hold; a device has no end."""
+    text = file.read(AT_MOST).decode("utf-8", "replace")
+    if file.read(1):
+        common.warn(f"only the first {AT_MOST // 2**20} MiB are read")
+    return text
 
 
 def _tell_of_nothing(text: str) -> None:

@@ -45,8 +45,8 @@ def run(
     """
     with Runner(jobs, timeout) as runner:
         book = common.load()
-        problems = common.tell_problems(book, names)
         claims = common.chosen(book, names, lane)
+        problems = common.tell_problems(book, names)
         if shuffle is not None:
             random.Random(shuffle).shuffle(claims)
         runs = {run.claim: run for run in common.progress(runner, claims, lane)}

@@ -12,7 +12,7 @@ from sphinx.application import Sphinx
 from claimbook.exports.markdown import DRAWN, figure_label, standalone
 
 SVG = re.compile(r"<svg.*?</svg>", re.DOTALL)
-DATA = re.compile(r'<a [^>]*href="[^":]*\.(?:json|txt|md|ipynb|zip|py)"[^>]*>(.*?)</a>', re.DOTALL)
+DATA = re.compile(r'<a\s[^>]*href="[^":]*\.(?:json|txt|md|ipynb|zip|py)"[^>]*>(.*?)</a>', re.DOTALL)
 
 
 def adapt(

@@ -156,7 +156,7 @@ class Book:
             also: what else might have been meant, to be named where a name asks for nothing.
 
         Raises:
-            BookError: a name asks for nothing; says what is near to it.
+            BookError: a name asks for nothing; says what is near to it, and what may hide it.
         """
         wanted: dict[str, Claim] = {}
         for name in names:
@@ -165,9 +165,16 @@ class Book:
             if not found:
                 known = {*self._by_id, *also, *(c.location.path for c in self.claims)}
                 what = "claim and no page with claims"
-                raise BookError(unknown(name, what, known, "see claimbook list"))
+                said = unknown(name, what, known, "see claimbook list")
+                raise BookError("\n".join([said, *self._hiding()]))
             wanted.update((claim.id, claim) for claim in found)
         return list(wanted.values()) if wanted else list(self.claims)
+
+    def _hiding(self) -> Iterator[str]:
+        """What is wrong on pages, any of which may hide a claim."""
+        wrong = [each for each in self.problems if each.kind is not ProblemKind.BAD_REGISTER]
+        if wrong:
+            yield from ("What is wrong on a page may hide it:", *map(str, wrong))
 
     @cached_property
     def _by_id(self) -> dict[str, Claim]:

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 from docutils.parsers.rst.states import MarkupError
@@ -25,11 +24,13 @@ from claimbook.model import (
     RelationKind,
 )
 from claimbook.pages.myst import (
+    STAR,
     ClaimSyntax,
     fences,
     is_closed,
     lines,
     parse_directive,
+    star_lists,
     tokenize,
 )
 from claimbook.pages.text import first_sentence, near, strip_markup
@@ -67,6 +68,8 @@ class ClaimReader:
         body = "\n".join(lines(content)[parsed.body_offset :])
         tokens = tokenize(body)
         first_line = self.location.line + 1 + parsed.body_offset
+        for line in star_lists(tokens, first_line):
+            self._problem(ProblemKind.BAD_FORM, STAR, line)
         return Claim(
             id=self.name,
             statement=self._statement(tokens),
@@ -118,13 +121,13 @@ class ClaimReader:
                 self._problem(ProblemKind.BAD_OPTION, f"{names[-1]} is given twice", number)
 
     def _statement(self, tokens: list[Token]) -> str:
-        for opening, inline in pairwise(tokens):
-            if opening.type == "paragraph_open":
-                statement = strip_markup(" ".join(inline.content.split()))
-                self._check_title(first_sentence(statement))
-                return statement
-        self._problem(ProblemKind.MALFORMED_CLAIM, "a claim begins with its statement, in prose")
-        return ""
+        if [token.type for token in tokens[:2]] != ["paragraph_open", "inline"]:
+            message = "a claim begins with its statement, in prose"
+            self._problem(ProblemKind.MALFORMED_CLAIM, message)
+            return ""
+        statement = strip_markup(" ".join(tokens[1].content.split()))
+        self._check_title(first_sentence(statement))
+        return statement
 
     def _check_title(self, title: str) -> None:
         if self.problems:  # as of an option, which leaves a part of itself in the prose
@@ -234,6 +237,8 @@ def _syntax_error(example: Example) -> tuple[int, str] | None:
 
 def _about_option(said: str) -> str:
     """What MyST says of an option, in the words of an author."""
+    if wrong := re.match(r"Invalid option value for '([^']*)': .*?: (.*)", said, re.DOTALL):
+        return f"{wrong[1]} {wrong[2]}"
     if not (name := re.match(r"Unknown option key: '([^']*)'", said)):
         return said
     known = sorted(ClaimSyntax.option_spec)

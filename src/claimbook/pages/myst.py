@@ -19,6 +19,21 @@ from claimbook.model import RelationKind
 MYST_EXTENSIONS = ("attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath")
 """What `myst_enable_extensions` must be, so that scan and build tokenize alike."""
 
+STAR = "this line begins a list: wrap the sentence elsewhere, or begin lists with `-`"
+"""What is wrong with a line that begins with `*` or `+`, as a wrapped product or sum may."""
+
+
+def _entries(value: str | None) -> str:
+    if value is None:
+        raise ValueError("names no entry")
+    return value
+
+
+def _alone(value: str | None) -> None:
+    # docutils' own flag accepts `no` where MyST reads it.
+    if value is not None:
+        raise ValueError(f"has no value: leave out {value!r}, or the whole line")
+
 
 class ClaimSyntax(Directive):
     """What a `{claim}` accepts; read by MyST's parser of directives, never run."""
@@ -26,10 +41,11 @@ class ClaimSyntax(Directive):
     required_arguments = 1
     final_argument_whitespace = True  # so that the id is blamed, not the number of words
     has_content = True
-    option_spec: ClassVar[dict[str, Any]] = dict.fromkeys(
-        (*map(str, RelationKind), "lanes", "timeout", "machine", "cpu-build", "detail", "explains"),
-        unchanged,
-    )
+    option_spec: ClassVar[dict[str, Any]] = {
+        **dict.fromkeys(map(str, RelationKind), _entries),
+        **dict.fromkeys(("lanes", "timeout", "machine"), unchanged),
+        **dict.fromkeys(("cpu-build", "detail", "explains"), _alone),
+    }
 
 
 class RemarkSyntax(Directive):
@@ -55,6 +71,13 @@ def fences(tokens: Iterable[Token], first_line: int) -> Iterator[tuple[Token, in
     for token in tokens:
         if token.type in ("fence", "colon_fence") and token.map:
             yield token, first_line + token.map[0]
+
+
+def star_lists(tokens: Iterable[Token], first_line: int) -> Iterator[int]:
+    """The lines of a page that begin with `*` or `+`, and so a list."""
+    for token in tokens:
+        if token.type == "list_item_open" and token.markup in ("*", "+") and token.map:
+            yield first_line + token.map[0]
 
 
 def is_closed(token: Token, source: str) -> bool:

@@ -13,7 +13,16 @@ from markdown_it.token import Token
 
 from claimbook.model import Claim, Location, Page, Problem, ProblemKind, Remark
 from claimbook.pages.directive import ClaimReader
-from claimbook.pages.myst import RemarkSyntax, fences, is_closed, lines, parse_directive, tokenize
+from claimbook.pages.myst import (
+    STAR,
+    RemarkSyntax,
+    fences,
+    is_closed,
+    lines,
+    parse_directive,
+    star_lists,
+    tokenize,
+)
 from claimbook.pages.text import strip_markup
 
 PYTHON_LANGUAGES = frozenset(
@@ -38,7 +47,7 @@ def scan_page(text: str, path: str) -> Page:
         text: the whole Markdown text of the page.
         path: how the page is named in locations, relative to the root of the project.
     """
-    scan = _Scan(path)
+    scan, text = _Scan(path), "\n".join(lines(text))
     scan.walk(text, first_line=1)
     scan.look_for_prompts(text)
     scan.look_for_long_answers(text)
@@ -83,7 +92,10 @@ class _Scan:
     """Page lines of code that something runs, or that is already reported."""
 
     def walk(self, text: str, first_line: int) -> None:
-        for token, line in fences(tokenize(text), first_line):
+        tokens = tokenize(text)
+        for line in star_lists(tokens, first_line):
+            self.problem(line, ProblemKind.BAD_FORM, STAR)
+        for token, line in fences(tokens, first_line):
             if is_closed(token, text):
                 self.fence(token, line)
             elif not self.torn:

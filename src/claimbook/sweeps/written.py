@@ -88,14 +88,16 @@ def read_sweeps(project: Project, claims: Iterable[Claim]) -> dict[str, Written]
     """Return every sweep of a book, by its claim, in the order of claims.
 
     Raises:
-        BookError: a file is no Python, or a function is named as no claim; says where.
+        BookError: a file is no Python, or a function is named as no claim or as one that has a
+            sweep; says where.
     """
     by_id = {claim.id: claim for claim in claims}
-    found = {
-        each.claim.id: each
-        for path in sorted((project.docs / FOLDER).glob("*.py"))
-        for each in _in_file(read_text(path), project.name(path), by_id)
-    }
+    found: dict[str, Written] = {}
+    for path in sorted((project.docs / FOLDER).glob("*.py")):
+        for each in _in_file(read_text(path), project.name(path), by_id):
+            if (first := found.setdefault(each.claim.id, each)) is not each:
+                message = f"{each.claim.id} has a sweep already, at {first.location}"
+                raise BookError(f"{each.location}: {message}; leave one of the two")
     return {claim: found[claim] for claim in by_id if claim in found}
 
 
