@@ -18,6 +18,7 @@ MENDED = {
         " id='sg-tag-list'": "",  # sphinx-gallery gives it many times
         ' tooltip="': ' title="',  # an attribute of sphinx-gallery's own
         ' role="list" class="citation-list"': ' class="citation-list"',  # of no list items
+        r'(<div class="table-wrapper[^>]*) id="[^"]*"': r"\1",  # furo repeats the table's
     },
     "toc": {  # every question has these; its own words are what is looked for
         r'<li><a class="reference internal" href="[^"]*">(In practice|See also)</a></li>\n': "",
