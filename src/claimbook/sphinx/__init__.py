@@ -11,6 +11,7 @@ from claimbook.sphinx import (
     build,
     chapter,
     complaints,
+    controls,
     lab_pages,
     nodes,
     search,
@@ -28,7 +29,7 @@ from claimbook.sphinx.views.code_map import CodeMapDirective
 
 PARTS = (
     *(build, chapter, cells, labs, lab_pages, tuning),
-    *(practice, explorers, guides, search, sidebar, stale, theme, versions),
+    *(controls, practice, explorers, guides, search, sidebar, stale, theme, versions),
 )
 STATIC = Path(__file__).with_name("static")
 CODE = Path(__file__).parents[1]

@@ -1,7 +1,7 @@
 """What is mended of the pages that the theme and other extensions make."""
 
 import re
-from html import escape
+from html import escape, unescape
 from typing import Any
 
 from docutils import nodes
@@ -40,6 +40,34 @@ def mend(
     for part in MENDED.keys() & context.keys():
         for written, right in MENDED[part].items():
             context[part] = re.sub(written, right, context[part] or "")
+    if app.builder.name == "html" and "body" in context:
+        context["body"] = breakable(context["body"])
+
+
+CODE = re.compile(r'<code class="docutils literal notranslate">(.*?)</code>', re.DOTALL)
+SHORT = 20
+"""Up to so many characters, code in a sentence is not broken."""
+TAG = re.compile("(<[^>]*>)")
+
+
+def breakable(html: str) -> str:
+    """Mark long code in sentences, with the places where a line may end in it.
+
+    >>> long = "torch.autograd.Function"
+    >>> print(breakable(f'<code class="docutils literal notranslate">{long}</code>'))
+    <code class="docutils literal notranslate long">torch.<wbr>autograd.<wbr>Function</code>
+    """
+    return CODE.sub(_breakable, html)
+
+
+def _breakable(code: re.Match[str]) -> str:
+    if len(unescape(TAG.sub("", code[1]))) <= SHORT:
+        return code[0]
+    pieces = (
+        piece if piece.startswith("<") else re.sub(r"[._(]+(?=\w)", r"\g<0><wbr>", piece)
+        for piece in TAG.split(code[1])
+    )
+    return f'<code class="docutils literal notranslate long">{"".join(pieces)}</code>'
 
 
 def draw_shares(writer: HTML5Translator, node: nodes.Element) -> None:

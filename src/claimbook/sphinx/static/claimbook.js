@@ -1,5 +1,5 @@
 // The ledger's filter, outputs to be predicted, and the lane whose outputs are shown. Without
-// JavaScript everything is shown.
+// JavaScript everything is shown. The controls stand in the page already: sphinx/controls.py.
 
 // A browser may keep nothing, and say so by an error.
 
@@ -18,21 +18,9 @@ function remember(name, value) {
 }
 
 function ledgerFilter() {
+  const bar = document.querySelector(".ledger-filter");
+  if (!bar) return;
   const tables = [...document.querySelectorAll("table.ledger")];
-  if (!tables.length) return;
-
-  const bar = document.createElement("form");
-  bar.className = "ledger-filter";
-  bar.setAttribute("role", "search");
-  bar.innerHTML = `
-    <label>Words <input type="search" name="words" autocomplete="off"></label>
-    <label>Verdict <select name="verdict"><option value="">all</option></select></label>
-    <span role="status"></span>`;
-  for (const word of ["confirms", "qualifies", "corrects", "updates", "remark", "open"]) {
-    bar.verdict.add(new Option(word, word));
-  }
-  const first = tables[0].closest("section");
-  first.before(bar);
 
   const show = () => {
     const words = bar.words.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -62,27 +50,13 @@ function ledgerFilter() {
   follow();
 }
 
-// What a reader may ask of a page stands under its title.
-
-function pageTools() {
-  const tools = document.createElement("div");
-  tools.className = "page-tools";
-  if (document.querySelectorAll(".claim, .answer").length > 1) document.querySelector("article h1").after(tools);
-  return tools;
-}
-
 // Outputs, and what is said of them, may be hidden and shown one by one. The choice is kept. Where a
 // lesson asks for a prediction they are hidden at first, and so are the titles, which tell them.
 
-function prediction(tools) {
+function prediction() {
+  const box = document.querySelector(".page-tools input");
+  if (!box) return;
   const outputs = [...document.querySelectorAll(".claim-session .claim-output")];
-  if (!outputs.length) return;
-
-  const label = document.createElement("label");
-  label.className = "prediction";
-  label.innerHTML = "<input type=\"checkbox\"> Predict: hide what is printed until asked";
-  tools.append(label);
-  const box = label.firstElementChild;
   box.checked = remembered("prediction") === "on";
 
   const explain = (card) => {
@@ -119,13 +93,11 @@ function prediction(tools) {
 // Claims that are folded to their title, and answers to their question: all are opened by a button
 // and for paper, one by a link.
 
-function details(tools) {
+function details() {
   const folded = [...document.querySelectorAll("details.detail, details.answer")];
-  if (!folded.length) return;
-
+  const button = document.querySelector(".page-tools button");
+  if (!button) return;
   const name = folded[0].matches(".answer") ? "answers" : "details";
-  const button = document.createElement("button");
-  button.type = "button";
   const all = (open) => folded.forEach((each) => { each.open = open; });
   const say = () => {
     const closed = folded.filter((each) => !each.open).length;
@@ -133,8 +105,6 @@ function details(tools) {
   };
   button.addEventListener("click", () => all(folded.some((each) => !each.open)));
   folded.forEach((each) => each.addEventListener("toggle", say));
-  tools.append(button);
-  say();
 
   let wereClosed = [];
   addEventListener("beforeprint", () => {
@@ -234,10 +204,13 @@ function watchWidths(place) {
   place.querySelectorAll("pre").forEach((code) => widths.observe(code));
 }
 
+// The copy button reads the page's source, which has blank lines around and between the boxes.
+
+window.formatCopyText = (text) => text.replace(/^(\s*\n)+|\s+$/g, "").replace(/\n{4,}/g, "\n\n");
+
 ledgerFilter();
-const tools = pageTools();
-prediction(tools);
-details(tools);
+prediction();
+details();
 laneSwitches();
 watchWidths(document);
 addEventListener("DOMContentLoaded", routes);

@@ -75,19 +75,20 @@ const HTML = `
       <option value="question">questions</option>
       <option value="output">what does it print?</option>
     </select></label>
-    <span class="practice-count"></span>
   </form>
   <div class="practice-desk" role="group" aria-labelledby="practice-ask" tabindex="-1">
-    <p class="practice-buttons">
-      <button type="button" name="show">Show the answer <kbd>space</kbd></button>
-      <button type="button" name="knew">Knew it <kbd>1</kbd></button>
-      <button type="button" name="not-yet">Not yet <kbd>2</kbd></button>
-    </p>
+    <p class="practice-count"></p>
+    <progress aria-label="Cards of this deck that are not due" value="0"></progress>
     <p class="practice-topic"></p>
     <p class="practice-ask" id="practice-ask"></p>
     <div class="practice-session"></div>
     <p class="practice-answer hidden-yet"></p>
     <p class="practice-link hidden-yet"><a>Where the book says so</a></p>
+    <p class="practice-buttons">
+      <button type="button" name="show">Show the answer <kbd>space</kbd></button>
+      <button type="button" name="knew">Knew it <kbd>1</kbd></button>
+      <button type="button" name="not-yet">Not yet <kbd>2</kbd></button>
+    </p>
   </div>
   <p class="practice-heard" role="status"></p>
   <p class="practice-keep">
@@ -116,6 +117,7 @@ function practice() {
     const fresh = queue.filter(({ id }) => !(id in known)).length;
     const later = cards.length - queue.length;
     part("count").textContent = `${queue.length - fresh} due, ${fresh} new, ${later} later`;
+    Object.assign(place.querySelector("progress"), { max: cards.length || 1, value: later });
   };
 
   const answerIsShown = () => !desk.querySelector(".hidden-yet");

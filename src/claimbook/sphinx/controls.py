@@ -1,0 +1,62 @@
+"""What a reader may set on a page: written with the page, so that nothing moves when it is loaded.
+
+`static/claimbook.js` makes it work; without a script the style hides it.
+"""
+
+import re
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+CARD = re.compile(r'class="(?:claim|answer)[ "]')
+PREDICT = (
+    '<label><input type="checkbox" name="predict" autocomplete="off">'
+    " Predict: hide what is printed until asked</label>"
+)
+VERDICTS = ("confirms", "qualifies", "corrects", "updates", "remark", "open")
+FILTER = f"""<form class="ledger-filter" role="search">
+<label>Words <input type="search" name="words" autocomplete="off"></label>
+<label>Verdict <select name="verdict" autocomplete="off"><option value="">all</option>
+{"".join(f"<option>{word}</option>" for word in VERDICTS)}</select></label>
+<span role="status"></span></form>
+"""
+
+
+def connect(app: Sphinx) -> None:
+    """Come after the links to a page's other forms, which stand under the title too."""
+    app.connect("html-page-context", _add, priority=600)
+
+
+def _add(
+    app: Sphinx, name: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    if doctree is None or app.builder.name != "html":
+        return
+    body = context["body"]
+    if tools := page_tools(body):
+        body = body.replace("</h1>", f"</h1>\n{tools}", 1)
+    if '<table class="ledger' in body:
+        body = body.replace('<section id="source-', f'{FILTER}<section id="source-', 1)
+    context["body"] = body
+
+
+def page_tools(body: str) -> str:
+    """Return what may be asked of a page, for what stands on it; empty if that is little.
+
+    >>> page_tools('<div class="claim"><div class="claim-output">')
+    ''
+    >>> page_tools('<details class="answer"></details>' * 2)
+    '<div class="page-tools"><button type="button">Open all answers (2)</button></div>'
+    """
+    if len(CARD.findall(body)) < 2:
+        return ""
+    parts = [PREDICT] if 'class="claim-output' in body else []
+    folded = {
+        "details": body.count('<details class="claim detail"'),
+        "answers": body.count('<details class="answer"'),
+    }
+    if count := sum(folded.values()):
+        kind = next(kind for kind in folded if folded[kind])
+        parts.append(f'<button type="button">Open all {kind} ({count})</button>')
+    return f'<div class="page-tools">{"".join(parts)}</div>' if parts else ""
