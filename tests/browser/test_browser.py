@@ -1,6 +1,7 @@
 """What only a browser can tell of the site: it is whole, quiet, narrow enough, and it answers."""
 
 import re
+import time
 
 import pytest
 
@@ -8,6 +9,7 @@ from browser.conftest import opener
 from claimbook.exports import errors
 from claimbook.exports.errors import LIKE
 from claimbook.exports.sections import sections
+from claimbook.sphinx.theme import SHORT
 from helpers import ROOT, SITE, whole_book
 
 ALL = sorted(path.relative_to(SITE).with_suffix("").as_posix() for path in SITE.rglob("*.html"))
@@ -45,6 +47,44 @@ def each_page(tab, request):
     return tab
 
 
+SHIFTED = """() => new Promise((found) => {
+  let sum = 0;
+  const add = (list) => list.getEntries().forEach((shift) => { sum += shift.value; });
+  new PerformanceObserver(add).observe({ type: "layout-shift", buffered: true });
+  setTimeout(() => found(sum), 50);
+})"""
+"""The cumulative layout shift: how much of the window has moved, times how far."""
+STEADY = 0.01
+
+
+@pytest.mark.parametrize("each_page", NAMES, indirect=True)
+def test_nothing_moves_while_a_page_arrives(each_page):
+    """What a script adds has its room before."""
+    assert each_page.evaluate(SHIFTED) <= STEADY
+
+
+WITH_SCRIPTS = [
+    *("autograd/backward", "devices/mixed-precision", "interview", "ledger", "practice", "errors"),
+    *("lessons/the-training-loop", "lessons/when-it-does-not-train", "first-aid/gpu", "index"),
+]
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize("name", WITH_SCRIPTS)
+def test_nothing_moves_when_a_script_is_late(open_page, name, width):
+    """The page has been seen long before its scripts come."""
+    page = open_page("404", width=width)
+    page.route("**/_static/**.js*", late)
+    page.goto((SITE / f"{name}.html").as_uri())
+    assert page.evaluate(SHIFTED) <= STEADY
+
+
+def late(route):
+    """A script that takes its time; the browser draws meanwhile."""
+    time.sleep(0.05)
+    route.continue_()
+
+
 @pytest.mark.parametrize("each_page", NAMES, indirect=True)
 def test_page_is_quiet_and_fits(each_page):
     """No error, no request to another host; nothing to scroll sideways, no chapter is long."""
@@ -56,6 +96,25 @@ def test_page_is_quiet_and_fits(each_page):
     if (SITE / f"{page.name}.ipynb").exists():
         page.set_viewport_size({"width": 1440, "height": 900})
         assert page.evaluate("document.documentElement.scrollHeight") <= SCREENS * 900
+
+
+OPENED = "() => document.querySelectorAll('details').forEach((each) => { each.open = true; })"
+"""Opens what is folded: axe does not look into it."""
+
+BROKEN = """(short) => [...document.querySelectorAll("article code.literal")]
+  .filter((code) => !code.closest("h1, table:not(.ledger)") && code.textContent.length <= short)
+  .filter((code) => code.getClientRects().length > 1)
+  .map((code) => code.textContent)"""
+
+
+@pytest.mark.parametrize("each_page", READ, indirect=True)
+def test_short_code_stays_whole(each_page):
+    """No line of a sentence ends within it on a phone; what is long may break."""
+    page = each_page
+    page.set_viewport_size({"width": 390, "height": 900})
+    page.evaluate(OPENED)
+    assert page.evaluate(BROKEN, SHORT) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 SERIOUS = {"serious", "critical"}
@@ -92,9 +151,6 @@ WITHOUT_COLOURS = """() => document.querySelectorAll("pre").forEach((code) => {
     .forEach((span) => span.replaceWith(...span.childNodes));
 })"""
 """Leaves of code what is more than its colours, which are half of all elements."""
-
-OPENED = "() => document.querySelectorAll('details').forEach((each) => { each.open = true; })"
-"""Opens what is folded: axe does not look into it."""
 
 SHOWN = "() => new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown)))"
 """Waits until the page was drawn, and with it has seen which code is wider than its box."""

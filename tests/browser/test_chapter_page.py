@@ -70,6 +70,34 @@ def test_details_are_printed(chapter):
     assert details(chapter) == (count, 0)
 
 
+def test_details_are_printed_without_a_script(browser):
+    """The style alone shows what they hold, and leaves out what only a script can do."""
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((SITE / "autograd/backward.html").as_uri())
+    assert not page.locator(".page-tools").is_visible()
+    page.emulate_media(media="print")
+    bodies = page.locator("details.detail > .claim-body")
+    assert bodies.count() > 5
+    assert [each for each in bodies.all() if each.bounding_box()["height"] < 20] == []
+    context.close()
+
+
+def test_the_words_of_a_picture_stay(open_page):
+    """On a phone a wide picture is moved sideways, and its words are not."""
+    page = open_page("memory/strides", width=390)
+    figures = page.locator("figure.drawn").filter(visible=True)
+    wide = [each for each in figures.all() if each.evaluate("f => f.scrollWidth > f.clientWidth")]
+    assert wide
+    for figure in wide:
+        figure.locator("summary").click()
+        picture, words = figure.locator("svg"), figure.locator("figcaption")
+        before, place = picture.bounding_box()["x"], words.bounding_box()["x"]
+        figure.evaluate("figure => { figure.scrollLeft = 60; }")
+        assert picture.bounding_box()["x"] < before
+        assert words.bounding_box()["x"] == place
+
+
 def test_prediction_hides_what_explains_an_output(chapter):
     """It is shown when all outputs of its card are."""
     card = chapter.locator("div.claim:has(.claim-shown)").first

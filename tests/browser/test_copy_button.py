@@ -64,7 +64,7 @@ PASTE_BOX = """() => {
 
 
 def test_copied_code_runs(open_page, tmp_path):
-    """Neither prompts nor outputs, and all imports: each runs in a process of its own."""
+    """No prompts, outputs or blank lines at its ends, all imports: each runs in its own process."""
     page, codes = open_page("index"), {}
     for claim in sample():
         address = (SITE / f"{name(claim)}.html").as_uri()
@@ -73,6 +73,7 @@ def test_copied_code_runs(open_page, tmp_path):
         codes[claim.id] = pasted(page, claim)
     wrong = [id for id, code in codes.items() if ">>>" in code or "import torch" not in code]
     assert wrong == []
+    assert [id for id, code in codes.items() if code != code.strip() or "\n\n\n\n" in code] == []
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM.format(codes=codes)],
         cwd=tmp_path,

@@ -80,11 +80,39 @@ def test_nothing_moves(page):
     """An answer has its room before it is shown."""
     page.get_by_label("Cards").select_option("output")
     page.wait_for_function("document.querySelector('.practice-output')")
+    page.locator(".practice-desk").focus()
     before = page.evaluate("document.documentElement.scrollHeight")
     place = page.evaluate(PLACE)
     known(page, "Space")
     assert page.evaluate("document.documentElement.scrollHeight") == before
     assert page.evaluate(PLACE) == place
+
+
+def test_buttons_are_where_the_thumb_is(open_page):
+    """Beneath the question and the answer, and in the window of a phone though a card is longer."""
+    page = practised(open_page, width=390)
+    page.get_by_label("Cards").select_option("output")
+    page.wait_for_function("document.querySelector('.practice-output')")
+    page.evaluate("document.querySelector('.practice-session').style.minHeight = '1500px'")
+    page.locator(".practice-ask").scroll_into_view_if_needed()
+    for _ in range(2):
+        buttons = page.locator(".practice-buttons").bounding_box()
+        assert page.locator(".practice-ask").bounding_box()["y"] < buttons["y"]
+        assert 900 - 100 < buttons["y"] + buttons["height"] <= 900
+        page.get_by_role("button", name="Show the answer").click(force=True)
+    page.evaluate("document.querySelector('.practice-session').style.minHeight = ''")
+    page.locator(".practice-keep").scroll_into_view_if_needed()
+    link = page.locator(".practice-link").bounding_box()
+    assert link["y"] + link["height"] <= page.locator(".practice-buttons").bounding_box()["y"]
+
+
+def test_progress_is_seen(page):
+    """The bar grows by a card that was known, and by none that was not."""
+    bar, count = page.locator(".practice progress"), page.evaluate("loaded.autograd.length")
+    known(page, "Space 2")
+    assert bar.evaluate("bar => bar.value") == 0
+    known(page)
+    assert bar.evaluate("bar => [bar.value, bar.max]") == [1, count]
 
 
 def test_outputs_are_hidden_until_shown(page):

@@ -78,7 +78,7 @@ const HTML = `
   </form>
   <div class="practice-desk" role="group" aria-labelledby="practice-ask" tabindex="-1">
     <p class="practice-count"></p>
-    <progress aria-label="Cards of this deck that are not due" value="0"></progress>
+    <progress aria-label="Progress" value="0"></progress>
     <p class="practice-topic"></p>
     <p class="practice-ask" id="practice-ask"></p>
     <div class="practice-session"></div>
