@@ -70,13 +70,17 @@ def test_details_are_printed(chapter):
     assert details(chapter) == (count, 0)
 
 
+NOT_PRINTED = ".page-tools, .toc-drawer, .claim-link, .claim-more, figure.drawn details, .copybtn"
+
+
 def test_details_are_printed_without_a_script(browser):
     """The style alone shows what they hold, and leaves out what only a script can do."""
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto((SITE / "autograd/backward.html").as_uri())
-    assert not page.locator(".page-tools").is_visible()
+    assert not page.locator(".page-tools button").is_visible()
     page.emulate_media(media="print")
+    assert page.locator(NOT_PRINTED).filter(visible=True).count() == 0
     bodies = page.locator("details.detail > .claim-body")
     assert bodies.count() > 5
     assert [each for each in bodies.all() if each.bounding_box()["height"] < 20] == []

@@ -10,6 +10,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 CARD = re.compile(r'class="(?:claim|answer)[ "]')
+TITLE = re.compile(r'</h1>\n?(<p class="page-forms">.*?</p>|)')
+"""The end of a page's title, and the links to its other forms."""
 PREDICT = (
     '<label><input type="checkbox" name="predict" autocomplete="off">'
     " Predict: hide what is printed until asked</label>"
@@ -35,7 +37,7 @@ def _add(
         return
     body = context["body"]
     if tools := page_tools(body):
-        body = body.replace("</h1>", f"</h1>\n{tools}", 1)
+        body = TITLE.sub(rf'</h1>\n<div class="page-tools">{tools}\1</div>', body, count=1)
     if '<table class="ledger' in body:
         body = body.replace('<section id="source-', f'{FILTER}<section id="source-', 1)
     context["body"] = body
@@ -47,7 +49,7 @@ def page_tools(body: str) -> str:
     >>> page_tools('<div class="claim"><div class="claim-output">')
     ''
     >>> page_tools('<details class="answer"></details>' * 2)
-    '<div class="page-tools"><button type="button">Open all answers (2)</button></div>'
+    '<button type="button">Open all answers (2)</button>'
     """
     if len(CARD.findall(body)) < 2:
         return ""
@@ -59,4 +61,4 @@ def page_tools(body: str) -> str:
     if count := sum(folded.values()):
         kind = next(kind for kind in folded if folded[kind])
         parts.append(f'<button type="button">Open all {kind} ({count})</button>')
-    return f'<div class="page-tools">{"".join(parts)}</div>' if parts else ""
+    return "".join(parts)
