@@ -428,6 +428,41 @@ def test_ledger_filter(open_page):
     assert "checkpoint" in shown.first.inner_text().lower()
 
 
+def test_a_source_without_rows_is_not_shown(open_page):
+    """Its title would stand over nothing."""
+    page = open_page("ledger")
+    page.get_by_label("Words").fill("no such words")
+    assert page.locator("article h2:visible").count() == 0
+    page.get_by_label("Words").fill("")
+    assert page.locator("article h2:visible").count() > 1
+
+
+def test_a_thumb_meets_one_thing(browser):
+    """On a phone no two buttons of the header touch, and none hides the end of a line of code."""
+    context = browser.new_context(viewport={"width": 390, "height": 844}, **FINGER)
+    page = context.new_page()
+    page.goto((SITE / "autograd/gradients-add-up.html").as_uri())
+    theme, contents = (page.locator(f".header-right {name}") for name in (".theme-toggle", "label"))
+    right = theme.bounding_box()["x"] + theme.bounding_box()["width"]
+    assert contents.bounding_box()["x"] - right >= 8
+    assert page.evaluate(COVERED) == []
+    context.close()
+
+
+FINGER = {"is_mobile": True, "has_touch": True}
+COVERED = """() => [...document.querySelectorAll(".claim-session")].flatMap((session) => {
+  const code = session.querySelector(".claim-prelude + .claim-code pre");
+  const button = session.querySelector(".copybtn").getBoundingClientRect();
+  const text = document.createRange();
+  text.selectNodeContents(code);
+  code.scrollLeft = code.scrollWidth;
+  return [...text.getClientRects()]
+    .filter((part) => part.top < button.bottom && part.right > button.left && part.width)
+    .map(() => code.textContent.split("\\n")[0]);
+})"""
+"""First lines of code of which a part is under the copy button, moved as far as it goes."""
+
+
 def test_a_verdict_leads_to_its_rows(open_page):
     """The start page counts verdicts; each count leads to as many rows of the ledger."""
     page = open_page("index")

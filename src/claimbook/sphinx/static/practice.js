@@ -90,7 +90,7 @@ const HTML = `
       <button type="button" name="not-yet">Not yet <kbd>2</kbd></button>
     </p>
   </div>
-  <p class="practice-heard" role="status"></p>
+  <p class="practice-heard claim-unseen" role="status"></p>
   <p class="practice-keep">
     <button type="button" name="export">Export progress</button>
     <label>Import progress <input type="file" name="import" accept=".json,application/json"></label>
