@@ -107,6 +107,25 @@ BROKEN = """(short) => [...document.querySelectorAll("article code.literal")]
   .map((code) => code.textContent)"""
 
 
+ALONE = """() => [...document.querySelectorAll(".headerlink, .claim-title > .claim-link")]
+  .filter((link) => link.getClientRects().length && link.previousSibling)
+  .filter((link) => {
+    const text = document.createRange();
+    text.selectNodeContents(link.previousSibling);
+    return link.getBoundingClientRect().top >= text.getBoundingClientRect().bottom;
+  })
+  .map((link) => link.parentElement.textContent)"""
+
+
+@pytest.mark.parametrize("each_page", READ, indirect=True)
+def test_no_line_is_left_empty(each_page):
+    """A title that fills its line is not followed by one for the link to it, seldom seen."""
+    page = each_page
+    for width in (390, 768):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate(ALONE) == []
+
+
 @pytest.mark.parametrize("each_page", READ, indirect=True)
 def test_short_code_stays_whole(each_page):
     """No line of a sentence ends within it on a phone; what is long may break."""
