@@ -9,6 +9,8 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from claimbook.sphinx.render import WORDS
+
 CARD = re.compile(r'class="(?:claim|answer)[ "]')
 TITLE = re.compile(r'</h1>\n?(<p class="page-forms">.*?</p>|)')
 """The end of a page's title, and the links to its other forms."""
@@ -16,12 +18,12 @@ PREDICT = (
     '<label><input type="checkbox" name="predict" autocomplete="off">'
     " Predict: hide what is printed until asked</label>"
 )
-VERDICTS = ("confirms", "qualifies", "corrects", "updates", "remark", "open")
-FILTER = f"""<form class="ledger-filter" role="search">
+VERDICTS = "".join(f'<option value="{word}">{said}</option>' for word, said in WORDS.items())
+FILTER = """<form class="ledger-filter" role="search">
 <label>Words <input type="search" name="words" autocomplete="off"></label>
 <label>Verdict <select name="verdict" autocomplete="off"><option value="">all</option>
-{"".join(f"<option>{word}</option>" for word in VERDICTS)}</select></label>
-<span role="status"></span></form>
+{verdicts}</select></label>
+<span role="status">{count} entries</span></form>
 """
 
 
@@ -39,7 +41,8 @@ def _add(
     if tools := page_tools(body):
         body = TITLE.sub(rf'</h1>\n<div class="page-tools">{tools}\1</div>', body, count=1)
     if '<table class="ledger' in body:
-        body = body.replace('<section id="source-', f'{FILTER}<section id="source-', 1)
+        form = FILTER.format(verdicts=VERDICTS, count=body.count(' id="entry-'))
+        body = body.replace('<section id="source-', f'{form}<section id="source-', 1)
     context["body"] = body
 
 
