@@ -44,7 +44,7 @@ def mend(
         context["body"] = breakable(context["body"])
 
 
-CODE = re.compile(r'<code class="docutils literal notranslate">(.*?)</code>', re.DOTALL)
+CODE = re.compile(r'<code class="([^"]*\bliteral\b[^"]*)">(.*?)</code>', re.DOTALL)
 SHORT = 20
 """Up to so many characters, code in a sentence is not broken."""
 TAG = re.compile("(<[^>]*>)")
@@ -61,13 +61,13 @@ def breakable(html: str) -> str:
 
 
 def _breakable(code: re.Match[str]) -> str:
-    if len(unescape(TAG.sub("", code[1]))) <= SHORT:
+    if len(unescape(TAG.sub("", code[2]))) <= SHORT:
         return code[0]
     pieces = (
         piece if piece.startswith("<") else re.sub(r"[._(]+(?=\w)", r"\g<0><wbr>", piece)
-        for piece in TAG.split(code[1])
+        for piece in TAG.split(code[2])
     )
-    return f'<code class="docutils literal notranslate long">{"".join(pieces)}</code>'
+    return f'<code class="{code[1]} long">{"".join(pieces)}</code>'
 
 
 def draw_shares(writer: HTML5Translator, node: nodes.Element) -> None:
