@@ -206,7 +206,12 @@ function watchWidths(place) {
 
 // The copy button reads the page's source, which has blank lines around and between the boxes.
 
-window.formatCopyText = (text) => text.replace(/^(\s*\n)+|\s+$/g, "").replace(/\n{4,}/g, "\n\n");
+addEventListener("copy", (event) => {
+  if (!event.target.matches?.("textarea[readonly]")) return; // the copy button's own, out of sight
+  const text = event.target.value.replace(/^(\s*\n)+|\s+$/g, "").replace(/\n{4,}/g, "\n\n");
+  event.clipboardData.setData("text/plain", text);
+  event.preventDefault();
+});
 
 ledgerFilter();
 prediction();
