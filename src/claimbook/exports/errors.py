@@ -91,10 +91,12 @@ AGREE = (
     r"in dimension (0|)\d*\. Got",
     r"(\w+) at index \d",
     r"must be [\w ]+, not (\w+)",
+    r"(no|device) kernel image",
 )
 """What two messages must have in common if both have it: the operator's library, the backend, the
 dtype, whether it is the device that differs; of Python's own messages the names, which are all that
-they say: the attribute (but for wrappers, which lack any), the function, the types."""
+they say: the attribute (but for wrappers, which lack any), the function, the types; whether a
+GPU's code is missing or broken."""
 
 LOOKS = (
     rf"(?:^|[\s\]\"'`(]){TYPE}(?::|\()|^[ \t]*{TYPE}$",
