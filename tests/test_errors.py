@@ -326,6 +326,7 @@ ModuleNotFoundError: No module named 'cv2'
 TypeError: 'NoneType' object is not subscriptable
 TypeError: forward() missing 1 required positional argument: 'x'
 TypeError: object of type 'int' has no len()
+TypeError: unhashable type: 'list'
 TypeError: unsupported operand type(s) for +: 'int' and 'str'
 ValueError: too many values to unpack (expected 2)
 """

@@ -13,6 +13,7 @@ from claimbook.sweeps.strategies import (
     among,
     booleans,
     integers,
+    several,
     tensors,
 )
 
@@ -71,3 +72,19 @@ def a_half_model_wants_half_input(dtype, x):
     with torch.autocast("cpu", dtype):
         x = x if x.dtype != torch.float64 else x.float()  # the one that autocast leaves
         assert model(x).dtype == dtype
+
+
+@sweep(
+    saved=several(integers(1, 3), min_size=1, max_size=3),
+    own=several(integers(1, 3), min_size=1, max_size=3),
+)
+def build_the_optimiser_as_it_was_saved(saved, own):
+    was, now = (
+        torch.optim.SGD(
+            [{"params": [nn.Parameter() for _ in range(count)]} for count in counts], lr=lr
+        )
+        for counts, lr in ((saved, 0.5), (own, 0.25))
+    )
+    fails = error(lambda: now.load_state_dict(was.state_dict())).startswith("ValueError")
+    assert fails == (saved != own)
+    assert now.param_groups[0]["lr"] == (0.25 if fails else 0.5)

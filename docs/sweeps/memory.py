@@ -4,6 +4,7 @@ import math
 import operator
 from itertools import accumulate
 
+import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
@@ -1043,3 +1044,20 @@ def bytes_tell_zero_from_minus_zero(x):
     assert torch.equal(zeros, -zeros)
     if len(zeros):
         assert not torch.equal(zeros.view(torch.uint8), (-zeros).view(torch.uint8))
+
+
+@sweep(
+    xs=tensors(torch.float64, rank=(1, 1), size=(2, 6), values="normal"),
+    x=tensors(torch.float64, rank=(1, 1), size=(1, 6), values="normal"),
+    slope=integers(-3, 3),
+)
+def searchsorted_and_lerp_interpolate(xs, x, slope):
+    xs = xs.unique()
+    assume(len(xs) > 1)
+    ys = slope * xs.abs()
+    right = torch.searchsorted(xs, x).clamp(1, len(xs) - 1)
+    left = right - 1
+    found = torch.lerp(ys[left], ys[right], (x - xs[left]) / (xs[right] - xs[left]))
+    inside = (x >= xs[0]) & (x <= xs[-1])
+    expected = torch.from_numpy(np.interp(x.numpy(), xs.numpy(), ys.numpy()))
+    assert_close(found[inside], expected[inside])

@@ -1663,3 +1663,13 @@ def pixel_unshuffle_is_space_to_depth(x, factor):
     channels = blocks.movedim((-3, -1), (-4, -3)).flatten(-5, -3)
     same(functional.pixel_unshuffle(image, factor), channels)
     same(functional.pixel_shuffle(channels, factor), image)
+
+
+@sweep(
+    weight=tensors(torch.float64, rank=(2, 2), size=(1, 4), values="normal", layouts=LAYOUTS),
+    rows=integers(1, 3),
+)
+def linear_multiplies_by_a_transposed_view(weight, rows):
+    x = torch.randn(rows, weight.shape[1], dtype=weight.dtype)
+    assert_close(functional.linear(x, weight), x @ weight.T)
+    assert weight.T.data_ptr() == weight.data_ptr()

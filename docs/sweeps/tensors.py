@@ -744,3 +744,12 @@ def sparse_embedding_has_a_sparse_gradient(labels, options):
     stored = embedding.weight.grad.coalesce().indices().flatten().tolist()
     assert set(stored) <= set(labels.flatten().tolist())
     assert options or set(stored) == set(labels.flatten().tolist())
+
+
+@sweep(x=tensors((torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)))
+def the_bits_of_an_integer_by_shifts(x):
+    width = 8 * x.element_size()
+    places = torch.arange(width - 1, -1, -1, device=x.device)
+    bits = x.flatten()[:, None].long() >> places & 1
+    for value, row in zip(x.flatten().tolist(), bits.tolist(), strict=True):
+        assert "".join(map(str, row)) == f"{value % 2**width:0{width}b}"

@@ -45,7 +45,10 @@ ADDED = (
 )
 """What torch adds to messages of any kind, and nobody needs to see."""
 
-PYTHONS = r"^(?:list index out of range|'module' object is not callable|\[Errno 2\].*|'[\w./-]+')$"
+PYTHONS = (
+    r"^(?:list index out of range|'module' object is not callable|unhashable type: '\w+'"
+    r"|\[Errno 2\].*|'[\w./-]+')$"
+)
 """What Python says of anything, and the key of a KeyError: no example explains it."""
 
 NOISE = (
