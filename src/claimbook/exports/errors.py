@@ -95,6 +95,7 @@ AGREE = (
     r"(\w+) at index \d",
     r"must be [\w ]+, not (\w+)",
     r"(no|device) kernel image",
+    r"argument #\d '(target|ind|)",
 )
 """What two messages must have in common if both have it: the operator's library, the backend, the
 dtype, whether it is the device that differs; of Python's own messages the names, which are all that
