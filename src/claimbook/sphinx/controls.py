@@ -15,7 +15,7 @@ CARD = re.compile(r'class="(?:claim|answer)[ "]')
 TITLE = re.compile(r'</h1>\n?(<p class="page-forms">.*?</p>|)')
 """The end of a page's title, and the links to its other forms."""
 PREDICT = (
-    '<label><input type="checkbox" name="predict" autocomplete="off">'
+    '<label><input type="checkbox" name="predict">'
     " Predict: hide what is printed until asked</label>"
 )
 VERDICTS = "".join(f'<option value="{word}">{said}</option>' for word, said in WORDS.items())
