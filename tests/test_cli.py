@@ -593,6 +593,20 @@ def test_explain_what_has_no_end(book, monkeypatch):
     assert (status, error.splitlines()[0]) == (1, "claimbook: only the first 1 MiB are read")
 
 
+def test_explain_what_is_typed(book):
+    """One Ctrl-D on a line of its own ends it, as it says."""
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-m", "claimbook", "explain"]
+    with subprocess.Popen(command, stdin=theirs, stdout=subprocess.PIPE, text=True) as process:
+        os.write(ours, b"KeyError: 'x'\n\x04")
+        try:
+            assert process.communicate(timeout=60)[0].startswith("No claim of the book")
+        finally:
+            process.kill()
+            os.close(ours)
+            os.close(theirs)
+
+
 def test_explain_what_nobody_knows(book):
     """Nothing alike is said, with status 1; nothing at all is an error of the user."""
     done = CliRunner().invoke(main, ["explain"], input="KeyError: 'x'")

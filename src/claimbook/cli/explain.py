@@ -56,10 +56,10 @@ def _text(given: str) -> str:
 
 def _start(file: BinaryIO) -> str:
     """As much of a file as a log may hold; a device has no end."""
-    text = file.read(AT_MOST).decode("utf-8", "replace")
-    if file.read(1):
+    data = file.read(AT_MOST + 1)  # at once: a terminal that is read again after its end waits
+    if len(data) > AT_MOST:
         common.warn(f"only the first {AT_MOST // 2**20} MiB are read")
-    return text
+    return data[:AT_MOST].decode("utf-8", "replace")
 
 
 def _tell_of_nothing(text: str) -> None:
