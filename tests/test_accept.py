@@ -433,7 +433,9 @@ def test_nobody_to_ask(project):
     assert "docs/page.md:10: rounds [cpu] value\n" in result.output
     assert "docs/page.md:20: counts [cpu] shape/dtype/stride\n" in result.output
     assert "0 accepted on 0 pages, 3 left" in result.output
-    assert "--yes" in result.output
+    assert re.findall("only (.+) accepts it without asking", result.output) == [
+        *("--yes", "--yes --values", "--yes"),
+    ]
 
 
 def test_yes_takes_no_value(project):
@@ -441,7 +443,7 @@ def test_yes_takes_no_value(project):
     result = accept("--yes")
     assert result.exit_code == 1
     assert page_text() == PAGE.replace("0.3333", "0.3334").replace("tensor(2)", "tensor(2.)")
-    assert "only --values accepts another result without asking" in result.output
+    assert "only --yes --values accepts it without asking" in result.output
     assert "2 accepted on 1 page, 1 left" in result.output
 
 

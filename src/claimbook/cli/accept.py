@@ -48,8 +48,6 @@ def accept_outputs(
     count, pages = sum(len(taken[page]) for page in written), len(written)
     left = len(offered) - count + refused
     common.out.print(f"{count} accepted on {pages} page{'s' * (pages != 1)}, {left} left")
-    if left and not yes and not _can_ask():
-        common.warn("nobody is here to be asked; --yes takes over what may be taken over")
     sys.exit(1 if left else 0)
 
 
@@ -106,12 +104,13 @@ def _agreed(
 
 
 def _answer(change: Change, yes: bool, values: bool) -> str:
-    if yes and change.overturns and not values:
-        click.echo("  Left as it is: only --values accepts another result without asking.\n")
-        return "n"
-    if yes or not _can_ask():
+    if yes and (values or not change.overturns):
         click.echo()
-        return "y" if yes else "n"
+        return "y"
+    if yes or not _can_ask():
+        options = "--yes --values" if change.overturns else "--yes"
+        click.echo(f"  Left as it is: only {options} accepts it without asking.\n")
+        return "n"
     try:
         return str(click.prompt("  Take it over?", type=click.Choice(["y", "n", "q"])))
     except click.Abort:  # ^C or ^D: the answers before it stand
