@@ -196,6 +196,11 @@ def test_command_names_a_weak_sweep(book, rule):
             "docs/sweeps/a.py:8: sum-ads: no claim is called so; did",
         ),
         ("def sum_adds(x)", "def sum_adds(x", "docs/sweeps/a.py:8: '(' was never closed"),
+        (
+            "same(x.sum(), x.flatten().sum(0))",
+            "assert True",
+            "docs/sweeps/a.py:9: `assert True` names nothing that is drawn, and so asserts nothing",
+        ),
     ],
 )
 def test_faults_of_a_file_are_named(book, old, new, said):

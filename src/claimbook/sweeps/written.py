@@ -88,8 +88,8 @@ def read_sweeps(project: Project, claims: Iterable[Claim]) -> dict[str, Written]
     """Return every sweep of a book, by its claim, in the order of claims.
 
     Raises:
-        BookError: a file is no Python, or a function is named as no claim or as one that has a
-            sweep; says where.
+        BookError: a file is no Python, a function is named as no claim or as one that has a
+            sweep, or an assertion is of constants; says where.
     """
     by_id = {claim.id: claim for claim in claims}
     found: dict[str, Written] = {}
@@ -116,9 +116,19 @@ def _in_file(text: str, name: str, claims: dict[str, Claim]) -> Iterator[Written
         if claim not in claims:
             hint = "its name is that of a claim, with _ for -"
             raise BookError(f"{name}:{function.lineno}: {unknown(claim, 'claim', claims, hint)}")
+        _check_assertions(function, name)
         drawn = _source(lines, function.decorator_list[0]).removeprefix("@").rstrip()
         place = Location(name, function.lineno)
         yield Written(claims[claim], place, setup, _source(lines, function), drawn)
+
+
+def _check_assertions(function: ast.FunctionDef, name: str) -> None:
+    """Refuse an assertion without a name, which holds whatever is drawn."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assert):
+            if not any(isinstance(part, ast.Name) for part in ast.walk(node.test)):
+                what = f"`{ast.unparse(node)}` names nothing that is drawn, and so asserts nothing"
+                raise BookError(f"{name}:{node.lineno}: {what}")
 
 
 def _assertions(tree: ast.AST) -> list[ast.Assert | ast.Expr]:
