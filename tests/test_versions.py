@@ -184,7 +184,7 @@ def test_changes_are_printed(book):
     assert run() == (0, "since 0.2.0 of 2026-01-02: nothing changed\n")
     status, said = run("--since", "0.1.0")
     assert status == 0
-    assert "since 0.1.0 of 2026-01-02: 1 other verdict, 1 other code\n" in said
+    assert "since 0.1.0 of 2026-01-02: other verdict (1), other code (1)\n" in said
     rows = [" ".join(line.split()) for line in said.splitlines()]
     assert "basics-01.1 confirms qualifies" in rows
     assert "prod-multiplies a/sums other code" in rows
@@ -397,13 +397,13 @@ def test_a_review_shows_before_and_after(tmp_path):
     said = done.stdout
     assert said.startswith(
         "## What changed in the book\n\n"
-        "Since `HEAD`: 1 other verdict, 1 other output, 1 new, 1 withdrawn.\n"
+        "Since `HEAD`: other verdict (1), other output (1), new (1), withdrawn (1).\n"
     )
     assert "- `sum-adds` (docs/a/sums.md:3): other output\n" in said
     assert "   >>> torch.ones(2).sum()\n  -tensor(2.)\n  +tensor(3.)\n" in said
     assert "### Claims: new\n\n- `prod-is` (docs/a/sums.md:14): new\n" in said
     assert "| basics-01.2 | corrects | qualifies |" in said
-    assert "### Records\n\n- `docs/records/cuda`: 1 lines\n" in said
+    assert "### Records\n\n- `docs/records/cuda`: 1 line\n" in said
 
 
 def test_a_revision_that_is_none(tmp_path):

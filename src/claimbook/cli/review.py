@@ -32,8 +32,8 @@ def review(book: Book, revision: str) -> str:
         found = changes(
             contents_of(older.claims, older.answers), contents_of(book.claims, book.answers)
         )
-    told = ", ".join(f"{count} {word}" for word, count in found.counts())
-    lines = ["## What changed in the book", "", f"Since `{revision}`: {told or 'no claim'}."]
+    told = found.told() or "no claim"
+    lines = ["## What changed in the book", "", f"Since `{revision}`: {told}."]
     for kind in Kind:
         of_kind = [change for change in found.claims if change.kinds[0] is kind]
         lines += ["", f"### Claims: {kind}", ""] if of_kind else []
@@ -82,7 +82,8 @@ def _records(root: Path, revision: str) -> Iterator[str]:
         counts[path.split("/")[2]] += max(int(added), int(removed)) if added != "-" else 1
     if counts:
         yield from ("", "### Records", "")
-        yield from (f"- `docs/records/{kind}`: {n} lines" for kind, n in sorted(counts.items()))
+        for kind, count in sorted(counts.items()):
+            yield f"- `docs/records/{kind}`: {count} line{'s' * (count != 1)}"
 
 
 def _book_at(root: Path, revision: str, folder: Path) -> Book:

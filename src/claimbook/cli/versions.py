@@ -46,9 +46,8 @@ def _chosen(versions: list[Version], since: str | None) -> Version:
 
 def _print(older: Version, now: Contents) -> None:
     found = changes(older.contents, now)
-    told = ", ".join(f"{count} {word}" for word, count in found.counts())
     since = f"since {older.version} of {older.provenance.date}"
-    common.out.print(f"{since}: {told or 'nothing changed'}")
+    common.out.print(f"{since}: {found.told() or 'nothing changed'}")
     verdicts = [(v.id, v.before, v.after) for v in found.verdicts]
     _table(("entry", "before", "now"), verdicts)
     claims = [(c.id, c.page, ", ".join(c.kinds)) for c in found.claims]

@@ -49,6 +49,10 @@ class Changes:
     verdicts: Sequence[VerdictChange]
     claims: Sequence[ClaimChange]
 
+    def told(self) -> str:
+        """Return the counts as the commands tell them; nothing if nothing has changed."""
+        return ", ".join(f"{word} ({count})" for word, count in self.counts())
+
     def counts(self) -> Iterator[tuple[str, int]]:
         """Count the verdicts that changed, and the claims by how they did."""
         kinds = Counter(kind for change in self.claims for kind in change.kinds)
