@@ -11,14 +11,14 @@ from click.testing import CliRunner
 
 from claimbook.cli import falsify as falsifying
 from claimbook.cli import main
+from claimbook.engine.environment import describe
 from claimbook.engine.pool import Runner
-from claimbook.model import Example, Fence, Lane, Outcome, digest
+from claimbook.model import Example, Fence, Lane, Outcome, Run, digest
 from claimbook.mutation import mutants
 from claimbook.mutation.falsify import (
     Falsified,
     Results,
     Survivor,
-    _Trial,
     falsified_data,
     falsify,
 )
@@ -256,12 +256,20 @@ def test_hanging_and_crashing_are_caught():
     assert "n = 1" not in [s.before for s in result.survivors if s.after == "pass"]
 
 
-def test_mutants_have_the_time_of_their_claim(runner):
+def test_mutants_have_the_time_of_their_claim(runner, monkeypatch):
     """A mutant that takes as long as its claim may is not caught for that."""
     slow, plain = claim("slow", ">>> 1 + 1\n2", ":timeout: 50\n"), claim("plain", ">>> 1 + 1\n2")
     for each, lane, seconds in ((slow, CPU, 50), (plain, Lane.CUDA, 60)):
-        trial = _Trial(each, lane, runner, seconds=1)
-        assert {mutant.claim.timeout for mutant in trial.open.values()} == {seconds}
+        ran = []
+
+        def run(claims, lane, ran=ran):
+            ran.append([*claims])
+            return [Run(claim.id, lane, Outcome.PASSED, seconds=1) for claim in ran[-1]]
+
+        monkeypatch.setattr(runner, "run", run)
+        monkeypatch.setattr(runner, "environments", dict.fromkeys(Lane, describe(CPU)))
+        assert [*falsify(runner, [each], lane)]
+        assert {mutant.timeout for mutant in ran[1]} == {seconds}
 
 
 def test_failing_claim_is_not_mutated(runner):

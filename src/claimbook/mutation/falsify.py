@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from claimbook.engine.pool import Runner
 from claimbook.model import Claim, Lane, Outcome, Run, Status
-from claimbook.mutation.mutants import OPERATORS_DIGEST, mutants
+from claimbook.mutation.mutants import OPERATORS_DIGEST, Mutant, mutants
 from claimbook.records.store import ByPart, structure
 
 SLOWER = 5
@@ -88,68 +88,79 @@ class Results(ByPart[Falsified]):
         return found
 
 
-def falsify(
-    runner: Runner, claims: Iterable[Claim], lane: Lane, track: Track = lambda runs, count: runs
-) -> Iterator[tuple[Claim, Falsified | Run]]:
-    """Runs claims, then all mutants of those that pass; yields each claim once its are done.
+def run_mutants(
+    runner: Runner,
+    claims: Iterable[Claim],
+    lane: Lane,
+    mutants_of: Callable[[Claim, Run], Iterable[Claim]],
+    track: Track,
+) -> Iterator[tuple[Claim, Run, list[Run] | None]]:
+    """Run claims, then all mutants of those that pass.
 
     Args:
-        track: is given the runs and their number, and passes them on: a progress bar.
+        mutants_of: returns the mutants of a claim, each with the claim's id, `~` and a number.
+        track: is given runs and their number, and passes them on: a progress bar.
 
     Yields:
-        The claim with what became of its mutants; with its own run, if that did not pass.
+        Each claim with its run and those of its mutants, once they are done; with None for these
+        if the claim did not pass.
     """
-    by_id = {claim.id: claim for claim in claims if lane in claim.lanes}
+    by_id = {claim.id: claim for claim in claims}
     passed: dict[str, Run] = {}
     for run in track(runner.run(by_id.values(), lane), len(by_id)):
         if run.outcome is Outcome.PASSED:
             passed[run.claim] = run
         else:
-            yield by_id[run.claim], run
-    trials = [_Trial(by_id[name], lane, runner, run.seconds) for name, run in passed.items()]
-    yield from ((trial.claim, trial.result()) for trial in trials if not trial.open)
-    due = {name: trial for trial in trials for name in trial.open}
-    mutated = [mutant.claim for trial in trials for mutant in trial.open.values()]
+            yield by_id[run.claim], run, None
+    due = {name: [*mutants_of(by_id[name], run)] for name, run in passed.items()}
+    yield from ((by_id[name], passed[name], []) for name in due if not due[name])
+    mutated = [mutant for of_claim in due.values() for mutant in of_claim]
+    tried: dict[str, list[Run]] = {name: [] for name in due}
     for run in track(runner.run(mutated, lane), len(mutated)):
-        trial = due[run.claim]
-        trial.note(run)
-        if not trial.open:
-            yield trial.claim, trial.result()
+        name = run.claim.partition("~")[0]
+        tried[name].append(run)
+        if len(tried[name]) == len(due[name]):
+            yield by_id[name], passed[name], tried[name]
 
 
-class _Trial:
-    """One claim, and those of its mutants that still have to run."""
+def falsify(
+    runner: Runner, claims: Iterable[Claim], lane: Lane, track: Track = lambda runs, count: runs
+) -> Iterator[tuple[Claim, Falsified | Run]]:
+    """Run claims, then all mutants of those that pass.
 
-    def __init__(self, claim: Claim, lane: Lane, runner: Runner, seconds: float) -> None:
-        self.claim, self.lane, self.runner = claim, lane, runner
-        limit = max(runner.limit(claim, lane), SLOWER * seconds)
-        self.open = {
-            mutant.claim.id: replace(mutant, claim=replace(mutant.claim, timeout=limit))
-            for mutant in mutants(claim, lane)
-        }
-        self.killed = 0
-        self.survivors: list[Survivor] = []
+    Yields:
+        Each claim with what became of its mutants; with its own run, if that did not pass.
+    """
+    made: dict[str, Mutant] = {}
 
-    def note(self, run: Run) -> None:
-        mutant = self.open.pop(run.claim)
-        if run.outcome is not Outcome.PASSED:
-            self.killed += 1
+    def mutants_of(claim: Claim, run: Run) -> Iterator[Claim]:
+        limit = max(runner.limit(claim, lane), SLOWER * run.seconds)
+        for mutant in mutants(claim, lane):
+            made[mutant.claim.id] = mutant
+            yield replace(mutant.claim, timeout=limit)
+
+    for claim, run, tried in run_mutants(runner, claims, lane, mutants_of, track):
+        if tried is None:
+            yield claim, run
         else:
-            change = mutant.operator, mutant.before, mutant.after
-            self.survivors.append(Survivor(mutant.line, *change))
+            left = [made[each.claim] for each in tried if each.outcome is Outcome.PASSED]
+            torch = runner.environments[lane].torch
+            yield claim, _falsified(claim, lane, len(tried), left, torch)
 
-    def result(self) -> Falsified:
-        return Falsified(
-            self.claim.id,
-            self.lane,
-            self.claim.digest(self.lane),
-            OPERATORS_DIGEST,
-            self.killed + len(self.survivors),
-            self.killed,
-            tuple(sorted(self.survivors, key=lambda s: (s.line, s.operator, s.after))),
-            self.runner.environments[self.lane].torch,
-            datetime.now(UTC).date().isoformat(),
-        )
+
+def _falsified(claim: Claim, lane: Lane, tried: int, left: list[Mutant], torch: str) -> Falsified:
+    survivors = [Survivor(each.line, each.operator, each.before, each.after) for each in left]
+    return Falsified(
+        claim.id,
+        lane,
+        claim.digest(lane),
+        OPERATORS_DIGEST,
+        tried,
+        tried - len(survivors),
+        tuple(sorted(survivors, key=lambda s: (s.line, s.operator, s.after))),
+        torch,
+        datetime.now(UTC).date().isoformat(),
+    )
 
 
 def falsified_data(claim: Claim, result: Falsified) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Run sweeps and their mutants, and keep what came of them: one file a part, a line a claim."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -8,8 +7,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from claimbook.engine.pool import Runner
-from claimbook.model import Lane, Outcome, Run, Status
-from claimbook.mutation.falsify import Track
+from claimbook.model import Lane, Run, Status
+from claimbook.mutation.falsify import Track, run_mutants
 from claimbook.mutation.mutants import OPERATORS_DIGEST
 from claimbook.records.store import ByPart, structure
 from claimbook.sweeps.written import Written
@@ -95,37 +94,21 @@ def run_sweeps(
         Each sweep with what it came to; with its run, if that found a counterexample or broke off.
     """
     by_id = {each.claim.id: each for each in sweeps}
-    quiet: dict[str, Run] = {}
     searches = [each.runnable() for each in by_id.values()]
-    for run in track(runner.run(searches, Lane.CPU), len(searches)):
-        if run.outcome is Outcome.PASSED and run.measurements:
-            quiet[run.claim] = run
-        else:
-            yield by_id[run.claim], run
-    trials = [mutant for name in quiet for mutant in by_id[name].mutants()]
-    count, killed = Counter(_of(trial.id) for trial in trials), Counter[str]()
-    torch = runner.environments[Lane.CPU].torch if quiet else ""
-    left = count.copy()
-    yield from (
-        (by_id[name], _swept(by_id[name], run, 0, 0, torch))
-        for name, run in quiet.items()
-        if not count[name]
+    found = run_mutants(
+        runner, searches, Lane.CPU, lambda search, _: by_id[search.id].mutants(), track
     )
-    for trial in track(runner.run(trials, Lane.CPU), len(trials)):
-        name = _of(trial.claim)
-        left[name] -= 1
-        killed[name] += "\n# AssertionError" in "".join(trial.outputs)
-        if not left[name]:
-            yield by_id[name], _swept(by_id[name], quiet[name], count[name], killed[name], torch)
+    for search, run, tried in found:
+        written = by_id[search.id]
+        if tried is None:
+            yield written, run
+        else:
+            yield written, _swept(written, run, tried, runner.environments[Lane.CPU].torch)
 
 
-def _of(mutant: str) -> str:
-    """The claim of a mutant's id."""
-    return mutant.partition("~")[0]
-
-
-def _swept(written: Written, run: Run, ran: int, killed: int, torch: str) -> Swept:
+def _swept(written: Written, run: Run, tried: list[Run], torch: str) -> Swept:
     drawn = {measured.name: int(measured.value) for measured in run.measurements}
+    killed = sum("\n# AssertionError" in "".join(each.outputs) for each in tried)
     today = datetime.now(UTC).date().isoformat()
     ids = written.claim.id, written.digest(), OPERATORS_DIGEST
-    return Swept(*ids, drawn, ran, killed, torch, today)
+    return Swept(*ids, drawn, len(tried), killed, torch, today)
