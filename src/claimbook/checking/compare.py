@@ -7,12 +7,11 @@ by structure, so that a line broken elsewhere is no difference. Nothing is evalu
 import difflib
 import json
 import re
-from collections.abc import Callable, Iterator, Sized
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from itertools import dropwhile, pairwise, zip_longest
-from typing import TypeVar
 
 from claimbook.model import Claim, Example, Lane
 
@@ -141,49 +140,27 @@ def _matches(want: str, got: str) -> bool:
     """Whether got is want with its `...` filled in."""
     if "..." not in want:
         return False
-    # Blocks of lines between lines that are `...` alone.
-    blocks: list[list[str]] = [[]]
-    for line in want.split("\n"):
-        if line.strip() == "...":
-            blocks.append([])
-        else:
-            blocks[-1].append(line)
-    lines = got.split("\n")
-
-    def fits(block: list[str], start: int) -> bool:
-        found = lines[start : start + len(block)]
-        return len(found) == len(block) and all(map(_line_fits, block, found))
-
-    return _in_order(blocks, len(lines), fits)
+    blocks = _OPEN_LINE.split(f"{want}\n")  # between lines that are `...` alone
+    lines = ["".join(map(_line_pattern, block.split("\n")[:-1])) for block in blocks]
+    return re.fullmatch(_in_order(lines, r"(?:.*\n)*?"), f"{got}\n") is not None
 
 
-def _line_fits(want: str, got: str) -> bool:
-    """Whether a line is the wanted one with its `...` filled in."""
-    return _in_order(want.split("..."), len(got), got.startswith)
+_OPEN_LINE = re.compile(r"^[^\S\n]*\.\.\.[^\S\n]*\n", re.MULTILINE)
 
 
-Part = TypeVar("Part", bound=Sized)
+def _line_pattern(want: str) -> str:
+    return _in_order([*map(re.escape, want.split("..."))], ".*?") + r"\n"
 
 
-def _in_order(parts: list[Part], length: int, fits: Callable[[Part, int], bool]) -> bool:
-    """Whether parts fit one after the other, the first at the start and the last at the end.
+def _in_order(parts: list[str], gap: str) -> str:
+    """Return a pattern of parts with gaps between them, the last part at the end.
 
-    Each is found as early as it may stand, so that this takes as long as there is to look through.
+    Each is found as early as it may stand and nowhere else, so that this takes as long as there is
+    to look through.
     """
     first, *others = parts
-    if not fits(first, 0):
-        return False
-    if not others:
-        return len(first) == length
-    *inner, last = others
-    start = len(first)
-    for part in inner:
-        found = next((n for n in range(start, length - len(part) + 1) if fits(part, n)), None)
-        if found is None:
-            return False
-        start = found + len(part)
-    end = length - len(last)
-    return start <= end and fits(last, end)
+    inner = "".join(f"(?>{gap}{part})" for part in others[:-1])
+    return first + inner + "".join(f"{gap}{part}" for part in others[-1:])
 
 
 def _compare_printed(want: str, got: str) -> Difference | None:
