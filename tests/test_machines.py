@@ -197,7 +197,7 @@ def kept(folder, processor, outcome, figure, **changed):
     where = replace(HERE, device=processor, **changed)
     hardware = replace(HARDWARE, model=f"Any {len(processor)} 7")
     results = results_of([timed], {timed.id: run})
-    machine = BookRun(machine_name(where, hardware), where, results, DAY, hardware)
+    machine = BookRun(machine_name(where, hardware), where, results, hardware, recorded=DAY)
     Machines(folder).save(machine)
     return machine
 
@@ -208,7 +208,7 @@ def test_machines_are_kept_and_read(tmp_path):
     (found,) = Machines(tmp_path).load_all(lambda *told: pytest.fail(str(told)))
     assert found == machine
     assert machine.name == "fast-chip-3-14-7-2-cores"
-    assert found.results["slow-is-slower"].measurements[0].value == 3.14
+    assert found.claims["slow-is-slower"].measurements[0].value == 3.14
     lines = (tmp_path / f"{machine.name}.json").read_text("utf-8").splitlines()
     assert sum("slow-is-slower" in line for line in lines) == 1
 
@@ -253,12 +253,12 @@ def test_record_keeps_this_machine(tmp_path):
     machine = Machines(file.parent).load(file.stem)
     assert machine.environment == HERE
     assert machine.hardware == environment.hardware()
-    assert {*machine.results} == {"sum-adds", "slow-is-slower"}
+    assert {*machine.claims} == {"sum-adds", "slow-is-slower"}
     book.replace("docs/index.md", ">>> 1 + 1\n2", ">>> 1 + 2\n3")
     assert book.claimbook("record", "sum-adds", **clock(100)).returncode == 0
-    assert {*Machines(file.parent).load(file.stem).results} == {"sum-adds"}
+    assert {*Machines(file.parent).load(file.stem).claims} == {"sum-adds"}
     assert book.claimbook("record", "slow-is-slower", **clock(1.0)).returncode == 0
-    found = Machines(file.parent).load(file.stem).results["slow-is-slower"]
+    found = Machines(file.parent).load(file.stem).claims["slow-is-slower"]
     assert (found.outcome, found.outputs[3]) == (Outcome.VARIED, "False")
 
 

@@ -37,7 +37,10 @@ def release(version, run):
     """A release on which `ERROR` did that."""
     here = environment.describe(Lane.CPU)
     return BookRun(
-        version, here, {ERROR.id: result_of(ERROR, run)}, Provenance("2026-01-02", None, None)
+        version,
+        here,
+        {ERROR.id: result_of(ERROR, run)},
+        recorded=Provenance("2026-01-02", None, None),
     )
 
 
@@ -68,21 +71,21 @@ def test_a_release_is_what_ran(book):
     """What does not hold is kept with its outputs, and how severe it is."""
     book.write("docs/wrong.md", f"# Wrong\n\n{WRONG}\n{GONE}")
     release = record(book)
-    words = {name: result.word for name, result in release.results.items()}
+    words = {name: result.word for name, result in release.claims.items()}
     assert words == {
         **dict.fromkeys(("sum-adds", "prod-multiplies", "script-is-text"), "holds"),
         "ones-have-a-shape": "holds",
         "two-is-three": "value",
         "it-exits": "crashed",
     }
-    assert release.results["two-is-three"].outputs == ("tensor(2.)",)
-    assert "the process exited with status 3" in release.results["it-exits"].message
+    assert release.claims["two-is-three"].outputs == ("tensor(2.)",)
+    assert "the process exited with status 3" in release.claims["it-exits"].message
 
 
 def test_where_a_release_was_installed_is_not_kept(book):
     """The folder is gone by then, and has another name elsewhere."""
     book.write("docs/file.md", f"# File\n\n{FILE}")
-    (said,) = record(book).results["torch-has-a-file"].outputs
+    (said,) = record(book).claims["torch-has-a-file"].outputs
     assert not Path(said).is_absolute()
     assert Path(sys.prefix, said).is_file()
 
@@ -93,7 +96,7 @@ def test_what_was_skipped_is_no_result(book, monkeypatch):
     monkeypatch.setattr("claimbook.cli.common.progress", lambda *_, **__: [skipped])
     book.write("docs/a/shapes.md", "# S\n")
     book.write("docs/a/sums.md", "# S\n\n" + claim_text("sum-adds", ">>> 1\n1"))
-    assert record(book).results == {}
+    assert record(book).claims == {}
 
 
 def test_only_what_changed_is_run(book, monkeypatch):
@@ -106,19 +109,17 @@ def test_only_what_changed_is_run(book, monkeypatch):
 
     monkeypatch.setattr(common, "progress", noted)
     before = record(book)
-    assert ran.pop(0) == sorted(before.results)
+    assert ran.pop(0) == sorted(before.claims)
     book.replace("docs/a/sums.md", "torch.ones(2).sum()", "torch.ones(2).norm() ** 2")
     ran.clear()
     after = record(book, "--changed")
     assert ran[0] == ["sum-adds"]
-    assert before.results.items() - after.results.items() == {
-        ("sum-adds", before.results["sum-adds"])
-    }
+    assert before.claims.items() - after.claims.items() == {("sum-adds", before.claims["sum-adds"])}
     elsewhere = replace(before, environment=replace(before.environment, device="another"))
     Releases.of(book.docs).save(elsewhere)
     ran.clear()
     record(book, "--changed")
-    assert ran[0] == sorted(before.results)
+    assert ran[0] == sorted(before.claims)
 
 
 def test_what_is_kept_comes_back(tmp_path):
@@ -200,7 +201,10 @@ def test_what_a_page_leaves_open_is_no_change(order):
     )
     made = [
         BookRun(
-            str(n), here, {"opens": result_of(open_, run)}, Provenance("2026-01-02", None, None)
+            str(n),
+            here,
+            {"opens": result_of(open_, run)},
+            recorded=Provenance("2026-01-02", None, None),
         )
         for n, run in enumerate(runs)
     ]
@@ -302,7 +306,9 @@ def test_the_timeline_counts_no_claim_that_was_edited_since(tmp_path):
     [ours], here = Book.load(book.root).claims, environment.describe(Lane.CPU)
     passed = result_of(ours, Run(ours.id, Lane.CPU, Outcome.PASSED))
     date = Provenance("2026-01-02", None, None)
-    Releases(book.docs / "records/releases").save(BookRun("2.8.0", here, {ours.id: passed}, date))
+    Releases(book.docs / "records/releases").save(
+        BookRun("2.8.0", here, {ours.id: passed}, recorded=date)
+    )
 
     def counted():
         assert book.sphinx().returncode == 0

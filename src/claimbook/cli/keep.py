@@ -30,7 +30,8 @@ def keep(book: Book) -> Path:
         advice = "build the book or run claimbook record, and mend what fails"
         raise BookError(f"claims that have not run as printed, {len(due)}: {some}; {advice}")
     made = environment.provenance(book.project.root)
-    kept.save(Version(__version__, contents_of(book.claims, book.answers), made))
+    now = contents_of(book.claims, book.answers)
+    kept.save(Version(**vars(now), name=__version__, recorded=made))
     return kept.path(__version__)
 
 

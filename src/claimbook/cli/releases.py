@@ -43,7 +43,7 @@ def record_release(report: TextIO | None, changed: bool) -> None:
         report.writelines(f"{line}\n" for line in _flips(book, recorded[-1], release))
     else:
         releases.save(release)
-    counts = Counter(result.word for result in release.results.values())
+    counts = Counter(result.word for result in release.claims.values())
     words = ", ".join(f"{count} {word}" for word, count in counts.most_common())
     common.out.print(f"torch {release.name}: {words}", markup=False)
 
@@ -58,7 +58,7 @@ def _run(book: Book, recorded: list[BookRun]) -> BookRun:
         runs = _runs(runner, [claim for claim in claims.values() if claim.id not in kept])
     results = {run.claim: result_of(claims[run.claim], run) for run in runs}
     made = environment.provenance(book.project.root)
-    return BookRun(environment.release(here.torch), here, kept | results, made)
+    return BookRun(environment.release(here.torch), here, kept | results, recorded=made)
 
 
 def _runs(runner: Runner, claims: list[Claim]) -> list[Run]:
@@ -83,13 +83,13 @@ def _flips(book: Book, old: BookRun, new: BookRun) -> list[str]:
         return []
     lines = [f"## torch {new.name}, compared with {old.name}", ""]
     for claim in found:
-        was, now = old.results[claim.id].word, new.results[claim.id].word
+        was, now = old.claims[claim.id].word, new.claims[claim.id].word
         lines += [f"- `{claim.id}` ({claim.location}): {was} → {now}"]
         lines += ["", "  ```text", *(f"  {line}" for line in _differences(claim, new)), "  ```", ""]
     return lines
 
 
 def _differences(claim: Claim, release: BookRun) -> list[str]:
-    result = release.results[claim.id]
+    result = release.claims[claim.id]
     found = mismatches(claim, Lane.CPU, result.outputs)
     return [line for mismatch in found for line in differing(mismatch)] or [result.message]

@@ -115,7 +115,7 @@ def _keep_machine(
     same = known if known and known.environment == where else None
     kept = {c.id: r for c in book.claims if same and (r := same.of(c))}
     results = kept | results_of(claims, runs)
-    machines.save(BookRun(name, where, results, provenance, hardware))
+    machines.save(BookRun(name, where, results, hardware, recorded=provenance))
     return book.project.name(machines.path(name))
 
 

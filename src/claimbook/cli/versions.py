@@ -26,7 +26,7 @@ def print_changes(since: str | None, save: bool) -> None:
     book = common.load()
     common.tell_problems(book, ())  # what cannot be read looks withdrawn
     versions = Versions.of(book.project.docs).load_all(common.tell_broken)
-    if since and since not in {each.version for each in versions} and is_revision(book, since):
+    if since and since not in {each.name for each in versions} and is_revision(book, since):
         click.echo(review(book, since), nl=False)
     elif since or versions or not save:
         _print(_chosen(versions, since), contents_of(book.claims, book.answers))
@@ -35,18 +35,18 @@ def print_changes(since: str | None, save: bool) -> None:
 
 
 def _chosen(versions: list[Version], since: str | None) -> Version:
-    by_name = {each.version: each for each in versions}
+    by_name = {each.name: each for each in versions}
     if since and since not in by_name:
         known = f"there are {', '.join(by_name) or 'none'}"
         raise BookError(f"{since}: no revision of git and no version is called so; {known}")
     if not versions:
         raise BookError("no version is kept yet; --save keeps the book as it stands")
-    return by_name[since or versions[-1].version]
+    return by_name[since or versions[-1].name]
 
 
 def _print(older: Version, now: Contents) -> None:
-    found = changes(older.contents, now)
-    since = f"since {older.version} of {older.provenance.date}"
+    found = changes(older, now)
+    since = f"since {older.name} of {older.recorded.date}"
     common.out.print(f"{since}: {found.told() or 'nothing changed'}")
     verdicts = [(v.id, v.before, v.after) for v in found.verdicts]
     _table(("entry", "before", "now"), verdicts)

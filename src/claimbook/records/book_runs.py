@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 from claimbook.model import (
     Claim,
@@ -16,7 +15,7 @@ from claimbook.model import (
     Run,
 )
 from claimbook.pages.accept import Severity, changes
-from claimbook.records.store import ByVersion, structure
+from claimbook.records.store import ByVersion
 
 
 @dataclass(frozen=True)
@@ -48,15 +47,15 @@ class BookRun:
     name: str
     """That of its file: the release of torch, or the machine."""
     environment: Environment
-    results: Mapping[str, Result]
+    claims: Mapping[str, Result]
     """Claim id → what it did."""
-    provenance: Provenance = field(compare=False)
     hardware: Hardware | None = None
     """None of a release, and where nobody noted it."""
+    recorded: Provenance = field(compare=False, kw_only=True)
 
     def of(self, claim: Claim) -> Result | None:
         """Return what the claim as it stands did; None if it was not run, or was another then."""
-        result = self.results.get(claim.id)
+        result = self.claims.get(claim.id)
         return result if result and result.digest == short_digest(claim) else None
 
 
@@ -98,33 +97,15 @@ def machine_name(environment: Environment, hardware: Hardware) -> str:
     return "-".join([*words, f"{hardware.cores}-cores"])
 
 
-@dataclass
-class _File:
-    """What a file holds beside its name."""
-
-    environment: Environment
-    recorded: Provenance
-    claims: dict[str, Result]
-    hardware: Hardware | None = None
-
-
 class Releases(ByVersion[BookRun]):
     """The files of a folder, one a release."""
 
     kind = "release"
+    holds = BookRun
 
-    def save(self, run: BookRun) -> None:
-        """Write what the book did there; of a result, what is empty is left out."""
-        results = {id_: asdict(result) for id_, result in sorted(run.results.items())}
-        claims = {id_: {k: v for k, v in data.items() if v} for id_, data in results.items()}
-        hardware = {"hardware": asdict(run.hardware)} if run.hardware else {}
-        head = {"environment": asdict(run.environment), **hardware}
-        self.write(run.name, {**head, "recorded": asdict(run.provenance)}, {"claims": claims})
-
-    def parse(self, data: dict[str, Any]) -> BookRun:
-        """Return one of them."""
-        file = structure(data, _File)
-        return BookRun(data[self.kind], file.environment, file.claims, file.recorded, file.hardware)
+    def save(self, value: BookRun) -> None:
+        """Write what the book did there, claims in order of their ids."""
+        super().save(replace(value, claims=dict(sorted(value.claims.items()))))
 
 
 class Machines(Releases):

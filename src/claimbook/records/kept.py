@@ -33,9 +33,9 @@ def rename(docs: Path, names: Mapping[str, str | None]) -> list[Path]:
     for kind in (Releases, Machines):
         runs = kind.of(docs)
         for run in runs.load_all(lambda *_: None):
-            if not names.keys().isdisjoint(run.results):
-                new = {names.get(id_, id_): result for id_, result in run.results.items()}
-                runs.save(replace(run, results={id_: r for id_, r in new.items() if id_}))
+            if not names.keys().isdisjoint(run.claims):
+                new = {names.get(id_, id_): result for id_, result in run.claims.items()}
+                runs.save(replace(run, claims={id_: r for id_, r in new.items() if id_}))
                 changed.append(runs.path(run.name))
     return changed
 

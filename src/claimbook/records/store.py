@@ -6,7 +6,7 @@ Nothing in them is believed: one that is broken, or a line of it, is named, and 
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
@@ -71,25 +71,28 @@ def structure(data: Any, kind: type[T]) -> T:
 
 
 @dataclass(frozen=True)
-class ByVersion(ABC, Generic[T]):
+class ByVersion(Generic[T]):
     """The files of a folder, one a release of torch, a machine, or a version of the book."""
 
     folder: Path
     kind: ClassVar[str]
     """`release`, `machine` or `version`; the field of a file that says of which it is."""
+    holds: ClassVar[type[Any]]
+    """What a file holds: a dataclass with the fields of a file, `name` for the one above."""
 
     @classmethod
     def of(cls, docs: Path) -> Self:
         """Those of a book."""
         return cls(docs / "records" / f"{cls.kind}s")
 
-    @abstractmethod
     def parse(self, data: dict[str, Any]) -> T:
-        """Return one of them from the data of a file.
+        """Return what a file holds.
 
         Raises:
             ValueError: it is not what a file may be; says what is wrong.
         """
+        found: T = structure({**data, "name": data[self.kind]}, self.holds)
+        return found
 
     def path(self, version: str) -> Path:
         """Where a version stands."""
@@ -130,13 +133,28 @@ class ByVersion(ABC, Generic[T]):
 
         return load_file(self.path(version), checked, f"no record of a {self.kind}")
 
-    def write(self, version: str, head: Data, groups: Mapping[str, Data]) -> None:
-        """Writes a file: a line an item of each group, so that two can be compared by eye."""
-        parts = [_field(*item) for item in {"schema": SCHEMA, self.kind: version, **head}.items()]
-        for name, group in groups.items():
-            lines = ",\n".join(_field(*item) for item in group.items())
-            parts.append(f'"{name}": {{\n{lines}\n}}')
-        write_atomically(self.path(version), "{\n" + ",\n".join(parts) + "}\n")
+    def save(self, value: T) -> None:
+        """Write a file: of what it holds by ids a line each, so that two can be compared by eye.
+
+        Left out is what is empty of these, and what is None.
+        """
+        data: dict[str, Any] = asdict(value)  # type: ignore[call-overload]
+        name = data.pop("name")
+        groups = {group: data.pop(group) for group in GROUPS if group in data}
+        head = {name: found for name, found in data.items() if found is not None}
+        parts = [_field(*item) for item in {"schema": SCHEMA, self.kind: name, **head}.items()]
+        for group, items in groups.items():
+            lines = ",\n".join(_field(id_, _filled(item)) for id_, item in items.items())
+            parts.append(f'"{group}": {{\n{lines}\n}}')
+        write_atomically(self.path(name), "{\n" + ",\n".join(parts) + "}\n")
+
+
+GROUPS = ("claims", "entries")
+"""The fields of what is kept by version that map ids."""
+
+
+def _filled(item: Any) -> Any:
+    return {k: v for k, v in item.items() if v} if isinstance(item, dict) else item
 
 
 class ByPage(ABC, Generic[T]):

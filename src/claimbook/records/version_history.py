@@ -101,7 +101,7 @@ class Age:
 def ages(versions: Sequence[Version], now: Contents) -> dict[str, Age]:
     """Return, by claim id, since when the book has the claim as it stands."""
     found: dict[str, Age] = {}
-    steps = [(version.version, version.contents) for version in versions]
+    steps = [(version.name, version) for version in versions]
     for (_, older), (version, newer) in pairwise([("", Contents({}, {})), *steps, (None, now)]):
         for change in changes(older, newer).claims:
             since = version if Kind.NEW in change.kinds else found[change.id].since

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from claimbook.model import Claim, Lane, Provenance, digest
 from claimbook.pages.register import Answer
-from claimbook.records.store import ByVersion, structure
+from claimbook.records.store import ByVersion
 
 LETTERS = 16
 """How much of a digest is kept."""
@@ -35,12 +35,11 @@ class Contents:
 
 
 @dataclass(frozen=True)
-class Version:
+class Version(Contents):
     """What the book said when it was published under that number."""
 
-    version: str
-    contents: Contents
-    provenance: Provenance = field(compare=False)
+    name: str
+    recorded: Provenance = field(compare=False)
 
 
 def contents_of(claims: Iterable[Claim], answers: Mapping[str, Answer]) -> Contents:
@@ -58,28 +57,14 @@ def _card(claim: Claim) -> Card:
     return Card(claim.docname, *(digest(text)[:LETTERS] for text in texts))
 
 
-@dataclass
-class _File:
-    """What a file holds beside its number."""
-
-    recorded: Provenance
-    claims: dict[str, Card]
-    entries: dict[str, str]
-
-
 class Versions(ByVersion[Version]):
     """The files of a folder, one a version."""
 
     kind = "version"
-
-    def save(self, version: Version) -> None:
-        """Write a version."""
-        head = {"recorded": asdict(version.provenance)}
-        self.write(version.version, head, asdict(version.contents))
+    holds = Version
 
     def parse(self, data: dict[str, Any]) -> Version:
         """Return one version."""
         if not re.fullmatch(r"\d+(\.\d+)+", data["version"]):
             raise ValueError(f"{data['version']} is no version: numbers with points between")
-        file = structure(data, _File)
-        return Version(data["version"], Contents(file.claims, file.entries), file.recorded)
+        return super().parse(data)

@@ -86,7 +86,7 @@ def _rows(claim: Claim, domain: ClaimDomain) -> list[_Row]:
 def _recorded(claim: Claim, machines: Iterable[BookRun]) -> Iterator[_Row]:
     for machine in machines:
         if result := machine.of(claim):
-            where = machine.environment, machine.hardware, machine.provenance.date
+            where = machine.environment, machine.hardware, machine.recorded.date
             yield _Row(*where, result.outcome, result.measurements)
 
 

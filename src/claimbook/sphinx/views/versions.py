@@ -53,7 +53,7 @@ def sites(versions: list[str], address: str, this: str) -> list[tuple[str, str]]
 
 def made_of(domain: ClaimDomain) -> str:
     """Return a digest of what the page shows."""
-    kept = [(v.version, v.provenance.date, len(v.contents.claims)) for v in domain.versions]
+    kept = [(v.name, v.recorded.date, len(v.claims)) for v in domain.versions]
     steps = [changed for *_, changed in _steps(domain)]
     said = [domain.said(verdict.id for verdict in step.verdicts) for step in steps]
     return digest([kept, said, repr(steps)])
@@ -65,14 +65,14 @@ def show(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
         return [nodes.paragraph("", "No version of the book has been kept yet.")]
     sections = [_section(domain, link, *step) for step in _steps(domain)]
     first = domain.versions[0]
-    size = f"{len(first.contents.claims)} claims and {len(first.contents.entries)} entries"
-    text = f"The first version is {first.version} of {first.provenance.date}, with {size}."
+    size = f"{len(first.claims)} claims and {len(first.entries)} entries"
+    text = f"The first version is {first.name} of {first.recorded.date}, with {size}."
     return [*reversed(sections), nodes.paragraph("", text)]
 
 
 def _steps(domain: ClaimDomain) -> Iterator[tuple[str, str, Changes]]:
     """From each version to the next one, and from the newest to the book as it stands."""
-    known = [(version.version, version.contents) for version in domain.versions]
+    known = [(version.name, version) for version in domain.versions]
     for (older, was), (newer, now) in pairwise([*known, (NOW, domain.contents())]):
         yield older, newer, changes(was, now)
 
