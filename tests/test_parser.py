@@ -336,11 +336,11 @@ PROBLEMS = {
     ),
     "unknown lanes": (
         claim_with(":lanes: cpu gpu tpu\n"),
-        ["p.md:1: a-claim: lanes are cpu and cuda, not gpu tpu [claim.bad-option]"],
+        ["p.md:1: a-claim: lanes is one or more of cpu, cuda, not gpu tpu [claim.bad-option]"],
     ),
     "no lanes": (
         claim_with(":lanes:\n"),
-        ["p.md:1: a-claim: lanes are cpu and cuda, not none [claim.bad-option]"],
+        ["p.md:1: a-claim: lanes is one or more of cpu, cuda, not none [claim.bad-option]"],
     ),
     "a timeout in words": (
         claim_with(":timeout: soon\n"),

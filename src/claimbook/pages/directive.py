@@ -3,10 +3,10 @@
 import ast
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from docutils.parsers.rst.states import MarkupError
 from markdown_it.token import Token
@@ -42,6 +42,9 @@ TITLE = 125
 """Characters of a claim's title at most."""
 
 CLAIM_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
+LaneOrFactor = TypeVar("LaneOrFactor", Lane, Factor)
 
 
 class ClaimReader:
@@ -80,9 +83,9 @@ class ClaimReader:
                 for kind in RelationKind
                 for entry in parsed.options.get(kind, "").split()
             ),
-            lanes=self._lanes(parsed.options.get("lanes")),
+            lanes=self._members("lanes", parsed.options, Lane) or tuple(Lane),
             timeout=self._timeout(parsed.options.get("timeout")),
-            machine=self._factors(parsed.options.get("machine")),
+            machine=self._members("machine", parsed.options, Factor),
             cpu_build="cpu-build" in parsed.options,
             detail="detail" in parsed.options,
             explains="explains" in parsed.options,
@@ -138,21 +141,17 @@ class ClaimReader:
             message = f"a title, its first sentence, of {len(title)} characters; {TITLE} fit"
             self._problem(ProblemKind.BAD_FORM, message)
 
-    def _lanes(self, option: str | None) -> tuple[Lane, ...]:
-        names = tuple(Lane) if option is None else option.replace(",", " ").split()
-        unknown = [name for name in names if name not in tuple(Lane)]
-        if unknown or not names:
-            message = f"lanes are {' and '.join(Lane)}, not {' '.join(unknown) or 'none'}"
+    def _members(
+        self, name: str, options: Mapping[str, str], kind: type[LaneOrFactor]
+    ) -> tuple[LaneOrFactor, ...]:
+        """The members of an enumeration that an option names; none if it is not given."""
+        named = options.get(name, "").replace(",", " ").split()
+        unknown = [each for each in named if each not in tuple(kind)]
+        if name in options and (unknown or not named):
+            known = f"{name} is one or more of {', '.join(kind)}"
+            message = f"{known}, not {' '.join(unknown) or 'none'}"
             self._problem(ProblemKind.BAD_OPTION, message)
-        return tuple(lane for lane in Lane if lane in names) or tuple(Lane)
-
-    def _factors(self, option: str | None) -> tuple[Factor, ...]:
-        names = [] if option is None else option.replace(",", " ").split()
-        unknown = [name for name in names if name not in tuple(Factor)]
-        if unknown or (option is not None and not names):
-            message = f"machine is one or more of {', '.join(Factor)}, not {' '.join(unknown)}"
-            self._problem(ProblemKind.BAD_OPTION, message.removesuffix(", not "))
-        return tuple(factor for factor in Factor if factor in names)
+        return tuple(member for member in kind if member in named)
 
     def _timeout(self, option: str | None) -> float | None:
         if option is None:
