@@ -309,7 +309,7 @@ def test_what_is_kept_follows_a_claim_to_another_page(tmp_path):
     """It is found where it was, and moves when it is written again."""
     book = TinyBook(tmp_path)
     (claim,) = Book.load(book.root).select(["sum-adds"])
-    results = Results.of(book.docs)
+    results = Results.of(book.docs, pytest.fail)
     kept = Falsified(claim.id, Lane.CPU, "d", "o", 3, 3, (), "2.13.0", "2026-01-01")
     results.put(claim, kept)
     was = results.path(claim)
@@ -317,8 +317,8 @@ def test_what_is_kept_follows_a_claim_to_another_page(tmp_path):
     book.write("docs/e.md", text.replace("# Sums", "# E"))
     (book.docs / "a/sums.md").unlink()
     (moved,) = Book.load(book.root).select(["sum-adds"])
-    anew = Results.of(book.docs)
+    anew = Results.of(book.docs, pytest.fail)
     assert anew.load(moved) == kept
     anew.put(moved, kept)
     assert was.read_text("utf-8") == ""
-    assert Results.of(book.docs).load(moved) == kept
+    assert Results.of(book.docs, pytest.fail).load(moved) == kept

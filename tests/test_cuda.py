@@ -222,7 +222,7 @@ def test_an_interrupted_record_keeps_what_was_done(tmp_path):
     assert is_soon(records_of(book).exists)
     os.killpg(running.pid, signal.SIGINT)
     assert running.wait(timeout=120) != 0
-    store, claims = Records.of(book.docs, Lane.CUDA), Book.load(book.root).claims
+    store, claims = Records.of(book.docs, Lane.CUDA, pytest.fail), Book.load(book.root).claims
     assert [store.load(claim) is not None for claim in claims] == [True, False]
     book.replace("docs/index.md", "time.sleep(60)", "time.sleep(0)")
     done = book.claimbook("record", "--lane", "cuda", **STAND_IN)

@@ -293,7 +293,7 @@ def kept(falsified):
 def test_results_come_back(tmp_path, kept):
     """What is written is read, beside the page's other results, and written once."""
     original, result = kept
-    results = Results.of(tmp_path)
+    results = Results.of(tmp_path, pytest.fail)
     assert results.load(original) is None
     assert results.save(original, result)
     assert results.path(original) == tmp_path / "records/falsified/page.jsonl"
@@ -315,11 +315,12 @@ def test_result_goes_stale(kept):
 def test_broken_result_is_named(tmp_path, kept, text):
     """A line that is no result is named and counts as missing."""
     original, _ = kept
-    results = Results.of(tmp_path)
+    told = []
+    results = Results.of(tmp_path, lambda *what: told.append(what))
     results.path(original).parent.mkdir(parents=True)
     results.path(original).write_text(text)
     assert results.load(original) is None
-    ((place, why),) = results.problems
+    ((place, why),) = told
     assert place == f"{results.path(original)}:1"
     assert why.startswith("no result of falsify: ")
 
@@ -336,16 +337,17 @@ def test_broken_result_is_named(tmp_path, kept, text):
 def test_wrong_fields_are_refused(tmp_path, kept, change):
     """A result whose fields cannot be is none."""
     original, result = kept
-    results = Results.of(tmp_path)
+    results = Results.of(tmp_path, pytest.fail)
     results.save(original, result)
     common, line = results.path(original).read_text().splitlines()
     data = json.loads(line) | change
     del data["checksum"]
     line = json.dumps(data | {"checksum": digest(data)[:16]})
     results.path(original).write_text(f"{common}\n{line}\n")
-    again = Results.of(tmp_path)
+    told = []
+    again = Results.of(tmp_path, lambda *what: told.append(what))
     assert again.load(original) is None
-    assert again.problems[0][0] == f"{results.path(original)}:2"
+    assert told[0][0] == f"{results.path(original)}:2"
 
 
 @pytest.fixture

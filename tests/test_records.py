@@ -71,7 +71,7 @@ def test_provenance_is_what_git_says(tmp_path, monkeypatch):
 @pytest.fixture
 def store(tmp_path):
     """An empty store of the cpu lane."""
-    return Records(tmp_path, Lane.CPU)
+    return Records(tmp_path, Lane.CPU, pytest.fail)
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def test_another_environment_changes_one_line_of_a_page(tmp_path):
     claims = [claim(f"claim-{n}", ">>> 1\n1") for n in range(20)]
     texts = []
     for driver in ("one", "two"):
-        store = Records(tmp_path, Lane.CUDA)
+        store = Records(tmp_path, Lane.CUDA, pytest.fail)
         where = replace(RECORD.environment, driver=driver)
         for each in claims:
             run = replace(RUN, claim=each.id, lane=Lane.CUDA)
@@ -119,14 +119,14 @@ def test_another_environment_changes_one_line_of_a_page(tmp_path):
 
 def test_records_of_two_environments_stand_on_one_page(tmp_path):
     """Each says in which it was made."""
-    store = Records(tmp_path, Lane.CPU)
+    store = Records(tmp_path, Lane.CPU, pytest.fail)
     here, there = (claim(name, ">>> 1\n1") for name in ("here", "there"))
     other = replace(RECORD.environment, device="Another")
     store.save(here, replace(RECORD, run=replace(RUN, claim="here")))
     store.save(there, replace(RECORD, run=replace(RUN, claim="there"), environment=other))
-    found = Records(tmp_path, Lane.CPU)
+    found = Records(tmp_path, Lane.CPU, pytest.fail)
     devices = [found.load(each).environment.device for each in (here, there)]
-    assert (devices, found.problems) == (["CPU", "Another"], [])
+    assert devices == ["CPU", "Another"]
 
 
 def test_nothing_there(store):
@@ -180,10 +180,10 @@ def test_what_differs_is_written_whole(store, path, other):
 
 def refused(store) -> str:
     """What is said of the one broken line; the claim has no record then."""
-    read = Records(store.folder.parent, Lane.CPU)
+    told = []
+    read = Records(store.folder.parent, Lane.CPU, lambda *what: told.append(what))
     assert read.load(CLAIM) is None
-    [(place, why)] = read.problems[:1]
-    return f"{place}: {why}"
+    return ": ".join(told[0])
 
 
 WRONG = {
@@ -242,7 +242,7 @@ def test_a_broken_line_costs_one_claim_its_record(store, path):
     text = path.read_text("utf-8")
     path.write_text(text.replace('"claim": "sums"', '"claim": sums'), "utf-8")
     assert refused(store).startswith(f"{path}:3: not a record: ")
-    read = Records(store.folder.parent, Lane.CPU)
+    read = Records(store.folder.parent, Lane.CPU, print)
     assert all(read.load(each) for each in others)
 
 
@@ -267,22 +267,23 @@ def test_cut_anywhere(store, path):
     whole = path.read_bytes()
     for length in range(len(whole) - 1):
         path.write_bytes(whole[:length])
-        assert Records(store.folder.parent, Lane.CPU).load(CLAIM) is None
+        assert Records(store.folder.parent, Lane.CPU, print).load(CLAIM) is None
 
 
 @given(st.data())
 def test_a_byte_changed(tmp_path_factory, data):
     """A file with one other byte is read or refused, and nothing else happens."""
     folder = tmp_path_factory.getbasetemp() / "bytes"
-    store = Records(folder, Lane.CPU)
+    store = Records(folder, Lane.CPU, pytest.fail)
     store.save(CLAIM, RECORD)
     path = store.path(CLAIM)
     content = bytearray(path.read_bytes())
     content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     path.write_bytes(content)
-    read = Records(folder, Lane.CPU)
+    told = []
+    read = Records(folder, Lane.CPU, lambda place, _: told.append(place))
     assert read.load(CLAIM) in (None, RECORD)
-    assert all(place.startswith(f"{path}:") for place, _ in read.problems)
+    assert all(place.startswith(f"{path}:") for place in told)
     path.unlink()
 
 
@@ -301,9 +302,9 @@ def test_a_folder_in_the_place_of_a_file(store):
 def test_a_broken_record_is_replaced(store, path):
     """Saving over a line that is no record makes it one."""
     path.write_text("{")
-    again = Records(store.folder.parent, Lane.CPU)
+    again = Records(store.folder.parent, Lane.CPU, print)
     assert again.save(CLAIM, RECORD)
-    assert Records(store.folder.parent, Lane.CPU).load(CLAIM) == RECORD
+    assert Records(store.folder.parent, Lane.CPU, pytest.fail).load(CLAIM) == RECORD
 
 
 FAILED = replace(RECORD, run=replace(RUN, outcome=Outcome.FAILED))
@@ -353,23 +354,24 @@ def test_writing_that_fails_leaves_the_old(tmp_path, monkeypatch, step):
 def test_two_runs_at_once_keep_what_both_have_found(tmp_path):
     """Of one page, each some of its claims."""
     claims = [replace(CLAIM, id=name) for name in "abc"]
-    one, other = Records(tmp_path, Lane.CPU), Records(tmp_path, Lane.CPU)
+    one, other = Records(tmp_path, Lane.CPU, pytest.fail), Records(tmp_path, Lane.CPU, pytest.fail)
     for records, each in zip((one, other, one), claims, strict=True):
         records.save(each, replace(RECORD, run=replace(RECORD.run, claim=each.id)))
-    fresh = Records(tmp_path, Lane.CPU)
+    fresh = Records(tmp_path, Lane.CPU, pytest.fail)
     assert [record.run.claim for record in map(fresh.load, claims)] == ["a", "b", "c"]
 
 
 def test_shared_lines_of_two_sides_of_a_merge(tmp_path):
     """Which of them a line means nobody can tell: it is named, and what shares it is missing."""
-    records = Records(tmp_path, Lane.CPU)
+    records = Records(tmp_path, Lane.CPU, pytest.fail)
     records.save(CLAIM, RECORD)
     path = records.path(CLAIM)
     ours, line, _ = path.read_text().split("\n")
     path.write_text(f"{ours}\n{files.line_of({**json.loads(ours), 'recorded': None})}{line}\n")
-    records = Records(tmp_path, Lane.CPU)
+    told = []
+    records = Records(tmp_path, Lane.CPU, lambda place, _: told.append(place))
     assert records.load(CLAIM) is None
-    assert [place for place, _ in records.problems] == [f"{path}:2", f"{path}:3"]
+    assert told == [f"{path}:2", f"{path}:3"]
 
 
 @pytest.mark.parametrize("command", ["record", "falsify"])

@@ -432,7 +432,7 @@ def replayed(book, date):
         environment.describe(Lane.CPU),
         Provenance(date, None, None),
     )
-    Records.of(loaded.project.docs, Lane.CUDA).save(claim, record)
+    Records.of(loaded.project.docs, Lane.CUDA, pytest.fail).save(claim, record)
 
 
 def test_demanded_records(tmp_path):

@@ -253,7 +253,7 @@ def test_what_is_kept_is_of_the_sweeps_as_they_stand(monkeypatch):
     from claimbook.sweeps.written import read_sweeps
 
     book = whole_book()
-    kept = Results.of(book.project.docs)
+    kept = Results.of(book.project.docs, pytest.fail)
     written = read_sweeps(book.project, book.claims).values()
     found = {each.claim.id: kept.load(each.claim) for each in written}
     assert [

@@ -104,11 +104,11 @@ def progress_bar() -> Progress:
 
 
 @contextmanager
-def tracked(*steps: str) -> Iterator[Track]:
-    """Give what shows runs under a bar, each time it is called under the next of the titles."""
-    titles = iter(steps)
-    with progress_bar() as bar:
-        yield lambda runs, count: bar.track(runs, count, description=next(titles))
+def mutating(jobs: int | None, what: str) -> Iterator[tuple[Runner, Track]]:
+    """Give a runner that tries once, and a bar for what it runs: first all, then their mutants."""
+    titles = iter((f"running the {what}", "running their mutants"))
+    with Runner(jobs, tries=1) as runner, progress_bar() as bar:
+        yield runner, lambda runs, count: bar.track(runs, count, description=next(titles))
 
 
 def chosen(book: Book, names: Iterable[str], lane: Lane) -> list[Claim]:
@@ -137,12 +137,11 @@ def progress(
     left = dict.fromkeys(by_id)
     started, outcomes = time.perf_counter(), Counter[Outcome]()
     with progress_bar() as bar:
-        task = bar.add_task(f"running on {lane}", total=len(by_id))
+        runs = runner.run(by_id.values(), lane)
         try:
-            for run in runner.run(by_id.values(), lane):
+            for run in bar.track(runs, len(by_id), description=f"running on {lane}"):
                 outcomes[run.outcome] += 1
                 left.pop(run.claim)
-                bar.advance(task)
                 if explained and run.outcome.is_fault:
                     bar.console.print(explain(by_id[run.claim], run) + "\n", markup=False)
                 elif run.outcome is Outcome.SKIPPED and outcomes[run.outcome] == 1:

@@ -31,15 +31,12 @@ def falsify_claims(
     """
     book = common.load()
     claims = common.chosen(book, names, lane)
-    store = Results.of(book.project.docs)
+    store = Results.of(book.project.docs, common.tell_broken)
     kept = [] if fresh else [(claim, store.load(claim)) for claim in claims]
-    for problem in store.problems:
-        common.tell_broken(*problem)
     found = {c.id: r for c, r in kept if r and r.lane == lane and r.is_of(c)}
     failed = []
     if due := [claim for claim in claims if claim.id not in found]:
-        steps = common.tracked("running the claims", "running their mutants")
-        with Runner(jobs, tries=1) as runner, steps as track:
+        with common.mutating(jobs, "claims") as (runner, track):
             for claim, result in falsify(runner, due, lane, track):
                 if isinstance(result, Falsified):
                     store.save(claim, result)

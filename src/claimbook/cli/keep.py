@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from claimbook import __version__
+from claimbook.cli import common
 from claimbook.engine import environment
 from claimbook.model import Claim, Lane, Status
 from claimbook.pages.book import Book, BookError
@@ -24,7 +25,7 @@ def keep(book: Book) -> Path:
             raise BookError(f"{version} is kept already, and this is {__version__}; {advice}")
     if book.problems:
         raise BookError(str(book.problems[0]))
-    records = Records.of(book.project.docs, Lane.CPU)
+    records = Records.of(book.project.docs, Lane.CPU, common.tell_broken)
     if due := [claim.id for claim in book.claims if not _ran(records, claim)]:
         some = ", ".join(due[:5]) + ", …" * (len(due) > 5)
         advice = "build the book or run claimbook record, and mend what fails"

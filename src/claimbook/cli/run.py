@@ -78,7 +78,7 @@ def record(names: tuple[str, ...], lane: Lane, jobs: int | None, timeout: float 
     with Runner(jobs, timeout) as runner:
         book = common.load()
         claims = {claim.id: claim for claim in common.chosen(book, names, lane)}
-        records = Records.of(book.project.docs, lane)
+        records = Records.of(book.project.docs, lane, common.tell_broken)
         provenance = environment.provenance(book.project.root)
         for run in common.progress(runner, list(claims.values()), lane):
             runs[run.claim] = run
@@ -86,8 +86,6 @@ def record(names: tuple[str, ...], lane: Lane, jobs: int | None, timeout: float 
                 digest = claims[run.claim].digest(lane)
                 kept = Record(run, digest, runner.environments[lane], provenance)
                 written += records.save(claims[run.claim], kept)
-    for place, why in dict.fromkeys(records.problems):
-        common.tell_broken(place, why)
     common.check_lane(runner, claims.values(), lane, "; nothing was recorded")
     folder, plural = book.project.name(records.folder), "s" * (written != 1)
     common.out.print(f"{written} record{plural} written under {folder}")

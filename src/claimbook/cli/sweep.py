@@ -6,7 +6,6 @@ from collections.abc import Collection
 import click
 
 from claimbook.cli import common
-from claimbook.engine.pool import Runner
 from claimbook.model import Claim, Run
 from claimbook.pages.book import Book
 from claimbook.pages.text import first_sentence
@@ -30,12 +29,11 @@ def sweep_claims(names: tuple[str, ...], jobs: int | None, fresh: bool, missing:
     if missing:
         sys.exit(_tell_missing(book, claims, written))
     sweeps = [written[claim.id] for claim in claims if claim.id in written]
-    store = Results.of(book.project.docs)
+    store = Results.of(book.project.docs, common.tell_broken)
     found = {} if fresh else _current(store, sweeps)
     broken = []
     if due := [each for each in sweeps if each.claim.id not in found]:
-        steps = common.tracked("running the sweeps", "running their mutants")
-        with Runner(jobs, tries=1) as runner, steps as track:
+        with common.mutating(jobs, "sweeps") as (runner, track):
             for sweep, came in run_sweeps(runner, due, track):
                 if isinstance(came, Swept):
                     store.put(sweep.claim, came)
@@ -66,8 +64,6 @@ def _tell_missing(book: Book, claims: list[Claim], written: Collection[str]) -> 
 def _current(store: Results, sweeps: list[Written]) -> dict[str, Swept]:
     """Return what is kept of sweeps and still holds, by claim."""
     kept = [(each, store.load(each.claim)) for each in sweeps]
-    for problem in store.problems:
-        common.tell_broken(*problem)
     return {each.claim.id: result for each, result in kept if result and result.is_of(each)}
 
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from claimbook.engine.pool import Runner
 from claimbook.model import Claim, Lane, Outcome, Run, Status
 from claimbook.mutation.mutants import OPERATORS_DIGEST, Mutant, mutants
-from claimbook.records.store import ByPart, structure
+from claimbook.records.store import ByPart, Tell, structure
 
 SLOWER = 5
 """A mutant may take so many times as long as its claim, and never less than the runner allows:
@@ -65,9 +65,9 @@ class Results(ByPart[Falsified]):
     wrong = "no result of falsify"
 
     @classmethod
-    def of(cls, docs: Path) -> "Results":
+    def of(cls, docs: Path, tell: Tell) -> "Results":
         """Return those of a book."""
-        return cls(docs / "records" / "falsified")
+        return cls(docs / "records" / "falsified", tell)
 
     def save(self, claim: Claim, result: Falsified) -> bool:
         """Write the result unless the one that stands there says the same."""

@@ -21,14 +21,15 @@ class Records(store.ByPage[Record]):
     shared: ClassVar = ("environment", "recorded")
     wrong = "not a record"
 
-    def __init__(self, folder: Path, lane: Lane) -> None:
-        super().__init__(folder / lane)
+    def __init__(self, folder: Path, lane: Lane, tell: store.Tell) -> None:
+        super().__init__(folder / lane, tell)
         self.lane = lane
 
     @classmethod
-    def of(cls, docs: Path, lane: Lane) -> "Records":
+    def of(cls, docs: Path, lane: Lane, tell: store.Tell) -> "Records":
         """Return those of a book: beside the build for `cpu`, committed for the others."""
-        return cls(docs / "_build" / "records" if lane is Lane.CPU else docs / "records", lane)
+        folder = docs / "_build" / "records" if lane is Lane.CPU else docs / "records"
+        return cls(folder, lane, tell)
 
     def save(self, claim: Claim, record: Record) -> bool:
         """Write the record unless the one that stands there says the same of the same code.

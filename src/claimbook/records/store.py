@@ -18,6 +18,8 @@ from claimbook.model import Claim, Provenance, digest
 
 T = TypeVar("T")
 Data = Mapping[str, Any]
+Tell = Callable[[str, str], None]
+"""Is given the place of a file or line that is broken, and why; the others stand."""
 SCHEMA = 1
 SIZE_LIMIT = 10_000_000
 """Bytes of a file that are read; a claim prints far less."""
@@ -103,12 +105,8 @@ class ByVersion(Generic[T]):
         names = sorted(path.stem for path in self.folder.glob("*.json"))
         return sorted(names, key=order)
 
-    def load_all(self, tell: Callable[[str, str], None]) -> list[T]:
-        """Every one of them, from the oldest on.
-
-        Args:
-            tell: is given the place of each file that is broken, and why; the others stand.
-        """
+    def load_all(self, tell: Tell) -> list[T]:
+        """Every one of them that is not broken, from the oldest on."""
         found = []
         for version in self.versions():
             try:
@@ -169,11 +167,8 @@ class ByPage(ABC, Generic[T]):
     wrong: ClassVar[str]
     """What to say of a line that cannot be parsed."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.problems: list[tuple[str, str]] = []
-        """The place of each broken line that was met, and what is wrong with it."""
-        self._paths: dict[str, Path] = {}
+    def __init__(self, folder: Path, tell: Tell) -> None:
+        self.folder, self.tell = folder, tell
         self._pages: dict[Path, dict[str, T]] = {}
         self._written: dict[Path, tuple[int, int] | None] = {}
         """File → when it was written that is held."""
@@ -193,13 +188,8 @@ class ByPage(ABC, Generic[T]):
         """Return the fields that hold a value, `claim` among them."""
 
     def path(self, claim: Claim) -> Path:
-        """Return where what is kept of a claim stands: the path of its page under docs."""
-        page = claim.location.path
-        if page not in self._paths:
-            parts = Path(page).with_suffix("").parts
-            place = self.folder.joinpath(*parts[1:] or parts)
-            self._paths[page] = place.with_name(f"{place.name}.jsonl")
-        return self._paths[page]
+        """Return where what is kept of a claim stands: as its page does under docs."""
+        return self.folder / f"{claim.docname}.jsonl"
 
     def load(self, claim: Claim) -> T | None:
         """Return what is kept of a claim; None if there is nothing, or its line is broken.
@@ -248,7 +238,7 @@ class ByPage(ABC, Generic[T]):
         except FileNotFoundError:
             return
         except BROKEN as error:
-            self.problems.append((f"{path}:1", f"{self.wrong}: {error}"))
+            self.tell(f"{path}:1", f"{self.wrong}: {error}")
             return
         common: dict[Any, dict[str, Any]] = {}
         for number, line in enumerate(lines, start=1):
@@ -256,7 +246,7 @@ class ByPage(ABC, Generic[T]):
                 if line.strip():
                     yield from self._parse_line(line, common)
             except BROKEN as error:
-                self.problems.append((f"{path}:{number}", f"{self.wrong}: {error}"))
+                self.tell(f"{path}:{number}", f"{self.wrong}: {error}")
 
     def _parse_line(
         self, line: bytes, common: dict[Any, dict[str, Any]]

@@ -132,15 +132,13 @@ def _named(domain: ClaimDomain, docname: str, where: dict[str, str]) -> list[dic
 
 
 def _falsified(project: Project, domain: ClaimDomain) -> dict[str, dict[str, Any] | None]:
-    results = Results.of(project.docs)
+    results = Results.of(project.docs, tell_broken)
     found = {claim: results.load(claim) for claim in domain.claims()}
-    for place, why in results.problems:
-        tell_broken(place, why)
     return {c.id: falsified_data(c, r) if r else None for c, r in found.items()}
 
 
 def _swept(project: Project, domain: ClaimDomain) -> dict[str, dict[str, Any] | None]:
-    kept = sweeps.Results.of(project.docs)
+    kept = sweeps.Results.of(project.docs, tell_broken)
     data: dict[str, dict[str, Any] | None] = dict.fromkeys(c.id for c in domain.claims())
     try:
         written = read_sweeps(project, domain.claims())
@@ -150,8 +148,6 @@ def _swept(project: Project, domain: ClaimDomain) -> dict[str, dict[str, Any] | 
     for claim, sweep in written.items():
         if result := kept.load(sweep.claim):
             data[claim] = sweeps.swept_data(sweep, result)
-    for place, why in kept.problems:
-        tell_broken(place, why)
     return data
 
 

@@ -10,7 +10,7 @@ from claimbook.engine.pool import Runner
 from claimbook.model import Lane, Run, Status
 from claimbook.mutation.falsify import Track, run_mutants
 from claimbook.mutation.mutants import OPERATORS_DIGEST
-from claimbook.records.store import ByPart, structure
+from claimbook.records.store import ByPart, Tell, structure
 from claimbook.sweeps.written import Written
 
 
@@ -59,9 +59,9 @@ class Results(ByPart[Swept]):
     wrong = "no result of a sweep"
 
     @classmethod
-    def of(cls, docs: Path) -> "Results":
+    def of(cls, docs: Path, tell: Tell) -> "Results":
         """Return those of a book."""
-        return cls(docs / "records" / "sweeps")
+        return cls(docs / "records" / "sweeps", tell)
 
     def data(self, value: Swept) -> dict[str, Any]:
         """Return the fields of a result."""

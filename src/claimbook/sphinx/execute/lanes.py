@@ -61,8 +61,6 @@ class Lanes:
             claims = [claim for claim in domain.claims() if lane in claim.lanes]
             records = self._records(lane)
             found = {claim.id: records.load(claim) for claim in claims}
-            for place, why in records.problems:
-                tell_broken(place, why)
             due = [claim for claim in claims if self._is_due(claim, lane, found[claim.id])]
             ran = dict(self._run(records, due)) if _may_run(lane) else {}
             found.update(ran)
@@ -100,7 +98,7 @@ class Lanes:
 
     def _records(self, lane: Lane) -> Records:
         if lane not in self._kept:
-            self._kept[lane] = Records.of(project_of(self._app.env).docs, lane)
+            self._kept[lane] = Records.of(project_of(self._app.env).docs, lane, tell_broken)
         return self._kept[lane]
 
     def _environment(self, lane: Lane) -> Environment | None:
