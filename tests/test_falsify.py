@@ -18,7 +18,6 @@ from claimbook.mutation import mutants
 from claimbook.mutation.falsify import (
     Falsified,
     Results,
-    Survivor,
     falsified_data,
     falsify,
 )
@@ -35,7 +34,7 @@ def sources(source, operator=None, want=""):
     return [
         mutant.claim.examples(CPU)[0].source.rstrip("\n")
         for mutant in mutants.mutants(one, CPU)
-        if operator in (None, mutant.operator)
+        if operator in (None, mutant.edit.operator)
     ]
 
 
@@ -168,8 +167,11 @@ def test_lines_are_those_of_the_code():
         3
         """
     lines = claim("lines", session)
-    found = [m for m in mutants.mutants(lines, CPU) if m.operator == "number"]
-    assert [(m.line, lines.place(m.line, CPU).line, m.before, m.after) for m in found] == [
+    found = [m for m in mutants.mutants(lines, CPU) if m.edit.operator == "number"]
+    assert [
+        (m.edit.line, lines.place(m.edit.line, CPU).line, m.edit.before, m.edit.after)
+        for m in found
+    ] == [
         (6, 12, "2)", "3)"),
         (7, 13, "f(1)", "f(2)"),
     ]
@@ -216,7 +218,7 @@ def test_weak_claim_has_a_survivor(falsified):
         9.0
         """
     survivors = falsified(weak).survivors
-    assert Survivor(2, "drop-call", "(w * w.detach()).item()", "(w * w).item()") in survivors
+    assert mutants.Edit(2, "drop-call", "(w * w.detach()).item()", "(w * w).item()") in survivors
 
 
 def test_strong_claim_has_none(falsified):

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from claimbook.engine.pool import Runner
 from claimbook.model import Claim, Lane, Outcome, Run, Status
-from claimbook.mutation.mutants import OPERATORS_DIGEST, Mutant, mutants
+from claimbook.mutation.mutants import OPERATORS_DIGEST, Edit, mutants
 from claimbook.records.store import ByPart, Tell, structure
 
 SLOWER = 5
@@ -20,20 +20,6 @@ SLOWER = 5
 what a new worker's first optimiser imports must not count as caught."""
 
 Track = Callable[[Iterable[Run], int], Iterable[Run]]
-
-
-@dataclass(frozen=True)
-class Survivor:
-    """A mutant that prints what the page says."""
-
-    line: int
-    """Of the claim's code, counted from 1."""
-    operator: str
-    before: str
-    after: str
-
-    def __str__(self) -> str:
-        return f"{self.operator}: {self.before} -> {self.after or '(nothing)'}"
 
 
 @dataclass(frozen=True)
@@ -49,7 +35,8 @@ class Falsified:
     mutants: int
     """How many ran."""
     killed: int
-    survivors: tuple[Survivor, ...]
+    survivors: tuple[Edit, ...]
+    """The mutants that print what the page says."""
     torch: str
     date: str = field(compare=False)
 
@@ -131,25 +118,26 @@ def falsify(
     Yields:
         Each claim with what became of its mutants; with its own run, if that did not pass.
     """
-    made: dict[str, Mutant] = {}
+    edits: dict[str, Edit] = {}
 
     def mutants_of(claim: Claim, run: Run) -> Iterator[Claim]:
         limit = max(runner.limit(claim, lane), SLOWER * run.seconds)
         for mutant in mutants(claim, lane):
-            made[mutant.claim.id] = mutant
+            edits[mutant.claim.id] = mutant.edit
             yield replace(mutant.claim, timeout=limit)
 
     for claim, run, tried in run_mutants(runner, claims, lane, mutants_of, track):
         if tried is None:
             yield claim, run
         else:
-            left = [made[each.claim] for each in tried if each.outcome is Outcome.PASSED]
+            survivors = [edits[each.claim] for each in tried if each.outcome is Outcome.PASSED]
             torch = runner.environments[lane].torch
-            yield claim, _falsified(claim, lane, len(tried), left, torch)
+            yield claim, _falsified(claim, lane, len(tried), survivors, torch)
 
 
-def _falsified(claim: Claim, lane: Lane, tried: int, left: list[Mutant], torch: str) -> Falsified:
-    survivors = [Survivor(each.line, each.operator, each.before, each.after) for each in left]
+def _falsified(
+    claim: Claim, lane: Lane, tried: int, survivors: list[Edit], torch: str
+) -> Falsified:
     return Falsified(
         claim.id,
         lane,

@@ -73,16 +73,26 @@ class Change(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Edit:
+    """What a mutant changes."""
+
+    line: int
+    """Of the claim's code, counted from 1."""
+    operator: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        return f"{self.operator}: {self.before} -> {self.after or '(nothing)'}"
+
+
+@dataclass(frozen=True)
 class Mutant:
     """A claim's code with one thing changed."""
 
     claim: Claim
     """As the runner takes it: the claim's id with `~` and a number."""
-    operator: str
-    line: int
-    """Of the claim's code, counted from 1."""
-    before: str
-    after: str
+    edit: Edit
 
 
 class Text:
@@ -276,14 +286,9 @@ def mutants(claim: Claim, lane: Lane) -> Iterator[Mutant]:
             mutated = replace(example, source=_apply(text.bytes, change))
             session = (*examples[:position], mutated, *examples[position + 1 :])
             fence = Fence(claim.location.line, session)
-            before, after = text.lines(change)
-            yield Mutant(
-                claim=replace(claim, id=f"{claim.id}~{next(ids)}", fences=(fence,)),
-                operator=name,
-                line=1 + earlier + text.bytes.count(b"\n", 0, change.start),
-                before=before,
-                after=after,
-            )
+            line = 1 + earlier + text.bytes.count(b"\n", 0, change.start)
+            mutant = replace(claim, id=f"{claim.id}~{next(ids)}", fences=(fence,))
+            yield Mutant(mutant, Edit(line, name, *text.lines(change)))
 
 
 def _distinct(example: Example) -> Iterator[tuple[str, Text, Change]]:
