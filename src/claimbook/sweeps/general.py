@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection
+from itertools import chain
 from pathlib import Path
 
 import yaml
@@ -18,23 +19,22 @@ GENERAL = re.compile(
 """Words of a sentence that one counterexample refutes."""
 
 
-def left_out(project: Project, claims: Collection[str]) -> dict[str, str]:
-    """Return the claims that a person has left without a sweep, each with the reason.
+def left_out(project: Project, claims: Collection[str]) -> set[str]:
+    """Return the claims that a person has left without a sweep.
 
     They stand in `docs/sweeps/*.yaml`: a reason, and the claims of which it holds.
 
     Raises:
         BookError: a file is something else, or names no claim; says where.
     """
-    found: dict[str, str] = {}
+    found: set[str] = set()
     for path in sorted((project.docs / FOLDER).glob("*.yaml")):
         name = project.name(path)
-        for reason, ids in _reasons(path, name).items():
-            for claim in ids:
-                if claim not in claims:
-                    what = unknown(str(claim), "claim", claims, "see claimbook list")
-                    raise BookError(f"{name}: {what}")
-                found[claim] = reason
+        for claim in chain.from_iterable(_reasons(path, name).values()):
+            if claim not in claims:
+                what = unknown(str(claim), "claim", claims, "see claimbook list")
+                raise BookError(f"{name}: {what}")
+            found.add(claim)
     return found
 
 
