@@ -1,6 +1,5 @@
 """The records of claims, one file a page and lane, a line a claim; their status."""
 
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import date
 from operator import attrgetter
@@ -40,9 +39,8 @@ class Records(store.ByPage[Record]):
             Whether the file was written.
         """
         old = self.load(claim)
-        with suppress(ValueError):  # of what is no date
-            if old and TOLD(old) == TOLD(record) and _days(old, record) < KEPT:
-                return False
+        if old and TOLD(old) == TOLD(record) and _days(old, record) < KEPT:
+            return False
         self.put(claim, record)
         return True
 
