@@ -20,7 +20,6 @@ from claimbook.model import (
     Outcome,
     Provenance,
     Record,
-    Run,
     Status,
     digest,
 )
@@ -29,7 +28,7 @@ from claimbook.records.runs import Records, status
 from helpers import TinyBook, claim
 
 CLAIM = claim("sums", ">>> 1\n1")
-RUN = Run(
+RECORD = Record(
     "sums",
     Lane.CPU,
     Outcome.PASSED,
@@ -37,12 +36,9 @@ RUN = Run(
     0.25,
     measurements=(Measurement("ratio", 1.5, "times"),),
     device_bytes=512,
-)
-RECORD = Record(
-    RUN,
-    CLAIM.digest(Lane.CPU),
-    Environment("2.13.0+cpu", "3.11.7", "Linux x86_64", "CPU"),
-    Provenance("2026-01-02", "abc", clean=True),
+    digest=CLAIM.digest(Lane.CPU),
+    environment=Environment("2.13.0+cpu", "3.11.7", "Linux x86_64", "CPU"),
+    recorded=Provenance("2026-01-02", "abc", clean=True),
 )
 
 
@@ -85,7 +81,7 @@ def test_round_trip(store, path):
     """A record is read as it was saved, under the path of its page."""
     loaded = store.load(CLAIM)
     assert loaded == RECORD
-    assert loaded.provenance == RECORD.provenance
+    assert loaded.recorded == RECORD.recorded
     assert path == store.folder / "page.jsonl"
     assert store.folder.name == "cpu"
 
@@ -93,10 +89,10 @@ def test_round_trip(store, path):
 def test_form_of_the_file(store, path):
     """A line a claim, in order of their ids; above them what they share, once."""
     first = claim("a-first", ">>> 2\n2")
-    store.save(first, replace(RECORD, run=replace(RUN, claim="a-first", outputs=("2",))))
+    store.save(first, replace(RECORD, claim="a-first", outputs=("2",)))
     common, *lines = map(json.loads, path.read_text("utf-8").rstrip("\n").split("\n"))
     assert common["environment"] == asdict(RECORD.environment)
-    assert common["recorded"] == asdict(RECORD.provenance)
+    assert common["recorded"] == asdict(RECORD.recorded)
     assert [line["claim"] for line in lines] == ["a-first", "sums"]
     assert {line["common"] for line in lines} == {common["common"]}
 
@@ -109,8 +105,8 @@ def test_another_environment_changes_one_line_of_a_page(tmp_path):
         store = Records(tmp_path, Lane.CUDA, pytest.fail)
         where = replace(RECORD.environment, driver=driver)
         for each in claims:
-            run = replace(RUN, claim=each.id, lane=Lane.CUDA)
-            store.save(each, replace(RECORD, run=run, environment=where))
+            here = replace(RECORD, claim=each.id, lane=Lane.CUDA, environment=where)
+            store.save(each, here)
         texts.append(store.path(claims[0]).read_text("utf-8").rstrip("\n").split("\n"))
     changed_lines = [pair for pair in zip(*texts, strict=True) if len({*pair}) == 2]
     assert len(changed_lines) == 1
@@ -122,8 +118,8 @@ def test_records_of_two_environments_stand_on_one_page(tmp_path):
     store = Records(tmp_path, Lane.CPU, pytest.fail)
     here, there = (claim(name, ">>> 1\n1") for name in ("here", "there"))
     other = replace(RECORD.environment, device="Another")
-    store.save(here, replace(RECORD, run=replace(RUN, claim="here")))
-    store.save(there, replace(RECORD, run=replace(RUN, claim="there"), environment=other))
+    store.save(here, replace(RECORD, claim="here"))
+    store.save(there, replace(RECORD, claim="there", environment=other))
     found = Records(tmp_path, Lane.CPU, pytest.fail)
     devices = [found.load(each).environment.device for each in (here, there)]
     assert devices == ["CPU", "Another"]
@@ -137,8 +133,8 @@ def test_nothing_there(store):
 @pytest.mark.parametrize(
     "other",
     [
-        replace(RECORD, run=replace(RUN, seconds=9.0, measurements=())),
-        replace(RECORD, provenance=Provenance("2026-01-15", "def", clean=False)),
+        replace(RECORD, seconds=9.0, measurements=()),
+        replace(RECORD, recorded=Provenance("2026-01-15", "def", clean=False)),
     ],
     ids=["time", "provenance"],
 )
@@ -154,17 +150,17 @@ def test_a_record_does_not_age_while_its_lane_runs(store, path):
     nights = [date(2026, 1, 2) + timedelta(days) for days in range(40)]
     ages = []
     for night in nights:
-        store.save(CLAIM, replace(RECORD, provenance=Provenance(night.isoformat(), None, None)))
-        ages.append((night - date.fromisoformat(store.load(CLAIM).provenance.date)).days)
+        store.save(CLAIM, replace(RECORD, recorded=Provenance(night.isoformat(), None, None)))
+        ages.append((night - date.fromisoformat(store.load(CLAIM).recorded.date)).days)
     assert (max(ages), ages.count(0)) == (13, 3)
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        replace(RECORD, run=replace(RUN, outputs=("2",))),
-        replace(RECORD, run=replace(RUN, outcome=Outcome.FAILED)),
-        replace(RECORD, run=replace(RUN, message="why")),
+        replace(RECORD, outputs=("2",)),
+        replace(RECORD, outcome=Outcome.FAILED),
+        replace(RECORD, message="why"),
         replace(RECORD, digest="0"),
         replace(RECORD, environment=replace(RECORD.environment, torch="2.14.0")),
     ],
@@ -172,10 +168,10 @@ def test_a_record_does_not_age_while_its_lane_runs(store, path):
 )
 def test_what_differs_is_written_whole(store, path, other):
     """A run that says something else replaces the record, its date and times included."""
-    new = replace(other, provenance=Provenance("2026-03-04", None, None))
+    new = replace(other, recorded=Provenance("2026-03-04", None, None))
     assert store.save(CLAIM, new)
     assert store.load(CLAIM) == new
-    assert store.load(CLAIM).provenance.date == "2026-03-04"
+    assert store.load(CLAIM).recorded.date == "2026-03-04"
 
 
 def refused(store) -> str:
@@ -238,7 +234,7 @@ def test_a_broken_line_costs_one_claim_its_record(store, path):
     """Those above and below it stand."""
     others = [claim(name, ">>> 1\n1") for name in ("above", "tail")]
     for each in others:
-        store.save(each, replace(RECORD, run=replace(RUN, claim=each.id)))
+        store.save(each, replace(RECORD, claim=each.id))
     text = path.read_text("utf-8")
     path.write_text(text.replace('"claim": "sums"', '"claim": sums'), "utf-8")
     assert refused(store).startswith(f"{path}:3: not a record: ")
@@ -307,21 +303,21 @@ def test_a_broken_record_is_replaced(store, path):
     assert Records(store.folder.parent, Lane.CPU, pytest.fail).load(CLAIM) == RECORD
 
 
-FAILED = replace(RECORD, run=replace(RUN, outcome=Outcome.FAILED))
+FAILED = replace(RECORD, outcome=Outcome.FAILED)
 
 
 @pytest.mark.parametrize(
     ("record", "torch", "told"),
     [
         (None, "2.13.0", Status.MISSING),
-        (replace(RECORD, run=replace(RUN, outcome=Outcome.SKIPPED)), "2.13.0", Status.MISSING),
+        (replace(RECORD, outcome=Outcome.SKIPPED), "2.13.0", Status.MISSING),
         (RECORD, "2.13.0", Status.CURRENT),
         (RECORD, "2.13.0+cu130", Status.CURRENT),
         (RECORD, "2.14.0", Status.STALE),
         (replace(RECORD, digest="0"), "2.13.0", Status.STALE),
         (FAILED, "2.13.0", Status.FAILING),
-        (replace(RECORD, run=replace(RUN, outcome=Outcome.CRASHED)), "2.13.0", Status.FAILING),
-        (replace(RECORD, run=replace(RUN, outcome=Outcome.TIMED_OUT)), "2.13.0", Status.FAILING),
+        (replace(RECORD, outcome=Outcome.CRASHED), "2.13.0", Status.FAILING),
+        (replace(RECORD, outcome=Outcome.TIMED_OUT), "2.13.0", Status.FAILING),
         (FAILED, "2.14.0", Status.STALE),
     ],
 )
@@ -356,9 +352,9 @@ def test_two_runs_at_once_keep_what_both_have_found(tmp_path):
     claims = [replace(CLAIM, id=name) for name in "abc"]
     one, other = Records(tmp_path, Lane.CPU, pytest.fail), Records(tmp_path, Lane.CPU, pytest.fail)
     for records, each in zip((one, other, one), claims, strict=True):
-        records.save(each, replace(RECORD, run=replace(RECORD.run, claim=each.id)))
+        records.save(each, replace(RECORD, claim=each.id))
     fresh = Records(tmp_path, Lane.CPU, pytest.fail)
-    assert [record.run.claim for record in map(fresh.load, claims)] == ["a", "b", "c"]
+    assert [record.claim for record in map(fresh.load, claims)] == ["a", "b", "c"]
 
 
 def test_shared_lines_of_two_sides_of_a_merge(tmp_path):

@@ -7,11 +7,11 @@ from click.testing import CliRunner
 
 from claimbook.cli import main
 from claimbook.engine import environment
-from claimbook.model import Lane, Outcome, Provenance, Record, Run
+from claimbook.model import Lane, Outcome, Provenance, Run
 from claimbook.pages.book import Book
 from claimbook.records.book_runs import BookRun, Releases, result_of
 from claimbook.records.kept import orphans
-from claimbook.records.runs import Records
+from claimbook.records.runs import Records, record_of
 from helpers import TinyBook
 
 HERE = environment.describe(Lane.CPU)
@@ -41,7 +41,7 @@ def keep(book):
     for claim in loaded.select(["sum-adds", "prod-multiplies"]):
         outputs = tuple(example.want for example in claim.examples(Lane.CUDA))
         run = Run(claim.id, Lane.CUDA, Outcome.PASSED, outputs)
-        records.save(claim, Record(run, claim.digest(Lane.CUDA), here, MADE))
+        records.save(claim, record_of(claim, run, here, MADE))
         results[claim.id] = result_of(claim, run)
     Releases.of(book.docs).save(BookRun("2.6.0", here, results, recorded=MADE))
 
@@ -99,7 +99,7 @@ def test_what_was_recorded_under_the_new_name_stays(book):
     (book.docs / "a/sums.md").rename(book.docs / "a/adding.md")
     loaded = Book.load(book.root)
     (changed,) = loaded.select(["sum-adds"])
-    new = Record(Run("sum-adds", Lane.CUDA, Outcome.FAILED, ("new",)), "new", HERE, MADE)
+    new = record_of(changed, Run("sum-adds", Lane.CUDA, Outcome.FAILED, ("new",)), HERE, MADE)
     Records.of(book.docs, Lane.CUDA, pytest.fail).save(changed, new)
     assert call("rename", "docs/a/sums.md", "docs/a/adding.md").exit_code == 0
     records = Records.of(book.docs, Lane.CUDA, pytest.fail)

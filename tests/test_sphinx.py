@@ -12,9 +12,9 @@ from sphinx.util.inventory import InventoryFile
 
 from claimbook.engine import environment
 from claimbook.engine.pool import Runner
-from claimbook.model import Lane, Outcome, Provenance, Record, Run
+from claimbook.model import Lane, Outcome, Provenance, Run
 from claimbook.pages.book import Book
-from claimbook.records.runs import Records
+from claimbook.records.runs import Records, record_of
 from claimbook.sphinx import STATIC, render
 from claimbook.sphinx.execute.lanes import _told
 from helpers import CONF, PAGES, PRODUCT, SHAPE, SUM, TinyBook, claim, claim_text, python
@@ -426,12 +426,8 @@ def replayed(book, date):
     (claim,) = loaded.select(["sum-adds"])
     with Runner(jobs=1) as runner:
         (run,) = runner.run([claim], Lane.CPU)
-    record = Record(
-        replace(run, lane=Lane.CUDA),
-        claim.digest(Lane.CUDA),
-        environment.describe(Lane.CPU),
-        Provenance(date, None, None),
-    )
+    made_in, made = environment.describe(Lane.CPU), Provenance(date, None, None)
+    record = record_of(claim, replace(run, lane=Lane.CUDA), made_in, made)
     Records.of(loaded.project.docs, Lane.CUDA, pytest.fail).save(claim, record)
 
 

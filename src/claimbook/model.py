@@ -175,15 +175,8 @@ class Claim:
 
     def place(self, line: int, lane: Lane) -> Location:
         """Where a line of its code, counted from 1, stands; else where the claim does."""
-        lines = self._lines[lane]
+        lines = [e.line + n for e in self.examples(lane) for n in range(e.source.count("\n"))]
         return replace(self.location, line=lines[line - 1]) if line <= len(lines) else self.location
-
-    @cached_property
-    def _lines(self) -> Mapping[Lane, list[int]]:
-        return {
-            lane: [e.line + n for e in self.examples(lane) for n in range(e.source.count("\n"))]
-            for lane in Lane
-        }
 
     def digest(self, lane: Lane) -> str:
         """A hash of what a run depends on and of what it must print; prose is left out."""
@@ -330,14 +323,13 @@ class Run:
     """Peak bytes that it allocated on the lane's device; None where that is not counted."""
 
 
-@dataclass(frozen=True)
-class Record:
+@dataclass(frozen=True, kw_only=True)
+class Record(Run):
     """A run that is kept, with the claim's digest and its environment."""
 
-    run: Run
     digest: str
     environment: Environment
-    provenance: Provenance = field(compare=False)
+    recorded: Provenance = field(compare=False)
 
 
 def digest(data: object) -> str:

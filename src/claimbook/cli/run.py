@@ -11,10 +11,10 @@ from claimbook.checking.report import first_place, summary
 from claimbook.cli import common
 from claimbook.engine import environment
 from claimbook.engine.pool import Runner
-from claimbook.model import Claim, Environment, Lane, Outcome, Provenance, Record, Run
+from claimbook.model import Claim, Environment, Lane, Outcome, Provenance, Run
 from claimbook.pages.book import Book
 from claimbook.records.book_runs import BookRun, Machines, machine_name, results_of
-from claimbook.records.runs import Records
+from claimbook.records.runs import Records, record_of
 from claimbook.records.store import RecordError
 
 FIELDS = ("claim", "lane", "outcome", "message", "seconds", "outputs")
@@ -83,9 +83,8 @@ def record(names: tuple[str, ...], lane: Lane, jobs: int | None, timeout: float 
         for run in common.progress(runner, list(claims.values()), lane):
             runs[run.claim] = run
             if run.outcome is not Outcome.SKIPPED:
-                digest = claims[run.claim].digest(lane)
-                kept = Record(run, digest, runner.environments[lane], provenance)
-                written += records.save(claims[run.claim], kept)
+                claim, where = claims[run.claim], runner.environments[lane]
+                written += records.save(claim, record_of(claim, run, where, provenance))
     common.check_lane(runner, claims.values(), lane, "; nothing was recorded")
     folder, plural = book.project.name(records.folder), "s" * (written != 1)
     common.out.print(f"{written} record{plural} written under {folder}")

@@ -45,14 +45,14 @@ def lane_data(status: Status, record: Record | None) -> dict[str, Any]:
         return {"status": status, **dict.fromkeys(nothing), "outputs": [], "measurements": []}
     return {
         "status": status,
-        "outcome": record.run.outcome,
-        "message": record.run.message,
+        "outcome": record.outcome,
+        "message": record.message,
         "torch": record.environment.torch,
         "device": record.environment.device,
-        "recorded": record.provenance.date,
-        "seconds": round(record.run.seconds, 6),
-        "outputs": list(record.run.outputs),
-        "measurements": list(map(asdict, record.run.measurements)),
+        "recorded": record.recorded.date,
+        "seconds": round(record.seconds, 6),
+        "outputs": list(record.outputs),
+        "measurements": list(map(asdict, record.measurements)),
     }
 
 

@@ -1,6 +1,6 @@
 """The records of claims, one file a page and lane, a line a claim; their status."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import date
 from operator import attrgetter
 from pathlib import Path
@@ -46,29 +46,18 @@ class Records(store.ByPage[Record]):
 
     def data(self, value: Record) -> dict[str, Any]:
         """Return the fields of a record; what is empty or said by the folder is left out."""
-        run = {name: found for name, found in asdict(value.run).items() if found not in EMPTY}
-        del run["lane"]
-        return {
-            **run,
-            "digest": value.digest,
-            "environment": asdict(value.environment),
-            "recorded": asdict(value.provenance),
-        }
+        fields = asdict(value)
+        return {k: v for k, v in fields.items() if k != "lane" and v not in ("", (), None)}
 
     def parse(self, data: dict[str, Any]) -> Record:
         """Return the record of a line."""
-        line = store.structure(data, _Line)
-        run = store.structure({**data, "lane": self.lane}, Run)
-        return Record(run, line.digest, line.environment, line.recorded)
+        return store.structure({**data, "lane": self.lane}, Record)
 
 
-@dataclass
-class _Line:
-    """What a line holds beside the fields of a run."""
-
-    digest: str
-    environment: Environment
-    recorded: Provenance
+def record_of(claim: Claim, run: Run, environment: Environment, recorded: Provenance) -> Record:
+    """Return what is kept of a run of a claim as it stands."""
+    digest = claim.digest(run.lane)
+    return Record(**vars(run), digest=digest, environment=environment, recorded=recorded)
 
 
 def status(claim: Claim, lane: Lane, record: Record | None, torch: str) -> Status:
@@ -77,22 +66,18 @@ def status(claim: Claim, lane: Lane, record: Record | None, torch: str) -> Statu
     Args:
         torch: the release that the book is pinned to, `2.13.0`.
     """
-    if record is None or record.run.outcome is Outcome.SKIPPED:
+    if record is None or record.outcome is Outcome.SKIPPED:
         return Status.MISSING
     if record.digest != claim.digest(lane) or release(record.environment.torch) != release(torch):
         return Status.STALE
     said = {Outcome.PASSED: Status.CURRENT, Outcome.VARIED: Status.VARIED}
-    return said.get(record.run.outcome, Status.FAILING)
+    return said.get(record.outcome, Status.FAILING)
 
 
-TOLD = attrgetter("digest", "environment", "run.outcome", "run.outputs", "run.message")
+TOLD = attrgetter("digest", "environment", "outcome", "outputs", "message")
 """What a record says; the rest is how long that took, and when it was."""
 
 
 def _days(old: Record, new: Record) -> int:
-    then, now = (date.fromisoformat(record.provenance.date) for record in (old, new))
+    then, now = (date.fromisoformat(record.recorded.date) for record in (old, new))
     return (now - then).days
-
-
-EMPTY: tuple[object, ...] = ("", (), [], None)
-"""What is left out of a line."""

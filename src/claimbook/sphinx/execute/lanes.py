@@ -17,7 +17,7 @@ from claimbook.engine.pool import Runner
 from claimbook.exports.data import lane_data
 from claimbook.model import Claim, Environment, Lane, Outcome, Record, Run
 from claimbook.pages.book import Project, read_page
-from claimbook.records.runs import Records, status
+from claimbook.records.runs import Records, record_of, status
 from claimbook.sphinx.domain import claim_domain, tell_broken
 
 logger = logging.getLogger(__name__)
@@ -91,7 +91,7 @@ class Lanes:
         kept = {Outcome.PASSED} if self._app.config.claimbook_strict else SETTLED
         return not (
             record is not None
-            and record.run.outcome in kept
+            and record.outcome in kept
             and record.digest == claim.digest(lane)
             and record.environment == self._environment(lane)
         )
@@ -126,7 +126,7 @@ class Lanes:
         for claim, run in _told(runner, due, records.lane):
             made_in = runner.environments[records.lane]
             claim_domain(env).data["environments"][records.lane] = made_in
-            record = Record(run, claim.digest(records.lane), made_in, provenance)
+            record = record_of(claim, run, made_in, provenance)
             records.save(claim, record)
             yield claim.id, record
             if run.outcome.is_fault:
