@@ -97,6 +97,16 @@ def test_form_of_the_file(store, path):
     assert {line["common"] for line in lines} == {common["common"]}
 
 
+def test_other_lines_of_a_page_stay(store, path):
+    """To write one claim anew changes no byte of another: a whole number stays one."""
+    whole = replace(RECORD, measurements=(Measurement("freed", 16, "bytes"),))
+    store.save(CLAIM, replace(whole, outputs=("2",)))
+    line = path.read_text("utf-8").splitlines()[-1]
+    other = claim("another", ">>> 2\n2")
+    Records(store.folder.parent, Lane.CPU, pytest.fail).save(other, replace(RECORD, claim=other.id))
+    assert line in path.read_text("utf-8").splitlines()
+
+
 def test_another_environment_changes_one_line_of_a_page(tmp_path):
     """A new driver is no reason for every record of a lane to change."""
     claims = [claim(f"claim-{n}", ">>> 1\n1") for n in range(20)]

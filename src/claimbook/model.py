@@ -257,7 +257,7 @@ class Measurement:
     """A number that a run measured."""
 
     name: str
-    value: float
+    value: int | float  # of float alone, a record that is read makes 16.0 of 16
     unit: str
     """`ratio` or `bytes`; of a sweep, `count`."""
 
