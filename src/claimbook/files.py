@@ -38,7 +38,7 @@ def read_text(path: Path) -> str:
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Puts text or bytes in place of a file, so that nobody ever finds half of it.
+    """Put text or bytes in place of a file, so that nobody ever finds half of it.
 
     A link stays one, and a file keeps who may read it.
 
@@ -65,6 +65,6 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 
 
 def write_changed(path: Path, text: str) -> None:
-    """Writes a text, unless it is what the file holds; the file then keeps its time."""
+    """Write a text, unless it is what the file holds; the file then keeps its time."""
     if not path.exists() or path.read_bytes() != text.encode():
         write_atomically(path, text)

@@ -133,7 +133,7 @@ class Fence:
     """The `pycon cuda` fence that follows it, if any: same sources, other wants."""
 
     def on(self, lane: Lane) -> tuple[Example, ...]:
-        """The examples as the given lane must print them."""
+        """Return the examples as the given lane must print them."""
         if lane is Lane.CUDA and self.cuda_examples is not None:
             return self.cuda_examples
         return self.examples
@@ -170,16 +170,16 @@ class Claim:
     """Whether it is the first that somebody should read who met the errors it prints."""
 
     def examples(self, lane: Lane) -> tuple[Example, ...]:
-        """All its examples, in order, as the given lane must print them."""
+        """Return all its examples, in order, as the given lane must print them."""
         return tuple(example for fence in self.fences for example in fence.on(lane))
 
     def place(self, line: int, lane: Lane) -> Location:
-        """Where a line of its code, counted from 1, stands; else where the claim does."""
+        """Return where a line of its code, counted from 1, stands; else where the claim does."""
         lines = [e.line + n for e in self.examples(lane) for n in range(e.source.count("\n"))]
         return replace(self.location, line=lines[line - 1]) if line <= len(lines) else self.location
 
     def digest(self, lane: Lane) -> str:
-        """A hash of what a run depends on and of what it must print; prose is left out."""
+        """Return a hash of what a run depends on and of what it must print; prose is left out."""
         return self._digests[lane]
 
     @cached_property
@@ -276,7 +276,7 @@ class Environment:
     capability: str | None = None
 
     def digest(self) -> str:
-        """A short name for this environment, for folders of things made under it."""
+        """Return a short name for this environment, for folders of things made under it."""
         return digest(astuple(self))[:12]
 
 
@@ -333,6 +333,6 @@ class Record(Run):
 
 
 def digest(data: object) -> str:
-    """The SHA-256 of data as JSON, in hexadecimal."""
+    """Return the SHA-256 of data as JSON, in hexadecimal."""
     text = json.dumps(data, ensure_ascii=False, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()

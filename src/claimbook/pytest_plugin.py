@@ -25,7 +25,7 @@ class ClaimFailed(Exception):
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds the options that say where claims run."""
+    """Add the options that say where claims run."""
     group = parser.getgroup("claimbook", "claims of a book")
     group.addoption(
         "--lane",
@@ -51,7 +51,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "PageFile | None":
-    """Takes the pages of the book around pytest's root folder, and what is wrong with others."""
+    """Take the pages of the book around pytest's root folder, and what is wrong with others."""
     kinds = {".md", ".py", ".yaml", ".yml"}
     if file_path.suffix not in kinds or (book := _book(parent.config)) is None:
         return None
@@ -82,7 +82,7 @@ class PageFile(pytest.File):
         self.page = page
 
     def collect(self) -> Iterator[pytest.Item]:
-        """An item for each claim and lane, and one for what is wrong with the page."""
+        """Yield an item for each claim and lane, and one for what is wrong with the page."""
         if problems := self._problems():
             yield ProblemsItem.from_parent(self, name="problems", problems=problems)
         lanes = self.config.getoption("lane") or [Lane.CPU]
@@ -108,13 +108,13 @@ class _PageItem(pytest.Item):
     line = 1
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any) -> Any:
-        """The report alone; a traceback would show this package, not the page."""
+        """Return the report alone; a traceback would show this package, not the page."""
         if isinstance(excinfo.value, (ClaimFailed, RunnerError)):
             return str(excinfo.value)
         return super().repr_failure(excinfo, *args)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Where it stands; pytest counts lines from 0."""
+        """Return where it stands; pytest counts lines from 0."""
         return self.path, self.line - 1, self.name
 
 
@@ -127,7 +127,7 @@ class ProblemsItem(_PageItem):
         self.line = problems[0].location.line
 
     def runtest(self) -> None:
-        """Fails with all problems, a line each."""
+        """Fail with all problems, a line each."""
         raise ClaimFailed("\n".join(map(str, self.problems)))
 
 
@@ -141,7 +141,7 @@ class ClaimItem(_PageItem):
         self.line = claim.location.line
 
     def runtest(self) -> None:
-        """Passes if the claim did; a lane that cannot run here is a skip with its reason."""
+        """Pass if the claim did; a lane that cannot run here is a skip with its reason."""
         runs = self.config.stash[RUNS]
         run = runs.of(self)
         if run.outcome is Outcome.SKIPPED:
@@ -173,7 +173,7 @@ class _Runs:
         self.runners = {lane: self.closing.enter_context(Runner()) for lane in lanes}
 
     def lacks(self, lane: Lane) -> bool:
-        """Whether nothing of the lane can run on this machine."""
+        """Return whether nothing of the lane can run on this machine."""
         return lane not in self.runners[lane].environments
 
     def of(self, item: ClaimItem) -> Run:
@@ -204,7 +204,7 @@ class _Runs:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Starts the workers; torch is imported while other tests run."""
+    """Start the workers; torch is imported while other tests run."""
     if session.config.option.accept and hasattr(session.config, "workerinput"):
         raise pytest.UsageError("--accept writes pages, which one process does: leave out -n")
     if session.config.option.collectonly:
@@ -216,7 +216,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Says why claims were skipped, what was taken over, and what came out otherwise here."""
+    """Say why claims were skipped, what was taken over, and what came out otherwise here."""
     _tell_skipped(terminalreporter)
     if terminalreporter.config.option.accept and RUNS in terminalreporter.config.stash:
         for line in _accept(terminalreporter.config):
@@ -267,6 +267,6 @@ def _may_be_accepted(change: Change, page: Page) -> bool:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Ends the workers."""
+    """End the workers."""
     if RUNS in session.config.stash:
         session.config.stash[RUNS].closing.close()

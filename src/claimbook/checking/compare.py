@@ -56,7 +56,7 @@ class Mismatch:
 
 
 def mismatches(claim: Claim, lane: Lane, outputs: tuple[str, ...]) -> Iterator[Mismatch]:
-    """The examples of a claim whose output differs, in order.
+    """Yield the examples of a claim whose output differs, in order.
 
     Args:
         outputs: what each example printed; examples beyond its end were not reached.
@@ -67,7 +67,7 @@ def mismatches(claim: Claim, lane: Lane, outputs: tuple[str, ...]) -> Iterator[M
 
 
 def compare(want: str, got: str, lane: Lane = Lane.CPU) -> Difference | None:
-    """Says what differs between an example's want and its got; None if nothing does.
+    """Return what differs between an example's want and its got; None if nothing does.
 
     Args:
         want: the output on the page; `...` in it stands for any text within one line, and a
@@ -86,7 +86,7 @@ def compare(want: str, got: str, lane: Lane = Lane.CPU) -> Difference | None:
 
 
 def diff(want: str, got: str) -> str:
-    """Want and got line by line, wanted lines with `-`, printed lines with `+`."""
+    """Return want and got line by line, wanted lines with `-`, printed lines with `+`."""
     # Not ndiff, which takes minutes over a thousand lines and may show what was printed first.
     sides = [text.split("\n") if text else [] for text in (want, got)]
     lines = difflib.unified_diff(sides[0], sides[1], n=1_000_000, lineterm="")
@@ -94,7 +94,7 @@ def diff(want: str, got: str) -> str:
 
 
 def bare(text: str) -> str:
-    """Without white space at the ends of lines, and empty lines at the end."""
+    """Strip white space at the ends of lines, and empty lines at the end."""
     return "\n".join(line.rstrip() for line in text.split("\n")).rstrip("\n")
 
 

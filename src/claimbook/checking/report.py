@@ -17,7 +17,7 @@ PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\
 
 
 def explain(claim: Claim, run: Run) -> str:
-    """What did not come out as the page says, where, of what kind, and what to do next.
+    """Return what did not come out as the page says, where, of what kind, and what to do next.
 
     The first line names the place, the claim and the lane; it is a whole message by itself.
     """
@@ -56,7 +56,7 @@ _MISSING = re.compile(r"^NameError: name '(\w+)' is not defined", re.MULTILINE)
 
 
 def summary(failed: Sequence[Told], varied: Sequence[Told], where: Environment) -> str:
-    """Names what does not hold, and apart from it what came out otherwise on this machine."""
+    """Name what does not hold, and apart from it what came out otherwise on this machine."""
     lines = []
     if failed:
         lines += [f"What does not hold on {where.device} with torch {where.torch}:"]
@@ -75,7 +75,7 @@ def _line(claim: Claim, run: Run) -> str:
 
 
 def differing(mismatch: Mismatch) -> list[str]:
-    """An example whose output differs, in lines: its place, how it differs, its code, the diff."""
+    """Return an example whose output differs, in lines: place, kind of difference, code, diff."""
     return [
         f"  line {mismatch.example.line}: {mismatch.difference}",
         *(f"    {line}" for line in prompted(mismatch.example.source)),
@@ -94,7 +94,7 @@ def _readable(text: str) -> Iterator[str]:
 
 
 def first_place(claim: Claim, run: Run) -> str:
-    """The page and line of the first example that differs or was cut short; else of the claim."""
+    """Return the place of the first example that differs or was cut short; else of the claim."""
     found = [mismatch.example for mismatch in mismatches(claim, run.lane, run.outputs)]
     if run.outcome in (Outcome.CRASHED, Outcome.TIMED_OUT):
         found += claim.examples(run.lane)[len(run.outputs) :]
@@ -102,6 +102,6 @@ def first_place(claim: Claim, run: Run) -> str:
 
 
 def prompted(source: str) -> list[str]:
-    """The lines of a statement as they stand at Python's prompt."""
+    """Return the lines of a statement as they stand at Python's prompt."""
     first, *rest = source.rstrip("\n").split("\n")
     return [f">>> {first}", *(f"... {line}" for line in rest)]

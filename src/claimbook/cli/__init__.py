@@ -31,7 +31,7 @@ from claimbook.cli.versions import print_changes
 )
 @click.version_option(__version__, prog_name="claimbook")
 def main() -> None:
-    """Runs, lists and records the claims of the book around the current folder."""
+    """Run, list and record the claims of the book around the current folder."""
     signal.signal(signal.SIGTERM, _stop)
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:  # it is closed, and another file would get its number

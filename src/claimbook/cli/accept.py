@@ -29,9 +29,9 @@ def accept_outputs(
     yes: bool,
     values: bool,
 ) -> None:
-    """Copies what claims print into their pages, where you agree.
+    """Copy what claims print into their pages, where you agree.
 
-    Asks for each output that differs. Ctrl-C, Ctrl-D and q end this and keep the answers so far.
+    Ask for each output that differs. Ctrl-C, Ctrl-D and q end this and keep the answers so far.
     """
     if values and not yes:
         raise click.UsageError("--values goes with --yes; without it each output is asked for.")

@@ -19,7 +19,7 @@ WORDS = [*map(str, RelationKind), "remark"]
 @click.command("list")
 @common.names
 def list_claims(names: tuple[str, ...]) -> None:
-    """Lists claims with their page and line."""
+    """List claims with their page and line."""
     claims = common.load().select(names)
     for claim in claims:
         common.out.print(f"{claim.location}  [bold]{claim.id}[/]  [dim]{' '.join(claim.lanes)}[/]")
@@ -30,7 +30,7 @@ def list_claims(names: tuple[str, ...]) -> None:
 @click.argument("names", nargs=-1, metavar="[SOURCE|QUESTION]...")
 @click.option("--require", type=click.FloatRange(0, 100), help="Fail below this percentage.")
 def coverage(names: tuple[str, ...], require: float | None) -> None:
-    """Counts the entries that the book has answered, by question.
+    """Count the entries that the book has answered, by question.
 
     Of a source or question that is named, it also tells what would answer its open entries.
     """
@@ -53,7 +53,7 @@ def coverage(names: tuple[str, ...], require: float | None) -> None:
 @click.command()
 @click.argument("name", metavar="CLAIM|PAGE|ENTRY|QUESTION|SOURCE")
 def show(name: str) -> None:
-    """Shows claims, or what the book says of entries and sources."""
+    """Show claims, or what the book says of entries and sources."""
     book = common.load()
     common.tell_problems(book, ["docs/register"])
     answers = [a for a in book.answers.values() if name in _names(a)]

@@ -51,15 +51,15 @@ timeout_option = click.option(
 
 
 def to_run(command: Callable[..., None]) -> Callable[..., None]:
-    """What a command takes that runs claims: which, where, and how."""
+    """Add what a command takes that runs claims: which, where, and how."""
     return names(lane_option(jobs_option(timeout_option(command))))
 
 
 class Commands(click.Group):
-    """Tells errors of a user in one line, with exit status 2."""
+    """Tell errors of a user in one line, with exit status 2."""
 
     def invoke(self, context: click.Context) -> object:
-        """Runs the command that was asked for."""
+        """Run the command that was asked for."""
         try:
             return super().invoke(context)
         except (BookError, RunnerError, OSError) as error:
@@ -74,7 +74,7 @@ class Commands(click.Group):
 
 
 def _print_or_drop() -> None:
-    """Prints what waits to be printed; what cannot be would fail Python once more at its end."""
+    """Print what waits to be printed; what cannot be would fail Python once more at its end."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -82,12 +82,12 @@ def _print_or_drop() -> None:
 
 
 def load() -> Book:
-    """The book around the current folder."""
+    """Return the book around the current folder."""
     return Book.load(Path.cwd())
 
 
 def tell_problems(book: Book, names: Collection[str]) -> list[Problem]:
-    """Tells and returns what is wrong on the pages that names ask for; counts what is elsewhere."""
+    """Tell and return what is wrong on the pages that names ask for; count what is elsewhere."""
     problems = book.problems_of(names)
     for problem in problems:
         err.print(str(problem), markup=False)
@@ -97,7 +97,7 @@ def tell_problems(book: Book, names: Collection[str]) -> list[Problem]:
 
 
 def progress_bar() -> Progress:
-    """A bar with counts and the time taken, where somebody can see it."""
+    """Return a bar with counts and the time taken, where somebody can see it."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     hidden = not err.is_terminal
     return Progress(*columns, TimeElapsedColumn(), console=err, transient=True, disable=hidden)
@@ -112,7 +112,7 @@ def mutating(jobs: int | None, what: str) -> Iterator[tuple[Runner, Track]]:
 
 
 def chosen(book: Book, names: Iterable[str], lane: Lane) -> list[Claim]:
-    """The claims of a lane that names ask for; all of them without a name.
+    """Return the claims of a lane that names ask for; all of them without a name.
 
     Raises:
         BookError: of what is named, nothing runs there.
@@ -124,7 +124,7 @@ def chosen(book: Book, names: Iterable[str], lane: Lane) -> list[Claim]:
 
 
 def check_lane(runner: Runner, claims: Collection[Claim], lane: Lane, otherwise: str) -> None:
-    """Ends a command whose claims were all skipped, because their lane is not here."""
+    """End a command whose claims were all skipped, because their lane is not here."""
     if claims and lane not in runner.environments:
         raise RunnerError(f"the {lane} lane cannot run here{otherwise}")
 
@@ -132,7 +132,7 @@ def check_lane(runner: Runner, claims: Collection[Claim], lane: Lane, otherwise:
 def progress(
     runner: Runner, claims: list[Claim], lane: Lane, explained: bool = True
 ) -> Iterable[Run]:
-    """Runs claims under a progress bar; tells what failed as it comes, and counts at the end."""
+    """Run claims under a progress bar; tell what failed as it comes, and counts at the end."""
     by_id = {claim.id: claim for claim in claims}
     left = dict.fromkeys(by_id)
     started, outcomes = time.perf_counter(), Counter[Outcome]()
@@ -156,17 +156,17 @@ def progress(
 
 
 def warn(message: str) -> None:
-    """One line to stderr."""
+    """Print one line to stderr."""
     err.print(f"claimbook: {message}", markup=False)
 
 
 def tell_broken(place: str, why: str) -> None:
-    """One line on a record that cannot be used."""
+    """Print one line on a record that cannot be used."""
     warn(f"{place}: {why}; it counts as missing")
 
 
 def plain_table(*titles: str, justify: JustifyMethod = "right") -> Table:
-    """A table without frame; all columns but the first are justified so, as numbers are."""
+    """Return a table without frame; all columns but the first are justified so, as numbers are."""
     table = Table(*titles, box=SIMPLE, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for column in table.columns[1:]:
         column.justify = justify
@@ -174,7 +174,7 @@ def plain_table(*titles: str, justify: JustifyMethod = "right") -> Table:
 
 
 def print_caught(rows: Mapping[Claim, tuple[int, ...]], *titles: str) -> None:
-    """Prints counts of claims, with sums of pages and of all.
+    """Print counts of claims, with sums of pages and of all.
 
     Args:
         rows: each ends in the number of mutants, and of those that were caught.
@@ -198,5 +198,5 @@ def _with_share(rows: Iterable[tuple[int, ...]]) -> list[str]:
 
 
 def print_json(data: object) -> None:
-    """Data for a machine."""
+    """Print data for a machine."""
     print(json.dumps(data, indent=1))  # in ASCII, which every locale and pipe can carry

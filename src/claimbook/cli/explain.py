@@ -21,7 +21,7 @@ AT_MOST = 2**23
 @click.argument("given", nargs=-1, metavar="[ERROR|FILE]")
 @click.option("--limit", "-n", type=click.IntRange(min=1), default=3, show_default=True)
 def explain_error(given: tuple[str, ...], limit: int) -> None:
-    """Names the claims that reproduce an error.
+    """Name the claims that reproduce an error.
 
     The error is a message, a traceback or a part of one: given in quotes, in a file, or, without
     either, on standard input.

@@ -25,7 +25,7 @@ def falsify_claims(
     require: float | None,
     fresh: bool,
 ) -> None:
-    """Runs claims with changed code; prints what no output reveals.
+    """Run claims with changed code; print what no output reveals.
 
     Exit status 1 if a claim fails as it stands, for then nothing can be said of it.
     """

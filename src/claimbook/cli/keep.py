@@ -13,7 +13,7 @@ from claimbook.records.versions import Version, Versions, contents_of
 
 
 def keep(book: Book) -> Path:
-    """Writes what the book says under the number it bears; says where.
+    """Write what the book says under the number it bears; return where.
 
     Raises:
         BookError: that number is not above those that are kept, or the book is not whole.

@@ -29,7 +29,7 @@ OF_MACHINE = {Outcome.SKIPPED, Outcome.VARIED}
 )
 @click.option("--changed", is_flag=True, help="Run only what is new or edited; keep the rest.")
 def record_release(report: TextIO | None, changed: bool) -> None:
-    """Records what all claims do with the installed torch.
+    """Record what all claims do with the installed torch.
 
     `nox -s matrix` calls this in an environment for each release.
     """

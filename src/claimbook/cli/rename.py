@@ -16,7 +16,7 @@ from claimbook.records import kept
 @click.argument("old", metavar="CLAIM|PAGE")
 @click.argument("new")
 def rename(old: str, new: str) -> None:
-    """Renames a claim or a page, with all links to it and its records.
+    """Rename a claim or a page, with all links to it and its records.
 
     Also what was renamed by hand: then links and records follow.
     """
@@ -31,7 +31,7 @@ def rename(old: str, new: str) -> None:
 
 @click.command("forget")
 def forget() -> None:
-    """Removes the records of ids that no claim of the book has."""
+    """Remove the records of ids that no claim of the book has."""
     book = common.load()
     if book.problems:
         raise BookError(f"{book.problems[0]}; mend the pages first, or claims would be missed")

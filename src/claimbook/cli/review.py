@@ -45,7 +45,7 @@ def review(book: Book, revision: str) -> str:
 
 
 def is_revision(book: Book, name: str) -> bool:
-    """Whether git knows a revision by that name."""
+    """Return whether git knows a revision by that name."""
     try:
         _git(book.project.root, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
     except BookError:

@@ -37,7 +37,7 @@ def run(
     shuffle: int | None,
     as_json: bool,
 ) -> None:
-    """Runs claims and compares what they print with their pages.
+    """Run claims and compare what they print with their pages.
 
     Exit status 1 if any differs or something is wrong on its page, 2 if none of those that are
     named runs on the lane. A claim about a machine that comes out otherwise on this one is told; it
@@ -66,7 +66,7 @@ def run(
 @click.command()
 @common.to_run
 def record(names: tuple[str, ...], lane: Lane, jobs: int | None, timeout: float | None) -> None:
-    """Runs claims on a lane and writes their records.
+    """Run claims on a lane and write their records.
 
     On the CPU what this machine did is kept too, under docs/records/machines/: it then is one of
     the reference machines that cards show.

@@ -20,7 +20,7 @@ from claimbook.sweeps.written import Written, read_sweeps
 @click.option("--fresh", is_flag=True, help="Also run what already has a current result.")
 @click.option("--missing", is_flag=True, help="List general titles without a sweep, run nothing.")
 def sweep_claims(names: tuple[str, ...], jobs: int | None, fresh: bool, missing: bool) -> None:
-    """Searches for counterexamples to claims that speak of all cases.
+    """Search for counterexamples to claims that speak of all cases.
 
     Exit status 1 if one is found, or if a sweep holds however its rule is changed.
     """

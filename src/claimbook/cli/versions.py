@@ -17,7 +17,7 @@ from claimbook.records.versions import Contents, Version, Versions, contents_of
 @click.option("--since", metavar="VERSION|REVISION", help="Compare with that, not the newest.")
 @click.option("--save", is_flag=True, help="Keep the book as it stands, under its version.")
 def print_changes(since: str | None, save: bool) -> None:
-    """Prints what has changed in the book since its last version.
+    """Print what has changed in the book since its last version.
 
     With --save the book is kept under docs/records/versions/, and what changes from then on is
     compared with it. A book with a claim that has not run as printed is not kept. Since a revision

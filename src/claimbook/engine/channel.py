@@ -14,11 +14,11 @@ class Channel:
         self._buffer = b""
 
     def fileno(self) -> int:
-        """So that a selector can wait for it."""
+        """Return the socket's descriptor, so that a selector can wait for it."""
         return self.socket.fileno()
 
     def send(self, message: object) -> None:
-        """Writes one message.
+        """Write one message.
 
         Raises:
             OSError: the other side is gone.
@@ -26,7 +26,7 @@ class Channel:
         self.socket.sendall(json.dumps(message).encode() + b"\n")
 
     def receive(self) -> Any:
-        """Waits for one message; None when the other side is gone."""
+        """Wait for one message and return it; None when the other side is gone."""
         while b"\n" not in self._buffer:
             if not self._fill():
                 return None
@@ -34,7 +34,7 @@ class Channel:
         return json.loads(line)
 
     def receive_ready(self) -> Iterator[Any]:
-        """The messages that are there now; None comes last when the other side is gone."""
+        """Yield the messages that are there now; None comes last when the other side is gone."""
         open_ = self._fill()
         while b"\n" in self._buffer:
             yield self.receive()

@@ -18,7 +18,7 @@ from claimbook.model import Environment, Hardware, Lane, Provenance, digest
 
 
 def unavailable(lane: Lane) -> str | None:
-    """Why the lane cannot run in this process; None if it can."""
+    """Return why the lane cannot run in this process; None if it can."""
     if lane is Lane.CPU:
         return None
     import torch
@@ -28,7 +28,7 @@ def unavailable(lane: Lane) -> str | None:
 
 
 def describe(lane: Lane) -> Environment:
-    """The environment in which this process runs claims of the lane."""
+    """Return the environment in which this process runs claims of the lane."""
     system = f"{platform.system()} {platform.machine()}"
     common = torch_version(), platform.python_version(), system
     if lane is Lane.CPU:
@@ -46,7 +46,7 @@ def describe(lane: Lane) -> Environment:
 
 @cache
 def torch_version() -> str:
-    """The installed torch, `2.13.0+cpu`; `none` without one."""
+    """Return the version of the installed torch, `2.13.0+cpu`; `none` without one."""
     try:
         return importlib.metadata.version("torch")
     except importlib.metadata.PackageNotFoundError:
@@ -54,7 +54,7 @@ def torch_version() -> str:
 
 
 def release(version: str) -> str:
-    """A version without the name of its build: `2.13.0` of `2.13.0+cpu`.
+    """Return a version without the name of its build: `2.13.0` of `2.13.0+cpu`.
 
     >>> release("2.13.0+cu130")
     '2.13.0'
@@ -63,7 +63,7 @@ def release(version: str) -> str:
 
 
 def provenance(root: Path) -> Provenance:
-    """The date, and the commit and cleanness of the working tree; None where git cannot say."""
+    """Return the date, and the working tree's commit and cleanness; None where git cannot say."""
     commit = _git(root, "rev-parse", "--short=12", "HEAD")
     changes = _git(root, "status", "--porcelain", "--untracked-files=no")
     clean = None if changes is None else not changes
@@ -134,5 +134,5 @@ def _output(command: list[str]) -> str | None:
 
 
 def digest_of_code(files: Iterable[Path]) -> str:
-    """The digest of code by its text, for what is kept until the code that makes it changes."""
+    """Return the digest of code, for what is kept until the code that makes it changes."""
     return digest([file.read_text("utf-8") for file in files])

@@ -66,7 +66,7 @@ class ForkServer:
         self._channel.send({"scratch": scratch, "folder": folder, "environ": _environ()})
 
     def ask(self, request: str, descriptors: Sequence[int] = ()) -> Any:
-        """Returns the answer to `fork LANE`, `import MODULE` or `wait PID`; None if it is gone."""
+        """Return the answer to `fork LANE`, `import MODULE` or `wait PID`; None if it is gone."""
         try:
             socket.send_fds(self._channel.socket, [request.encode()], descriptors)
             return self._channel.receive()
@@ -74,7 +74,7 @@ class ForkServer:
             return None
 
     def end(self, patience: float) -> None:
-        """Lets it go, which ends whatever examples left behind.
+        """Let it go, which ends whatever examples left behind.
 
         Args:
             patience: seconds that this may take; then a server of the runner's own is killed.
@@ -129,7 +129,7 @@ def _start(theirs: socket.socket, stdin: int, *words: str) -> subprocess.Popen[b
 
 @contextlib.contextmanager
 def kept() -> Iterator[None]:
-    """Keeps a fork server while it lasts, for all runs of this process and of what it starts."""
+    """Keep a fork server while it lasts, for all runs of this process and of what it starts."""
     folder = tempfile.TemporaryDirectory(prefix="claims-")
     with folder, socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address := folder.name + _of_start())
@@ -140,7 +140,7 @@ def kept() -> Iterator[None]:
 
 
 def main(descriptor: int, *, listens: bool) -> None:
-    """Imports torch, then forks workers until the runner goes away.
+    """Import torch, then fork workers until the runner goes away.
 
     Args:
         descriptor: the socket on which the runner asks, or listens on which runners call.

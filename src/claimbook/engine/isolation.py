@@ -50,7 +50,7 @@ class Snapshot:
         self._things = [(place, {**vars(place)}) for place in _places()]
 
     def still_holds(self) -> bool:
-        """Whether nothing of it has changed."""
+        """Return whether nothing of it has changed."""
         differing = [there for there in self._things if vars(there[0]) != there[1]]
         return all(_hold(*there) for there in differing) and _settings() == self._settings
 

@@ -113,7 +113,7 @@ class Runner:
         self._scratch.cleanup()
 
     def run(self, claims: Iterable[Claim], lane: Lane) -> Iterator[Run]:
-        """Runs each claim; yields in the order in which they finish."""
+        """Run each claim; yield the runs in the order in which they finish."""
         self._lane, self._queue = lane, deque(claims)
         self._again: list[Claim] = []
         self._number = 1  # of the try
@@ -167,7 +167,7 @@ class Runner:
         return self.jobs or (cores() + 1 if self._lane is Lane.CPU else 1)
 
     def limit(self, claim: Claim, lane: Lane) -> float:
-        """Seconds after which a claim is ended: a day at most, as no clock counts for ever."""
+        """Return the seconds that a claim may take: a day at most, as no clock counts for ever."""
         return min(86_400.0, claim.timeout or self.timeout or TIMEOUTS[lane])
 
     def _fork(self) -> _Worker | None:

@@ -59,7 +59,7 @@ FIRST_ON_CUDA = [
 
 
 def serve(channel: Channel, lane: Lane, scratch: Path) -> None:
-    """Runs the claims that come over the channel, until it is closed or the process is spent.
+    """Run the claims that come over the channel, until it is closed or the process is spent.
 
     Args:
         scratch: a folder for what claims write.
@@ -119,7 +119,7 @@ class _Sandbox:
         self.state = Snapshot()
 
     def reset(self) -> bool:
-        """Prepares for another claim; False if this one left something, and the worker is spent."""
+        """Prepare for another claim; return False if this one left something: then it is spent."""
         if _has_company():  # a loader that raised would wait for its workers, and they for it
             return False
         gc.collect()  # now, so that nothing is deleted, and prints, while a later claim runs
@@ -159,7 +159,7 @@ class _Sandbox:
             setattr(sys, name, stream)
 
     def perform(self, sources: list[str]) -> Iterator[str]:
-        """Runs the examples of one claim in a fresh `__main__`; yields what each printed."""
+        """Run the examples of one claim in a fresh `__main__`; yield what each printed."""
         module = self._module()
         # Leaving it also makes Python forget which warnings it has shown already.
         with warnings.catch_warnings():
@@ -203,7 +203,7 @@ class _Sandbox:
         return text.rstrip("\n")
 
     def findings(self) -> dict[str, Any]:
-        """What the claim measured, and the device memory that it had at most, in bytes."""
+        """Return what the claim measured, and the device memory that it had at most, in bytes."""
         found: dict[str, Any] = {"measurements": []}
         if measure := sys.modules.get("claimbook.teach.measure"):
             found["measurements"] = [[m.name, m.value, m.unit] for m in measure.measurements]

@@ -41,7 +41,7 @@ class Falsified:
     date: str = field(compare=False)
 
     def is_of(self, claim: Claim) -> bool:
-        """Whether it holds for the claim as it stands and for today's operators."""
+        """Return whether it holds for the claim as it stands and for today's operators."""
         return (self.operators, self.digest) == (OPERATORS_DIGEST, claim.digest(self.lane))
 
 
@@ -152,7 +152,7 @@ def _falsified(
 
 
 def falsified_data(claim: Claim, result: Falsified) -> dict[str, Any]:
-    """What became of a claim's mutants, as `claims.json` gives it, with lines of the page."""
+    """Return what became of a claim's mutants for `claims.json`, with lines of the page."""
     return {
         "mutants": result.mutants,
         "killed": result.killed,

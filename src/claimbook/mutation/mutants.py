@@ -109,25 +109,25 @@ class Text:
         """Expressions that are whole statements, to be left out as such."""
 
     def start(self, node: ast.expr | ast.stmt | ast.keyword) -> int:
-        """Where a node begins; for a decorated one, with its first decorator."""
+        """Return where a node begins; for a decorated one, with its first decorator."""
         if decorators := getattr(node, "decorator_list", None):
             return self.bytes.rfind(b"@", 0, self.start(decorators[0]))
         return self.starts[node.lineno - 1] + node.col_offset
 
     def end(self, node: ast.expr | ast.stmt | ast.keyword) -> int:
-        """Where a node ends."""
+        """Return where a node ends."""
         return self.starts[(node.end_lineno or 1) - 1] + (node.end_col_offset or 0)
 
     def write(self, node: ast.expr | ast.stmt, new: str) -> Change:
-        """Writes something in place of a node."""
+        """Write something in place of a node."""
         return Change(self.start(node), self.end(node), new)
 
     def rename(self, node: ast.Attribute, new: str) -> Change:
-        """Writes another name after the point."""
+        """Write another name after the point."""
         return Change(self.end(node) - len(node.attr.encode()), self.end(node), new)
 
     def lines(self, change: Change) -> tuple[str, str]:
-        """The lines that a change touches, without and with it; each as one line."""
+        """Return the lines that a change touches, without and with it; each as one line."""
         start = self.bytes.rfind(b"\n", 0, change.start) + 1
         end = (self.bytes + b"\n").find(b"\n", change.end)
         after = _apply(self.bytes[:end], change).encode()[start:]
@@ -139,7 +139,7 @@ def _on_one_line(text: bytes) -> str:
 
 
 def leave_out(text: Text, node: ast.AST) -> Iterator[Change]:
-    """A statement is left out: an example that prints nothing, or one within a body."""
+    """Leave out a statement: an example that prints nothing, or one within a body."""
     for name in ("body", "orelse", "finalbody"):
         statements = getattr(node, name, None)
         if not isinstance(statements, list) or (node is text.tree and text.prints):
@@ -154,7 +154,7 @@ def _is_docstring(node: ast.stmt) -> bool:
 
 
 def drop_call(text: Text, node: ast.AST) -> Iterator[Change]:
-    """`x.detach()` becomes `x`."""
+    """Make `x` of `x.detach()`."""
     match node:
         case ast.Call(func=ast.Attribute(value=value, attr=name)) if name in DROPPED - ATTRIBUTES:
             pass
@@ -173,7 +173,7 @@ def _is_module(node: ast.expr) -> bool:
 
 
 def swap(text: Text, node: ast.AST) -> Iterator[Change]:
-    """A name becomes the one that it is mistaken for, a sign likewise."""
+    """Replace a name by the one that it is mistaken for."""
     if isinstance(node, ast.Attribute) and node.attr in SWAPS:
         yield text.rename(node, SWAPS[node.attr])
     elif isinstance(node, ast.Name) and node.id in BUILTINS:
@@ -184,7 +184,7 @@ def swap(text: Text, node: ast.AST) -> Iterator[Change]:
 
 
 def in_place(text: Text, node: ast.AST) -> Iterator[Change]:
-    """`x.add(1)` becomes `x.add_(1)` and back; what nothing else sees stays as it is."""
+    """Make `x.add_(1)` of `x.add(1)` and back; what nothing else sees stays as it is."""
     if not isinstance(node, ast.Attribute) or _is_module(node.value):
         return
     if node.attr[:-1] in IN_PLACE and node.attr.endswith("_"):
@@ -194,7 +194,7 @@ def in_place(text: Text, node: ast.AST) -> Iterator[Change]:
 
 
 def operator(text: Text, node: ast.AST) -> Iterator[Change]:
-    """A sign between two expressions becomes its counterpart."""
+    """Replace a sign between two expressions by its counterpart."""
     operands: list[ast.expr] = []
     match node:
         case ast.BinOp(left=left, right=right) | ast.AugAssign(target=left, value=right):
@@ -210,13 +210,13 @@ def operator(text: Text, node: ast.AST) -> Iterator[Change]:
 
 
 def flag(text: Text, node: ast.AST) -> Iterator[Change]:
-    """`True` becomes `False` and back."""
+    """Make `False` of `True` and back."""
     if isinstance(node, ast.Constant) and isinstance(node.value, bool):
         yield text.write(node, str(not node.value))
 
 
 def number(text: Text, node: ast.AST) -> Iterator[Change]:
-    """A number is moved up by one; in an index, also down."""
+    """Move a number up by one; in an index, also down."""
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
         yield text.write(node, repr(node.value + 1))  # type: ignore[operator]
     if isinstance(node, ast.Subscript):
@@ -226,13 +226,13 @@ def number(text: Text, node: ast.AST) -> Iterator[Change]:
 
 
 def dtype(text: Text, node: ast.AST) -> Iterator[Change]:
-    """`torch.float32` becomes `torch.float64`, `.float()` becomes `.double()`."""
+    """Replace a dtype by another: `torch.float32` by `torch.float64`, `.float()` by `.double()`."""
     if isinstance(node, ast.Attribute) and node.attr in DTYPES:
         yield text.rename(node, DTYPES[node.attr])
 
 
 def drop_keyword(text: Text, node: ast.AST) -> Iterator[Change]:
-    """A keyword argument goes, with its comma."""
+    """Remove a keyword argument, with its comma."""
     if not isinstance(node, ast.Call):
         return
     given: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
@@ -249,14 +249,14 @@ def drop_keyword(text: Text, node: ast.AST) -> Iterator[Change]:
 
 
 def drop_decorator(text: Text, node: ast.AST) -> Iterator[Change]:
-    """A decorator goes, with its line."""
+    """Remove a decorator, with its line."""
     for decorator in getattr(node, "decorator_list", ()):
         at = text.bytes.rfind(b"\n", 0, text.start(decorator)) + 1
         yield Change(at, text.starts[decorator.end_lineno], "")
 
 
 def drop_with(text: Text, node: ast.AST) -> Iterator[Change]:
-    """The body of a `with` stays, without it."""
+    """Keep the body of a `with`, without it."""
     if isinstance(node, ast.With):
         last = node.items[-1].optional_vars or node.items[-1].context_expr
         yield Change(text.start(node), text.bytes.find(b":", text.end(last)), "if True")
@@ -277,7 +277,7 @@ OPERATORS_DIGEST = digest(
 
 
 def mutants(claim: Claim, lane: Lane) -> Iterator[Mutant]:
-    """Every mutant of a claim that parses, each once, with the wants of the lane."""
+    """Yield every mutant of a claim that parses, each once, with the wants of the lane."""
     examples = claim.examples(lane)
     ids = count(1)
     for position, example in enumerate(examples):

@@ -101,7 +101,7 @@ class Change:
 
 
 def changes(claim: Claim, run: Run, problems: Iterable[Problem]) -> list[Change]:
-    """What may be taken over of a run, in the order of the page.
+    """Return what may be taken over of a run, in the order of the page.
 
     Args:
         problems: all that is wrong with the book.
@@ -130,12 +130,12 @@ class Draft:
 
     @classmethod
     def read(cls, root: Path, page: Page) -> "Draft":
-        """The draft of a page that was just scanned, under the root of the project."""
+        """Return the draft of a page that was just scanned, under the root of the project."""
         path = root / page.path
         return cls(path, page, path.read_bytes())
 
     def revise(self, changes: Sequence[Change]) -> str:
-        """The text of the page with these changes of one lane made, and scanned again.
+        """Return the text of the page with these changes of one lane made, and scanned again.
 
         Raises:
             AcceptError: the page cannot say that, or nobody can tell where it should.
@@ -157,7 +157,7 @@ class Draft:
         return text
 
     def write(self, changes: Sequence[Change]) -> None:
-        """Puts the revised page in place of the old one, whole.
+        """Put the revised page in place of the old one, whole.
 
         Raises:
             AcceptError: as `revise`, or the file is not the one that was scanned.

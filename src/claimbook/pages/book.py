@@ -46,7 +46,7 @@ class Project:
 
     @classmethod
     def find(cls, start: Path) -> "Project":
-        """The project around a path.
+        """Return the project around a path.
 
         Raises:
             NoBookError: no pyproject.toml above it has a `[tool.claimbook]`.
@@ -61,7 +61,7 @@ class Project:
         raise NoBookError(f"{start}: no {wanted}; go to the book's folder first")
 
     def name(self, path: Path) -> str:
-        """A path as locations name it; a link to a page is a page of its own."""
+        """Return a path as locations name it; a link to a page is a page of its own."""
         return Path(os.path.relpath(path.parent.resolve() / path.name, self.root)).as_posix()
 
     def register(self) -> Register:
@@ -69,7 +69,7 @@ class Project:
         return load_register(self.docs / "register", self.in_progress)
 
     def pages(self) -> Iterator[Path]:
-        """Every page, in order of path; what is hidden is an editor's."""
+        """Yield every page, in order of path; what is hidden is an editor's."""
         texts = [self.root / text for text in self.texts]
         for path in (self.docs, *texts):
             if not (path.is_dir() if path is self.docs else path.is_file()):
@@ -116,7 +116,7 @@ class Book:
 
     @classmethod
     def load(cls, start: Path) -> "Book":
-        """Reads the book around a path.
+        """Read the book around a path.
 
         Raises:
             BookError: there is none, or pyproject.toml says of it what is not so.
@@ -148,7 +148,7 @@ class Book:
         return tuple(sorted([*own, *between, *self.script_problems]))
 
     def select(self, names: Iterable[str], also: Iterable[str] = ()) -> list[Claim]:
-        """The claims that names ask for; all of them without a name.
+        """Return the claims that names ask for; all of them without a name.
 
         Args:
             names: ids of claims, paths of pages or of folders, or `page.md::id`; a path begins
@@ -181,7 +181,7 @@ class Book:
         return {claim.id: claim for claim in self.claims}
 
     def problems_of(self, names: Collection[str]) -> list[Problem]:
-        """What is wrong on the pages that names ask for; on all of them without a name."""
+        """Return what is wrong on the pages that names ask for; on all of them without a name."""
         of_claims = {self._by_id[name].location.path for name in names if name in self._by_id}
 
         def meant(path: str) -> bool:
@@ -202,12 +202,12 @@ class Book:
 
 
 def unknown(name: str, what: str, known: Iterable[str], hint: str) -> str:
-    """Says that nothing is called so, with what is near to it or holds it, else with a hint."""
+    """Say that nothing is called so, with what is near to it or holds it, else with a hint."""
     return f"{name}: no {what} is called so{near(name, known) or f'; {hint}'}"
 
 
 def script_problems(project: Project) -> Iterator[Problem]:
-    """What is wrong with labs: of each, and of a folder that sphinx-gallery would pass over."""
+    """Yield what is wrong with labs, and with a folder that sphinx-gallery would pass over."""
     labs = sorted((project.root / project.scripts).rglob("[!.]*.py"))
     for path in labs:
         try:
@@ -224,7 +224,7 @@ def script_problems(project: Project) -> Iterator[Problem]:
 
 
 def read_page(project: Project, path: Path) -> Page:
-    """Scans the page of a path; that it cannot be read is a problem of that page."""
+    """Scan the page of a path; that it cannot be read is a problem of that page."""
     name = project.name(path)
     try:
         return scan_page(read_text(path), name)

@@ -60,7 +60,7 @@ class ClaimReader:
         self.problems.append(Problem(location, kind, f"{self.name}: {message}"))
 
     def read(self, argument: str, content: str) -> Claim | None:
-        """The claim; None if MyST cannot read its directive.
+        """Return the claim; None if MyST cannot read its directive.
 
         Args:
             argument: what stands after `{claim}`.
@@ -252,7 +252,7 @@ def _is_whole(source: str) -> bool:
 
 
 def parse_session(text: str, first_line: int) -> Iterator[Example | tuple[int, str]]:
-    """Splits a session into its examples.
+    """Split a session into its examples.
 
     Unlike a doctest, an output runs until the next prompt, so it may hold blank lines;
     only those at its end are dropped.

@@ -62,26 +62,26 @@ def _tokenizer() -> MarkdownIt:
 
 
 def tokenize(text: str) -> list[Token]:
-    """Markdown as MyST reads it; what directives hold is not taken apart."""
+    """Return Markdown as MyST reads it; what directives hold is not taken apart."""
     return _tokenizer().parse(text)
 
 
 def fences(tokens: Iterable[Token], first_line: int) -> Iterator[tuple[Token, int]]:
-    """Each fence, with the line of the page on which it begins."""
+    """Yield each fence, with the line of the page on which it begins."""
     for token in tokens:
         if token.type in ("fence", "colon_fence") and token.map:
             yield token, first_line + token.map[0]
 
 
 def star_lists(tokens: Iterable[Token], first_line: int) -> Iterator[int]:
-    """The lines of a page that begin with `*` or `+`, and so a list."""
+    """Yield the lines of a page that begin with `*` or `+`, and so a list."""
     for token in tokens:
         if token.type == "list_item_open" and token.markup in ("*", "+") and token.map:
             yield first_line + token.map[0]
 
 
 def is_closed(token: Token, source: str) -> bool:
-    """Whether a fence of a source ends with a line of its own marks, before another opens."""
+    """Return whether a fence ends with a line of its own marks, before another opens."""
     assert token.map
     last = lines(source)[token.map[1] - 1].strip(" \t>")
     ended = token.map[1] > token.map[0] + 1 and last == token.markup[0] * max(len(last), 3)
@@ -89,13 +89,13 @@ def is_closed(token: Token, source: str) -> bool:
 
 
 def lines(text: str) -> list[str]:
-    """The lines of a text, as markdown-it splits it."""
+    """Return the lines of a text, as markdown-it splits it."""
     # str.splitlines would also split at form feeds and the like.
     return re.split(r"\r\n?|\n", text)
 
 
 def parse_directive(kind: type[Directive], argument: str, content: str, line: int) -> Any:
-    """What MyST makes of a directive.
+    """Return what MyST makes of a directive.
 
     Raises:
         MarkupError: it is not as its kind asks.

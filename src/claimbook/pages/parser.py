@@ -41,7 +41,7 @@ _RST_CODE = re.compile(r"\s*\.\. (code-block|code|sourcecode|doctest|testcode)::
 
 
 def scan_page(text: str, path: str) -> Page:
-    """Reads one page.
+    """Read one page.
 
     Args:
         text: the whole Markdown text of the page.
@@ -61,7 +61,7 @@ def scan_page(text: str, path: str) -> Page:
 
 
 def scan_script(text: str, path: str) -> list[Problem]:
-    """What is wrong with a lab: prompts and code blocks in its text, a figure without words."""
+    """Return what is wrong with a lab: prompts and code in its text, a figure without words."""
     scan = _Scan(path)
     scan.look_for_prompts("\n".join(line.removeprefix("#") for line in lines(text)))
     for pattern, what in LAB_WORDS.items() if Path(path).match("plot_*.py") else ():

@@ -49,7 +49,7 @@ class Register:
         return tuple(dict.fromkeys(question.source for question in self.questions))
 
     def lacks(self, entry: str) -> bool:
-        """Whether no file has the entry; of a file that is broken nobody can tell."""
+        """Return whether no file has the entry; of a file that is broken nobody can tell."""
         broken = {Path(problem.location.path).stem for problem in self.problems}
         return entry not in self.entries and entry.rpartition("-")[0] not in broken
 
@@ -122,7 +122,7 @@ class _Reader:
         return []
 
     def each(self, node: yaml.Node, read: Callable[[yaml.Node], T]) -> Iterator[T]:
-        """What can be read of a list; what cannot is a problem and stops nothing else."""
+        """Yield what can be read of a list; what cannot is a problem and stops nothing else."""
         for item in self.items(node):
             try:
                 yield read(item)
@@ -200,7 +200,7 @@ def load_register(folder: Path, in_progress: Iterable[str] = ()) -> Register:
 def answers(
     register: Register, claims: Iterable[Claim], remarks: Iterable[Remark]
 ) -> dict[str, Answer]:
-    """Entry id → what the book says of it, for every entry of the register."""
+    """Return entry id → what the book says of it, for every entry of the register."""
     related = _related(claims)
     remarked = {entry: remark for remark in remarks for entry in remark.entries}
     found = {}
@@ -214,7 +214,7 @@ def answers(
 def check_relations(
     register: Register, claims: Collection[Claim], remarks: Iterable[Remark]
 ) -> Iterator[Problem]:
-    """What is wrong with the register, and between pages: double ids, unknown entries, two answers.
+    """Yield what is wrong with the register and between pages: ids, unknown entries, two answers.
 
     An entry has one relation.
     """

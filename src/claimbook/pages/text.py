@@ -28,7 +28,7 @@ def first_sentence(statement: str) -> str:
 
 
 def strip_markup(statement: str) -> str:
-    """A statement as it stands in lists and data: of links and roles their text is left.
+    """Strip link and role markup of a statement; keep the visible text.
 
     >>> strip_markup("See {term}`tensors <tensor>`, [the `grad` of one](grad.md) and `x[0](y)`.")
     'See tensors, the `grad` of one and `x[0](y)`.'

@@ -36,7 +36,7 @@ class Span:
 
 
 def changed(claims: Iterable[Claim], older: BookRun, newer: BookRun) -> Iterator[Change]:
-    """What claims print on one of two releases and not on the other, in the order of claims."""
+    """Yield what claims print on one of two releases and not on the other, claim by claim."""
     for claim in claims:
         was, now = older.of(claim), newer.of(claim)
         if was and now and was != now and (change := _change(claim, was, now)):
@@ -44,7 +44,7 @@ def changed(claims: Iterable[Claim], older: BookRun, newer: BookRun) -> Iterator
 
 
 def spans(claim: Claim, releases: Iterable[BookRun]) -> list[Span]:
-    """On which releases a claim did what, from the oldest on."""
+    """Return on which releases a claim did what, from the oldest on."""
     found = [(release.name, result) for release in releases if (result := release.of(claim))]
     grouped = [list(group) for _, group in groupby(found, key=lambda pair: pair[1])]
     return [Span(group[0][0], group[-1][0], group[0][1]) for group in grouped]

@@ -61,7 +61,7 @@ def record_of(claim: Claim, run: Run, environment: Environment, recorded: Proven
 
 
 def status(claim: Claim, lane: Lane, record: Record | None, torch: str) -> Status:
-    """What a reader is told of a claim, by what its record says.
+    """Return what a reader is told of a claim, by what its record says.
 
     Args:
         torch: the release that the book is pinned to, `2.13.0`.

@@ -84,7 +84,7 @@ class ByVersion(Generic[T]):
 
     @classmethod
     def of(cls, docs: Path) -> Self:
-        """Those of a book."""
+        """Return those of a book."""
         return cls(docs / "records" / f"{cls.kind}s")
 
     def parse(self, data: dict[str, Any]) -> T:
@@ -97,16 +97,16 @@ class ByVersion(Generic[T]):
         return found
 
     def path(self, version: str) -> Path:
-        """Where a version stands."""
+        """Return where a version stands."""
         return self.folder / f"{version}.json"
 
     def versions(self) -> list[str]:
-        """Those that have a file, from the oldest on."""
+        """Return those that have a file, from the oldest on."""
         names = sorted(path.stem for path in self.folder.glob("*.json"))
         return sorted(names, key=order)
 
     def load_all(self, tell: Tell) -> list[T]:
-        """Every one of them that is not broken, from the oldest on."""
+        """Return every one of them that is not broken, from the oldest on."""
         found = []
         for version in self.versions():
             try:
@@ -117,7 +117,7 @@ class ByVersion(Generic[T]):
         return [each for each in found if each is not None]
 
     def load(self, version: str) -> T | None:
-        """One of them; None if there is none.
+        """Return one of them; None if there is none.
 
         Raises:
             RecordError: its file is broken, too large, or another one's.
@@ -319,7 +319,7 @@ def _field(name: str, value: object) -> str:
 
 
 def order(version: str) -> tuple[int, ...]:
-    """Sorts versions from the oldest on: 2.8.0 before 2.10.0.
+    """Return what sorts versions from the oldest on: 2.8.0 before 2.10.0.
 
     >>> sorted(["2.10.0", "2.8.0"], key=order)
     ['2.8.0', '2.10.0']

@@ -31,7 +31,7 @@ class Swept:
     date: str = field(compare=False)
 
     def is_of(self, written: Written) -> bool:
-        """Whether it holds for the sweep as it stands and for today's operators."""
+        """Return whether it holds for the sweep as it stands and for today's operators."""
         return (self.operators, self.digest) == (OPERATORS_DIGEST, written.digest())
 
     @property

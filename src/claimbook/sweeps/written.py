@@ -39,12 +39,12 @@ class Written:
         return f"@{self.drawn}\n{self.rule}"
 
     def digest(self) -> str:
-        """A hash of the sweep and of the statement that it is about; imports are left out."""
+        """Return a hash of the sweep and of the statement that it is about; leave imports out."""
         helpers = [each for each in self.setup if not each.startswith(("import ", "from "))]
         return digest([self.claim.statement, self.source, *helpers])
 
     def mutants(self) -> Iterator[Claim]:
-        """The sweep with its rule changed in one place: as an example's, or an assertion denied.
+        """Yield the sweep with one place of its rule changed, or one of its assertions denied.
 
         A denied assertion holds only if no case reaches it.
         """
@@ -65,7 +65,7 @@ class Written:
             yield ast.unparse(tree) + "\n"
 
     def runnable(self) -> Claim:
-        """The claim that the sweep finds nothing: what a runner takes."""
+        """Return the claim that the sweep finds nothing: what a runner takes."""
         return self._as_claim([*self.setup, self.rule, self._search("")])
 
     def _search(self, arguments: str) -> str:
