@@ -178,6 +178,13 @@ def test_command_tells_a_counterexample(book):
     assert not (book.root / "docs/records/sweeps").exists()
 
 
+def test_a_claim_without_a_sweep_is_told(book):
+    """Asked for by name, it is no sweep that has passed."""
+    done = book.claimbook("sweep", "prod-multiplies")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "claimbook: nothing to run: no claim that was named has a sweep\n"
+
+
 @pytest.mark.parametrize("rule", ["same(x, x)", "x.sum()", "pass"])
 def test_command_names_a_weak_sweep(book, rule):
     """One that asserts nothing agrees however its rule is changed."""

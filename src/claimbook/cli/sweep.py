@@ -7,7 +7,7 @@ import click
 
 from claimbook.cli import common
 from claimbook.model import Claim, Run
-from claimbook.pages.book import Book
+from claimbook.pages.book import Book, BookError
 from claimbook.pages.text import first_sentence
 from claimbook.sweeps.general import GENERAL, left_out
 from claimbook.sweeps.results import Results, Swept, run_sweeps
@@ -29,6 +29,8 @@ def sweep_claims(names: tuple[str, ...], jobs: int | None, fresh: bool, missing:
     if missing:
         sys.exit(_tell_missing(book, claims, written))
     sweeps = [written[claim.id] for claim in claims if claim.id in written]
+    if names and not sweeps:
+        raise BookError("nothing to run: no claim that was named has a sweep")
     store = Results.of(book.project.docs, common.tell_broken)
     found = {} if fresh else _current(store, sweeps)
     broken = []
