@@ -101,6 +101,12 @@ def first_place(claim: Claim, run: Run) -> str:
     return str(replace(claim.location, line=found[0].line) if found else claim.location)
 
 
+def session(claim: Claim) -> list[str]:
+    """Return the lines of a claim's examples as at Python's prompt, each with what it prints."""
+    examples = claim.examples(claim.lanes[0])
+    return [line for e in examples for line in (*prompted(e.source), *e.want.splitlines())]
+
+
 def prompted(source: str) -> list[str]:
     """Return the lines of a statement as they stand at Python's prompt."""
     first, *rest = source.rstrip("\n").split("\n")

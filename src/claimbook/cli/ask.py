@@ -7,7 +7,7 @@ from collections.abc import Collection
 import click
 from rich.table import Table
 
-from claimbook.checking.report import prompted
+from claimbook.checking.report import session
 from claimbook.cli import common
 from claimbook.model import Claim, RelationKind
 from claimbook.pages.book import Book, BookError, unknown
@@ -108,9 +108,8 @@ def _counts(answers: list[Answer]) -> list[str]:
 def _show_claim(claim: Claim) -> None:
     common.out.print(f"[bold]{claim.id}[/]  {claim.location}  [dim]{' '.join(claim.lanes)}[/]")
     common.out.print(claim.statement + "\n", markup=False)
-    for example in claim.examples(claim.lanes[0]):
-        lines = [*prompted(example.source), *example.want.splitlines()]
-        common.out.print("\n".join("  " + line for line in lines), markup=False)
+    for line in session(claim):
+        common.out.print(f"  {line}", markup=False)
     for relation in claim.relations:
         common.out.print(f"\n{relation.kind} {relation.entry}", end="")
     common.out.print()

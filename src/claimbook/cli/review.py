@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from difflib import unified_diff
 from pathlib import Path
 
-from claimbook.checking.report import prompted
+from claimbook.checking.report import session
 from claimbook.model import Claim
 from claimbook.pages.book import Book, BookError
 from claimbook.records.version_history import ClaimChange, Kind, changes
@@ -65,12 +65,7 @@ def _claim(change: ClaimChange, was: dict[str, Claim], now: dict[str, Claim]) ->
 def _text(claim: Claim) -> list[str]:
     """What a reader sees of a claim, in lines: what it says of entries, statement, session."""
     relations = [f"{relation.kind} {relation.entry}" for relation in claim.relations]
-    session = [
-        line
-        for example in claim.examples(claim.lanes[0])
-        for line in (*prompted(example.source), *example.want.splitlines())
-    ]
-    return [*relations, claim.statement, *session]
+    return [*relations, claim.statement, *session(claim)]
 
 
 def _records(root: Path, revision: str) -> Iterator[str]:
