@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ def orphans(docs: Path, claims: Collection[str]) -> Iterator[tuple[Path, int, st
     """Yield what is kept, and committed, of an id that no claim has: file, line, id."""
     known = {"", *claims}
     for path in _files(docs / "records"):
-        for number, data in _lines(path):
+        for number, (_, data) in enumerate(_lines(path), start=1):
             if data.get("claim", "") not in known:
                 yield path, number, data["claim"]
 
@@ -52,31 +53,27 @@ def _files(folder: Path) -> list[Path]:
     return sorted(folder.rglob("*.jsonl"))
 
 
-def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the lines of a file that hold an object; the others are named where they are read."""
-    for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
-        try:
+def _lines(path: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
+    """Yield each line with the object that it holds; one that holds none is named on reading."""
+    for line in path.read_bytes().split(b"\n"):
+        data = None
+        with suppress(ValueError, RecursionError):
             data = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(data, dict):
-            yield number, data
+        yield line, data if isinstance(data, dict) else {}
 
 
 def _rename_in(path: Path, names: Mapping[str, str | None]) -> bool:
-    lines = dict(_lines(path))
-    data = [*lines.values()]
-    if not any(line.get("claim") in names for line in data):
+    lines = [(line, data) for line, data in _lines(path) if line.strip()]
+    claims = {data["claim"]: data for _, data in lines if "claim" in data}
+    if claims.keys().isdisjoint(names):
         return False
-    raw = path.read_bytes().decode("utf-8", "surrogateescape").split("\n")
-    others = (line for number, line in enumerate(raw, start=1) if number not in lines)
-    broken = [f"{line}\n" for line in others if line.strip()]
-    heads = [line for line in data if "claim" not in line]
-    own = {names.get(line["claim"], line["claim"]): line for line in data if "claim" in line}
-    kept = [signed_again(own[id_], claim=id_) for id_ in sorted(filter(None, own))]
-    used = {line.get("common") for id_, line in own.items() if id_}
-    shared = [signed_again(head) for head in heads if head.get("common") in used]
-    write_atomically(path, "".join([*broken, *shared, *kept]))
-    if not (kept or broken):
+    own = {new: data for id_, data in claims.items() if (new := names.get(id_, id_))}
+    used = {None, *(data.get("common") for data in own.values())}  # None: of a broken line
+    others = [
+        line + b"\n" for line, data in lines if "claim" not in data and data.get("common") in used
+    ]
+    kept = [signed_again(own[id_], claim=id_).encode() for id_ in sorted(own)]
+    write_atomically(path, b"".join([*others, *kept]))
+    if not (kept or others):
         path.unlink()
     return True
