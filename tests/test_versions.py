@@ -383,8 +383,11 @@ def git(root, *arguments):
 
 
 def test_a_review_shows_before_and_after(tmp_path):
-    """Since a revision: claims with what differs, verdicts, and how many records."""
-    book = TinyBook(tmp_path)
+    """Since a revision: claims with what differs, verdicts, and how many records.
+
+    The book may be a folder of its repository.
+    """
+    book = TinyBook(tmp_path / "book")
     book.write("docs/records/cuda/a/sums.jsonl", "{}\n")
     git(tmp_path, "init", "-q")
     git(tmp_path, "add", ".")
