@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -13,11 +14,11 @@ import pytest
 import yaml
 
 from claimbook.engine import environment
-from claimbook.model import Lane
+from claimbook.model import Lane, Outcome
 from claimbook.pages.book import Book
 from claimbook.records.runs import Records
 from claimbook.sphinx import STATIC
-from helpers import ROOT, TinyBook, claim_text, is_soon
+from helpers import ROOT, TinyBook, claim_text, is_soon, whole_book
 
 STAND_IN = {
     "PYTHONPATH": os.pathsep.join(
@@ -206,6 +207,92 @@ def test_a_device_that_does_not_start_says_why(tmp_path):
     assert not (book.docs / "records/cuda").exists()
 
 
+OTHER = "Another stand-in"
+
+
+@pytest.fixture(scope="module")
+def on_two(tmp_path_factory):
+    """A book that two GPUs have run; on the second, one claim of three came out otherwise."""
+    slow = claim_text("slow-is-slower", ">>> 1 + 1\n2", ":machine: clock\n")
+    claims = [CLAIMS[0], claim_text("sums", ">>> 1 + 2\n3"), slow]
+    book = TinyBook(tmp_path_factory.mktemp("on_two"), {"index": "# I\n\n" + "\n".join(claims)})
+    for device in (DEVICE, OTHER):
+        done = book.claimbook("record", "--lane", "cuda", **STAND_IN, STAND_IN_DEVICE=device)
+        assert (done.returncode, done.stdout) == (0, "3 records written under docs/records/cuda\n")
+    store, [claim] = Records.of(book.docs, Lane.CUDA), Book.load(book.root).select(["sums"])
+    [here] = [each for each in store.load_all(claim) if each.environment.device == OTHER]
+    failed = replace(here, outcome=Outcome.FAILED, outputs=("4",), message="value")
+    assert store.save(claim, failed)
+    done = book.sphinx()
+    assert (done.returncode, done.stderr) == (0, "")
+    return book
+
+
+def test_cards_name_each_gpu(on_two):
+    """Where an example ran; what came otherwise on one; how many hold what a machine decides."""
+    page = on_two.page("index")
+    assert f"; CUDA ({OTHER}, {DEVICE}), 2 of them." in page.select_one(".provenance").text
+    holds, sums, slow = (
+        page.select_one(f"#claim-{n}") for n in ("holds", "sums", "slow-is-slower")
+    )
+    lines = [line.text for line in holds.select(".claim-more > p") if line.text.startswith("CUDA")]
+    assert [DEVICE in line for line in lines] == [False, True]
+    assert [badge.text for badge in sums.select(".claim-badge")] == ["CUDA prints something else"]
+    [fold] = sums.select(".claim-fold")
+    assert (fold.summary.text, fold.pre.text) == (f"On CUDA ({OTHER})", "1 + 2\n")
+    assert "machines held on 2 of 2 GPUs" in [each.text for each in slow.select(".claim-badge")]
+    rows = [row.td.text for row in slow.select(".machines tbody tr")]
+    assert [row.partition(", ")[0] for row in rows[1:]] == [OTHER, DEVICE]
+
+
+def test_data_hold_each_gpu(on_two):
+    """What speaks for the lane, and beside it the others."""
+    data = json.loads((on_two.site / "claims.json").read_text("utf-8"))
+    jsonschema.validate(data, json.loads((STATIC / "claims.schema.json").read_text("utf-8")))
+    [lane] = [claim["lanes"]["cuda"] for claim in data["claims"] if claim["id"] == "sums"]
+    assert (lane["status"], lane["device"], lane["outputs"]) == ("failing", OTHER, ["4"])
+    assert [(run["device"], run["outputs"]) for run in lane["others"]] == [(DEVICE, ["3"])]
+
+
+def test_a_renamed_claim_keeps_what_each_gpu_did(on_two):
+    """And a build on one of them runs nothing that it has run."""
+    assert on_two.claimbook("rename", "holds", "it-holds").returncode == 0
+    store, [claim] = Records.of(on_two.docs, Lane.CUDA), Book.load(on_two.root).select(["it-holds"])
+    assert [each.environment.device for each in store.load_all(claim)] == [OTHER, DEVICE]
+
+
+def test_another_release_on_a_gpu(tmp_path):
+    """It is kept apart from those on the CPU; cards say what differs there, the timeline counts."""
+    pages = {
+        "index": f"# I\n\n{CLAIMS[0]}\n{CLAIMS[4]}\n```{{toctree}}\nt\n```\n",
+        "t": "# T\n\n```{timeline}\n```\n",
+    }
+    book = TinyBook(tmp_path, pages)
+    done = book.claimbook("release", "--lane", "cuda", **STAND_IN, STAND_IN_TORCH="2.99.0+cu130")
+    assert (done.returncode, done.stdout) == (0, "torch 2.99.0: 1 holds, 1 value\n")
+    assert (book.docs / "records/cuda-releases/2.99.0.json").is_file()
+    assert book.sphinx().returncode == 0
+    badges = book.page("index").select("#claim-prints-a-script .claim-badge")
+    assert "torch with CUDA differs (value) on 2.99.0" in [badge.text for badge in badges]
+    [fold] = book.page("index").select("#claim-prints-a-script .claim-fold")
+    assert fold.summary.text == "On torch 2.99.0 with CUDA"
+    assert "<script>cuda</script>" in fold.text
+    rows = [[td.text.strip() for td in tr.select("td")] for tr in book.page("t").select("tbody tr")]
+    assert rows == [[f"2.99.0 with CUDA ({DEVICE})", "2", "1", "1 value"]]
+    data = json.loads((book.site / "claims.json").read_text("utf-8"))
+    found = {claim["id"]: claim["cuda_releases"] for claim in data["claims"]}
+    assert found == {"holds": {"2.99.0": "holds"}, "prints-a-script": {"2.99.0": "value"}}
+
+
+def test_a_release_needs_the_lane(tmp_path):
+    """Without a GPU nothing is kept."""
+    book = TinyBook(tmp_path, {"index": f"# I\n\n{CLAIMS[0]}"})
+    done = book.claimbook("release", "--lane", "cuda")
+    assert done.returncode == 2
+    assert done.stderr.endswith("the cuda lane cannot run here; nothing was recorded\n")
+    assert not (book.docs / "records/cuda-releases").exists()
+
+
 def test_an_interrupted_record_keeps_what_was_done(tmp_path):
     """What had run is kept whole, and the next run adds the rest."""
     slow = claim_text("slow", ">>> import time\n>>> time.sleep(60)", ":timeout: 90\n")
@@ -299,3 +386,12 @@ def test_no_stranger_reaches_our_gpus():
                 asked = job.get("if") == "github.event_name != 'pull_request'"
                 found.append((path.name, asked or "pull_request" not in workflow["on"]))
     assert found == [("ci.yml", True), ("cuda.yml", True)]
+
+
+def test_the_nightly_run_leaves_no_part_out():
+    """Each folder of pages with claims for a GPU has a job, and no job has nothing to run."""
+    workflow = yaml.safe_load((ROOT / ".github/workflows/cuda.yml").read_text("utf-8"))
+    parts = workflow["jobs"]["record"]["strategy"]["matrix"]["part"]
+    claims = [claim for claim in whole_book().claims if Lane.CUDA in claim.lanes]
+    first = {claim.location.path.split("/")[1] for claim in claims}
+    assert {*parts} == first

@@ -16,6 +16,7 @@ from claimbook.files import write_atomically
 from claimbook.model import (
     Environment,
     Lane,
+    Location,
     Measurement,
     Outcome,
     Provenance,
@@ -24,7 +25,7 @@ from claimbook.model import (
     digest,
 )
 from claimbook.records import store as files
-from claimbook.records.runs import Records, status
+from claimbook.records.runs import Records, shown, status
 from helpers import TinyBook, claim
 
 CLAIM = claim("sums", ">>> 1\n1")
@@ -393,3 +394,61 @@ def test_a_record_that_cannot_be_written_is_named(tmp_path, command):
         f"claimbook: {book.docs}/{file}.jsonl cannot be written: Not a directory; "
         "free space there or make it writable, and run this again"
     )
+
+
+H100, H200 = (
+    Environment("2.13.0", "3.12.3", "Linux x86_64", name, "13.0", "580.0", "9.0")
+    for name in ("NVIDIA H100", "NVIDIA H200")
+)
+
+
+def on_gpu(where, day, outcome=Outcome.PASSED):
+    """What a GPU did with the claim on a day of January."""
+    made = Provenance(f"2026-01-{day:02}", None, None)
+    run = replace(RECORD, lane=Lane.CUDA, outcome=outcome, digest=CLAIM.digest(Lane.CUDA))
+    return replace(run, environment=where, recorded=made)
+
+
+def test_two_gpus_stand_side_by_side(tmp_path):
+    """Each keeps its own record, in an order that does not depend on which ran last."""
+    first, second = on_gpu(H200, 3), on_gpu(H100, 4)
+    texts = []
+    for records in ([first, second], [second, first]):
+        folder = tmp_path / str(len(texts))
+        store = Records(folder, Lane.CUDA)
+        for record in records:
+            assert store.save(CLAIM, record)
+        assert Records(folder, Lane.CUDA).load_all(CLAIM) == [second, first]
+        texts.append(store.path(CLAIM).read_text("utf-8"))
+    assert texts[0] == texts[1]
+    assert not store.save(CLAIM, on_gpu(H100, 5))
+    assert store.save(CLAIM, on_gpu(H100, 5, Outcome.FAILED))
+    assert [record.outcome for record in store.load_all(CLAIM)] == ["failed", "passed"]
+
+
+def test_a_moved_claim_takes_the_records_of_all_gpus_along(tmp_path):
+    """Also when only one of them has run it since."""
+    store, moved = Records(tmp_path, Lane.CUDA), replace(CLAIM, location=Location("docs/new.md", 1))
+    store.save(CLAIM, on_gpu(H100, 3))
+    store.save(CLAIM, on_gpu(H200, 3))
+    Records(tmp_path, Lane.CUDA).save(moved, on_gpu(H200, 4, Outcome.FAILED))
+    found = Records(tmp_path, Lane.CUDA).load_all(moved)
+    assert [record.outcome for record in found] == ["passed", "failed"]
+    assert store.path(CLAIM).read_text("utf-8") == ""
+
+
+@pytest.mark.parametrize(
+    ("records", "order"),
+    [
+        ([on_gpu(H100, 3), on_gpu(H200, 4)], [1, 0]),
+        ([on_gpu(H100, 3, Outcome.FAILED), on_gpu(H200, 4)], [0, 1]),
+        ([on_gpu(H100, 3, Outcome.VARIED), on_gpu(H200, 4, Outcome.CRASHED)], [1, 0]),
+        ([on_gpu(H100, 3), replace(on_gpu(H200, 4), digest="0")], [0]),
+        ([on_gpu(replace(H100, torch="2.14.0"), 3), replace(on_gpu(H200, 4), digest="0")], [1, 0]),
+        ([], []),
+    ],
+    ids=["newest first", "a fault first", "the worst first", "none stale", "all stale", "none"],
+)
+def test_which_record_speaks_for_a_lane(records, order):
+    """One that does not hold, else the newest; a stale one where there is no other."""
+    assert shown(CLAIM, Lane.CUDA, records, "2.13.0") == [records[n] for n in order]

@@ -48,11 +48,12 @@ def _warning_once(backward):
 
 
 def describe(lane):
-    """A made-up GPU; its torch can be named by a variable of the environment."""
+    """A made-up GPU; variables of the environment may name another one, and its torch."""
     if lane is Lane.CPU:
         return described(lane)
     torch = os.environ.get("STAND_IN_TORCH") or environment.torch_version()
-    return Environment(torch, "3.11.0", "Linux x86_64", NAME, "13.0", "580.0", "9.0")
+    device = os.environ.get("STAND_IN_DEVICE") or NAME
+    return Environment(torch, "3.11.0", "Linux x86_64", device, "13.0", "580.0", "9.0")
 
 
 environment.unavailable, environment.describe = unavailable, describe

@@ -15,7 +15,7 @@ from claimbook.engine import environment
 from claimbook.engine.pool import Runner
 from claimbook.model import Claim, Lane, Outcome, Run
 from claimbook.pages.book import Book, BookError
-from claimbook.records.book_runs import BookRun, Releases, flipped, result_of
+from claimbook.records.book_runs import BookRun, CudaReleases, Releases, flipped, result_of
 
 OF_MACHINE = {Outcome.SKIPPED, Outcome.VARIED}
 """What says nothing of a release: it is due to the machine, or to the build of torch."""
@@ -28,17 +28,20 @@ OF_MACHINE = {Outcome.SKIPPED, Outcome.VARIED}
     help="Write no record; add to this file which claims flipped since the newest one.",
 )
 @click.option("--changed", is_flag=True, help="Run only what is new or edited; keep the rest.")
-def record_release(report: TextIO | None, changed: bool) -> None:
+@common.lane_option
+def record_release(report: TextIO | None, changed: bool, lane: Lane) -> None:
     """Record what all claims do with the installed torch.
 
     `nox -s matrix` calls this in an environment for each release.
     """
+    if changed and lane is not Lane.CPU:
+        raise click.UsageError("--changed goes with --lane cpu: another GPU prints other figures")
     book = common.load()
-    releases = Releases.of(book.project.docs)
+    releases = KINDS[lane].of(book.project.docs)
     recorded = releases.load_all(common.tell_broken)
     if report and not recorded:
         raise BookError("no release is on record to compare with; run this without --report first")
-    release = _run(book, recorded if changed else [])
+    release = _run(book, lane, recorded if changed else [])
     if report:
         report.writelines(f"{line}\n" for line in _flips(book, recorded[-1], release))
     else:
@@ -48,25 +51,30 @@ def record_release(report: TextIO | None, changed: bool) -> None:
     common.out.print(f"torch {release.name}: {words}", markup=False)
 
 
-def _run(book: Book, recorded: list[BookRun]) -> BookRun:
+KINDS: dict[Lane, type[Releases]] = {Lane.CPU: Releases, Lane.CUDA: CudaReleases}
+
+
+def _run(book: Book, lane: Lane, recorded: list[BookRun]) -> BookRun:
     """What all claims did here; what stays where a claim and the environment are as on record."""
-    here = environment.describe(Lane.CPU)
-    claims = {claim.id: claim for claim in book.claims if Lane.CPU in claim.lanes}
-    known = [release for release in recorded if release.environment == here]
+    claims = {claim.id: claim for claim in book.claims if lane in claim.lanes}
+    known = [release for release in recorded if release.environment == environment.describe(lane)]
     kept = {c.id: result for release in known for c in claims.values() if (result := release.of(c))}
     with Runner() as runner:
-        runs = _runs(runner, [claim for claim in claims.values() if claim.id not in kept])
+        runs = _runs(runner, [c for c in claims.values() if c.id not in kept], lane)
+        if lane is not Lane.CPU:
+            common.check_lane(runner, claims.values(), lane, "; nothing was recorded")
+        here = runner.environments.get(lane) or environment.describe(lane)
     results = {run.claim: result_of(claims[run.claim], run) for run in runs}
     made = environment.provenance(book.project.root)
     return BookRun(environment.release(here.torch), here, kept | results, recorded=made)
 
 
-def _runs(runner: Runner, claims: list[Claim]) -> list[Run]:
+def _runs(runner: Runner, claims: list[Claim], lane: Lane) -> list[Run]:
     """Run claims, those that differ a second time: a busy machine is no change of torch."""
     runs: dict[str, Run] = {}
     for _ in range(2):
         due = [c for c in claims if c.id not in runs or runs[c.id].outcome is not Outcome.PASSED]
-        runs |= {run.claim: run for run in common.progress(runner, due, Lane.CPU, explained=False)}
+        runs |= {run.claim: run for run in common.progress(runner, due, lane, explained=False)}
     return [_lasting(run) for run in runs.values() if run.outcome not in OF_MACHINE]
 
 
@@ -91,5 +99,5 @@ def _flips(book: Book, old: BookRun, new: BookRun) -> list[str]:
 
 def _differences(claim: Claim, release: BookRun) -> list[str]:
     result = release.claims[claim.id]
-    found = mismatches(claim, Lane.CPU, result.outputs)
+    found = mismatches(claim, release.lane, result.outputs)
     return [line for mismatch in found for line in differing(mismatch)] or [result.message]

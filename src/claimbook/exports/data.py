@@ -1,6 +1,6 @@
 """Claims and answers as the data that leaves the build, `claims.json` among it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -38,13 +38,21 @@ def claim_data(claim: Claim) -> dict[str, Any]:
     }
 
 
-def lane_data(status: Status, record: Record | None) -> dict[str, Any]:
-    """What a lane says of a claim; all but the status is null where there is no record."""
-    if record is None:
-        nothing = ("outcome", "message", "torch", "device", "recorded", "seconds")
-        return {"status": status, **dict.fromkeys(nothing), "outputs": [], "measurements": []}
+def lane_data(status: Status, records: Sequence[Record]) -> dict[str, Any]:
+    """What a lane says of a claim; all but the status is null where there is no record.
+
+    Args:
+        records: first the one that speaks for the lane, then those of its other devices.
+    """
+    if not records:
+        nothing = dict.fromkeys(("outcome", "message", "torch", "device", "recorded", "seconds"))
+        return {"status": status, **nothing, "outputs": [], "measurements": [], "others": []}
+    first, *others = map(_record_data, records)
+    return {"status": status, **first, "others": others}
+
+
+def _record_data(record: Record) -> dict[str, Any]:
     return {
-        "status": status,
         "outcome": record.outcome,
         "message": record.message,
         "torch": record.environment.torch,

@@ -53,20 +53,25 @@ class BookRun:
     """None of a release, and where nobody noted it."""
     recorded: Provenance = field(compare=False, kw_only=True)
 
+    @property
+    def lane(self) -> Lane:
+        """Where its claims ran: a GPU has a compute capability."""
+        return Lane.CUDA if self.environment.capability else Lane.CPU
+
     def of(self, claim: Claim) -> Result | None:
         """Return what the claim as it stands did; None if it was not run, or was another then."""
         result = self.claims.get(claim.id)
-        return result if result and result.digest == short_digest(claim) else None
+        return result if result and result.digest == short_digest(claim, self.lane) else None
 
 
-def short_digest(claim: Claim) -> str:
+def short_digest(claim: Claim, lane: Lane) -> str:
     """Return enough of the claim's digest to tell it from what it was before."""
-    return claim.digest(Lane.CPU)[:16]
+    return claim.digest(lane)[:16]
 
 
 def result_of(claim: Claim, run: Run) -> Result:
     """Return what is kept of a run."""
-    digest = short_digest(claim)
+    digest = short_digest(claim, run.lane)
     if run.outcome is Outcome.PASSED:
         return Result(digest, run.outcome)
     if run.outcome is not Outcome.FAILED:
@@ -106,6 +111,12 @@ class Releases(ByVersion[BookRun]):
     def save(self, value: BookRun) -> None:
         """Write what the book did there, claims in order of their ids."""
         super().save(replace(value, claims=dict(sorted(value.claims.items()))))
+
+
+class CudaReleases(Releases):
+    """The same of claims on CUDA."""
+
+    kind = "cuda-release"
 
 
 class Machines(Releases):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from claimbook.files import write_atomically
-from claimbook.records.book_runs import Machines, Releases
+from claimbook.records.book_runs import CudaReleases, Machines, Releases
 from claimbook.records.store import signed_again
 
 
@@ -25,7 +25,7 @@ def rename(docs: Path, names: Mapping[str, str | None]) -> list[Path]:
     """Keep what is kept of ids under others, or no longer; return the files that changed."""
     pages = [*_files(docs / "records"), *_files(docs / "_build" / "records")]
     changed = [path for path in pages if _rename_in(path, names)]
-    for kind in (Releases, Machines):
+    for kind in (Releases, CudaReleases, Machines):
         runs = kind.of(docs)
         for run in runs.load_all(lambda *_: None):
             if not names.keys().isdisjoint(run.claims):
@@ -62,17 +62,29 @@ def _lines(path: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
         yield line, data if isinstance(data, dict) else {}
 
 
+def _device(head: dict[str, Any]) -> str:
+    """Return the device of the claims that share a line; empty where it names none."""
+    where = head.get("environment")
+    return str(where.get("device", "")) if isinstance(where, dict) else ""
+
+
 def _rename_in(path: Path, names: Mapping[str, str | None]) -> bool:
     lines = [(line, data) for line, data in _lines(path) if line.strip()]
-    claims = {data["claim"]: data for _, data in lines if "claim" in data}
-    if claims.keys().isdisjoint(names):
+    claims = [data for _, data in lines if "claim" in data]
+    if names.keys().isdisjoint(data["claim"] for data in claims):
         return False
-    own = {new: data for id_, data in claims.items() if (new := names.get(id_, id_))}
+    heads = {data.get("common"): data for _, data in lines if "claim" not in data}
+    # Of two lines of one claim and one device the last stays: that of the new id.
+    own = {
+        (new, _device(heads.get(data.get("common"), {}))): data
+        for data in claims
+        if (new := names.get(data["claim"], data["claim"]))
+    }
     used = {None, *(data.get("common") for data in own.values())}  # None: of a broken line
     others = [
         line + b"\n" for line, data in lines if "claim" not in data and data.get("common") in used
     ]
-    kept = [signed_again(own[id_], claim=id_).encode() for id_ in sorted(own)]
+    kept = [signed_again(own[place], claim=place[0]).encode() for place in sorted(own)]
     write_atomically(path, b"".join([*others, *kept]))
     if not (kept or others):
         path.unlink()

@@ -39,7 +39,7 @@ def changed(claims: Iterable[Claim], older: BookRun, newer: BookRun) -> Iterator
     """Yield what claims print on one of two releases and not on the other, claim by claim."""
     for claim in claims:
         was, now = older.of(claim), newer.of(claim)
-        if was and now and was != now and (change := _change(claim, was, now)):
+        if was and now and was != now and (change := _change(claim, was, now, newer.lane)):
             yield change
 
 
@@ -50,21 +50,21 @@ def spans(claim: Claim, releases: Iterable[BookRun]) -> list[Span]:
     return [Span(group[0][0], group[-1][0], group[0][1]) for group in grouped]
 
 
-def _printed(claim: Claim, result: Result) -> Iterable[str]:
+def _printed(claim: Claim, result: Result, lane: Lane) -> Iterable[str]:
     """What each example printed, and `NOT_REACHED` for ever where the claim did not come to."""
     if result.outcome is Outcome.PASSED:
-        return [example.want for example in claim.examples(Lane.CPU)]
+        return [example.want for example in claim.examples(lane)]
     return chain(result.outputs, repeat(NOT_REACHED))
 
 
-def _change(claim: Claim, was: Result, now: Result) -> Change | None:
-    old, new = _printed(claim, was), _printed(claim, now)
-    for example, before, after in zip(claim.examples(Lane.CPU), old, new, strict=False):
+def _change(claim: Claim, was: Result, now: Result, lane: Lane) -> Change | None:
+    old, new = _printed(claim, was, lane), _printed(claim, now, lane)
+    for example, before, after in zip(claim.examples(lane), old, new, strict=False):
         if before is NOT_REACHED or after is NOT_REACHED:
             kind = str((now if after is NOT_REACHED else was).outcome)
             return Change(claim, example, before, after, kind)
         # The one that the page documents may have `...` for what differs from run to run.
         want, got = (after, before) if now.outcome is Outcome.PASSED else (before, after)
-        if difference := compare(want, got):
+        if difference := compare(want, got, lane):
             return Change(claim, example, before, after, difference.kind)
     return None

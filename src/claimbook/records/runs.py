@@ -1,8 +1,9 @@
-"""The records of claims, one file a page and lane, a line a claim; their status."""
+"""The records of claims, one file a page and lane, a line a claim and device; their status."""
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import date
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -38,11 +39,16 @@ class Records(store.ByPage[Record]):
         Returns:
             Whether the file was written.
         """
-        old = self.load(claim)
+        known = {self.device(each): each for each in self.load_all(claim)}
+        old = known.get(self.device(record))
         if old and TOLD(old) == TOLD(record) and _days(old, record) < KEPT:
             return False
         self.put(claim, record)
         return True
+
+    def device(self, value: Record) -> str:
+        """Return the GPU; a build keeps what its own processor did, and no other."""
+        return "" if self.lane is Lane.CPU else value.environment.device
 
     def data(self, value: Record) -> dict[str, Any]:
         """Return the fields of a record; what is empty or said by the folder is left out."""
@@ -73,6 +79,26 @@ def status(claim: Claim, lane: Lane, record: Record | None, torch: str) -> Statu
     said = {Outcome.PASSED: Status.CURRENT, Outcome.VARIED: Status.VARIED}
     return said.get(record.outcome, Status.FAILING)
 
+
+def shown(claim: Claim, lane: Lane, records: Iterable[Record], torch: str) -> list[Record]:
+    """Return the records that a reader sees, first the one that speaks for the lane.
+
+    That is one that does not hold, else the newest that does. One that is stale is seen where there
+    is no other.
+
+    Args:
+        torch: the release that the book is pinned to, `2.13.0`.
+    """
+    newest = sorted(records, key=lambda record: record.recorded.date, reverse=True)
+    ranked = [(RANKS.index(status(claim, lane, each, torch)), each) for each in newest]
+    valid = [pair for pair in ranked if RANKS[pair[0]] in VALID]
+    return [record for _, record in sorted(valid or ranked, key=itemgetter(0))]
+
+
+RANKS = [Status.FAILING, Status.VARIED, Status.CURRENT, Status.STALE, Status.MISSING]
+"""What is said of a lane before what."""
+VALID = {Status.FAILING, Status.VARIED, Status.CURRENT}
+"""What is said of a claim as it stands."""
 
 TOLD = attrgetter("digest", "environment", "outcome", "outputs", "message")
 """What a record says; the rest is how long that took, and when it was."""

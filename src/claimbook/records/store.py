@@ -156,7 +156,7 @@ def _filled(item: Any) -> Any:
 
 
 class ByPage(ABC, Generic[T]):
-    """The files of a folder, one a page: a line of JSON for each claim, in order of their ids.
+    """The files of a folder, one a page: a line of JSON for each claim and device, sorted.
 
     What many lines of a page have in common stands in lines of its own, before them. A line that is
     broken is named, and costs one claim what was kept of it.
@@ -169,7 +169,8 @@ class ByPage(ABC, Generic[T]):
 
     def __init__(self, folder: Path, tell: Tell) -> None:
         self.folder, self.tell = folder, tell
-        self._pages: dict[Path, dict[str, T]] = {}
+        self._pages: dict[Path, dict[str, dict[str, T]]] = {}
+        """File → claim id → what is kept of it, by device."""
         self._written: dict[Path, tuple[int, int] | None] = {}
         """File → when it was written that is held."""
         self._elsewhere: dict[str, Path] | None = None
@@ -187,17 +188,25 @@ class ByPage(ABC, Generic[T]):
     def data(self, value: T) -> dict[str, Any]:
         """Return the fields that hold a value, `claim` among them."""
 
+    def device(self, value: T) -> str:
+        """Return of which device a value speaks; empty where one is kept whatever the device."""
+        return ""
+
     def path(self, claim: Claim) -> Path:
         """Return where what is kept of a claim stands: as its page does under docs."""
         return self.folder / f"{claim.docname}.jsonl"
 
     def load(self, claim: Claim) -> T | None:
-        """Return what is kept of a claim; None if there is nothing, or its line is broken.
+        """Return what is kept of a claim; None if there is nothing, or its line is broken."""
+        return next(iter(self.load_all(claim)), None)
+
+    def load_all(self, claim: Claim) -> list[T]:
+        """Return what is kept of a claim, a value for each device.
 
         A claim that has moved to another page is found where it was.
         """
         path = self._place(claim)
-        return self._page(path).get(claim.id) if path else None
+        return list(self._page(path).get(claim.id, {}).values()) if path else []
 
     def _place(self, claim: Claim) -> Path | None:
         own = self.path(claim)
@@ -209,7 +218,7 @@ class ByPage(ABC, Generic[T]):
         return self._elsewhere.get(claim.id)
 
     def put(self, claim: Claim, value: T) -> None:
-        """Write what is to be kept of a claim, with the rest of its page.
+        """Write what is to be kept of a claim on a device, with the rest of its page.
 
         Raises:
             WriteError: the disk is full, or the folder is not to be written in.
@@ -218,18 +227,20 @@ class ByPage(ABC, Generic[T]):
         if _written(path) != self._written.get(path):  # by another run, meanwhile
             del self._pages[path]
         page = self._page(path)
-        page[claim.id] = value
+        moved = self._page(was).pop(claim.id) if was and was != path else {}
+        page[claim.id] = {**page.get(claim.id, moved), self.device(value): value}
         write_changed(path, self._text(page))
         self._written[path] = _written(path)
         if was and was != path:
-            del self._page(was)[claim.id]
             write_changed(was, self._text(self._page(was)))
             self._elsewhere = None
 
-    def _page(self, path: Path) -> dict[str, T]:
+    def _page(self, path: Path) -> dict[str, dict[str, T]]:
         if path not in self._pages:
             self._written[path] = _written(path)
-            self._pages[path] = dict(self._lines(path))
+            page = self._pages[path] = {}
+            for claim, value in self._lines(path):
+                page.setdefault(claim, {})[self.device(value)] = value
         return self._pages[path]
 
     def _lines(self, path: Path) -> Iterator[tuple[str, T]]:
@@ -267,9 +278,10 @@ class ByPage(ABC, Generic[T]):
         else:
             yield data["claim"], self.parse({**data, **common[key]})
 
-    def _text(self, page: Mapping[str, T]) -> str:
+    def _text(self, page: Mapping[str, Mapping[str, T]]) -> str:
         lines, keys = list[str](), dict[str, int]()
-        for _, value in sorted(page.items()):
+        devices = (kept for _, kept in sorted(page.items()))
+        for value in (value for kept in devices for _, value in sorted(kept.items())):
             data = self.data(value)
             shared = {name: data.pop(name) for name in self.shared}
             key = keys.setdefault(json.dumps(shared, sort_keys=True), len(keys) + 1)

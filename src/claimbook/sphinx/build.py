@@ -30,7 +30,6 @@ from claimbook.mutation.falsify import Results, falsified_data
 from claimbook.pages.book import BookError, Project, read_page, script_problems
 from claimbook.pages.register import check_relations
 from claimbook.records import kept
-from claimbook.records.release_history import spans
 from claimbook.records.version_history import ages
 from claimbook.sphinx import chapter, render
 from claimbook.sphinx import nodes as places
@@ -95,7 +94,7 @@ def run_claims(lanes: Lanes, env: BuildEnvironment) -> list[str]:
     """Runs what has no valid record, and says which pages show something else than before."""
     domain, project = claim_domain(env), project_of(env)
     now: dict[str, dict[str, Any]] = {
-        "releases": {c.id: releases.made_of(c, domain.releases) for c in domain.claims()},
+        "releases": {c.id: releases.made_of(c, domain) for c in domain.claims()},
         "machines": {c.id: machines.made_of(c, domain.machines) for c in domain.claims()},
         "falsified": _falsified(project, domain),
         "swept": _swept(project, domain),
@@ -238,7 +237,6 @@ def _status(
     assert claim
     shown = domain.shown[claim.id]
     render.show_run(place.parent, claim, shown)
-    found = spans(claim, domain.releases)
     usual = norm(place["page"])
     pairs = [(str(relation.kind), relation.entry) for relation in claim.relations]
     said = render.sources(pairs, domain.said(e for _, e in pairs), ledger, link)
@@ -250,12 +248,12 @@ def _status(
             claim,
             shown,
             usual.lanes,
-            *machines.badge(claim, domain),
-            *releases.badge(claim, found, usual.releases),
+            *machines.badges(claim, domain),
+            *releases.badges(claim, domain, usual.releases),
         ),
         *machines.table(claim, domain),
         *render.failing(claim, shown),
-        *releases.folds(claim, found),
+        *releases.folds(claim, domain),
         render.more(" · ".join([render.verdicts(pairs), "How it ran"][not pairs :]), *said, *how),
     ]
 
@@ -278,7 +276,8 @@ def write_json(domain: ClaimDomain, path: Path) -> None:
                 {
                     **claim_data(claim),
                     "lanes": domain.shown[claim.id],
-                    "releases": {r.name: d.word for r in domain.releases if (d := r.of(claim))},
+                    "releases": releases.data(claim, domain.releases),
+                    "cuda_releases": releases.data(claim, domain.cuda_releases),
                     "machines": machines.data(claim, domain),
                     "falsified": domain.falsified[claim.id],
                     "swept": domain.swept[claim.id],

@@ -10,8 +10,8 @@ from sphinx.application import Sphinx
 from claimbook.exports.sections import SHORT
 from claimbook.model import Claim, Lane, Page, Status
 from claimbook.sphinx import nodes as places
+from claimbook.sphinx import render
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
-from claimbook.sphinx.render import LANE_NAMES
 from claimbook.sphinx.views import releases
 
 SUBSECTIONS = {"Often said, and wrong": "often-wrong", "See also": "see-also"}
@@ -88,6 +88,7 @@ def _of_lane(domain: ClaimDomain, claims: tuple[Claim, ...], lane: Lane) -> Iter
     ]
     current = [data for data in told if data["status"] == Status.CURRENT]
     if current:
-        devices = ", ".join(dict.fromkeys(data["device"] for data in current))
+        runs = (run for data in current for run in render.runs(data))
+        devices = ", ".join(dict.fromkeys(run["device"] for run in runs))
         count = "" if len(current) == len(claims) else f", {len(current)} of them"
-        yield f"{LANE_NAMES[lane]} ({devices}){count}"
+        yield f"{render.LANE_NAMES[lane]} ({devices}){count}"

@@ -26,7 +26,7 @@ from claimbook.model import Claim, Page, Remark
 from claimbook.pages.book import Project
 from claimbook.pages.register import Answer, Register, answers
 from claimbook.pages.text import first_sentence, near
-from claimbook.records.book_runs import BookRun, Machines, Releases
+from claimbook.records.book_runs import BookRun, CudaReleases, Machines, Releases
 from claimbook.records.versions import Contents, Version, Versions, contents_of
 from claimbook.sphinx import render
 
@@ -150,6 +150,11 @@ class ClaimDomain(Domain):
     def releases(self) -> list[BookRun]:
         """The releases of torch on which the book was run, from the oldest on."""
         return Releases.of(Path(self.env.srcdir)).load_all(tell_broken)
+
+    @cached_property
+    def cuda_releases(self) -> list[BookRun]:
+        """The releases of torch on which the book was run on a GPU, from the oldest on."""
+        return CudaReleases.of(Path(self.env.srcdir)).load_all(tell_broken)
 
     @cached_property
     def machines(self) -> list[BookRun]:

@@ -294,18 +294,27 @@ def badge(name: str, status: str, words: str) -> nodes.inline:
     return nodes.inline("", "", *text, classes=["claim-badge", f"status-{status}"])
 
 
+def runs(data: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what a lane ran, first what speaks for it, then its other devices."""
+    return [data, *data["others"]] if data["outcome"] else []
+
+
 def failing(claim: Claim, lanes: Lanes) -> Iterator[nodes.Node]:
     """What each lane printed on which the claim does not hold, if its outputs do not show it."""
     for name, data in lanes.items():
         lane = Lane(name)
         if data["status"] not in (Status.FAILING, Status.VARIED):
             continue
-        title = f"On {LANE_NAMES[lane]} ({data['device']})"
-        ended = data["outcome"] in (Outcome.FAILED, Outcome.VARIED)
-        found = mismatches(claim, lane, tuple(data["outputs"]))
-        if not ended or not all(_is_shown(mismatch.example, lane, lanes) for mismatch in found):
-            message = "" if ended else data["message"]
-            yield differing(title, claim, lane, data["outputs"], message)
+        for run in runs(data):
+            if run["outcome"] == Outcome.PASSED:
+                continue
+            title = f"On {LANE_NAMES[lane]} ({run['device']})"
+            ended = run["outcome"] in (Outcome.FAILED, Outcome.VARIED)
+            found = mismatches(claim, lane, tuple(run["outputs"]))
+            shown = run is data and all(_is_shown(each.example, lane, lanes) for each in found)
+            if not (ended and shown):
+                message = "" if ended else run["message"]
+                yield differing(title, claim, lane, run["outputs"], message)
 
 
 def _is_shown(example: Example, lane: Lane, lanes: Lanes) -> bool:
@@ -373,10 +382,10 @@ def how_it_ran(
         repository: `owner/name` on GitHub; may be empty.
     """
     for lane, data in lanes.items():
-        if data["outcome"]:
-            words = [f"torch {data['torch']}", data["device"], data["recorded"]]
-            if data["outcome"] == Outcome.PASSED and data["message"]:
-                words.append(data["message"])
+        for run in runs(data):
+            words = [f"torch {run['torch']}", run["device"], run["recorded"]]
+            if run["outcome"] == Outcome.PASSED and run["message"]:
+                words.append(run["message"])
             yield nodes.paragraph("", f"{LANE_NAMES[Lane(lane)]}: {', '.join(words)}")
     if falsified:
         text = "{killed} of {mutants} altered copies of it print something else".format(**falsified)
@@ -384,8 +393,8 @@ def how_it_ran(
         yield nodes.paragraph("", text, classes=["claim-falsified"])
     if swept:
         yield from _searched(swept)
-    run = nodes.literal("", f"claimbook run {claim}")
-    yield nodes.paragraph("", "", nodes.Text("Run it: "), run)
+    command = nodes.literal("", f"claimbook run {claim}")
+    yield nodes.paragraph("", "", nodes.Text("Run it: "), command)
     if repository:
         address = f"https://github.com/{repository}/issues/new?{urlencode({'title': claim})}"
         suggest = nodes.reference("", "Suggest a correction", refuri=address)

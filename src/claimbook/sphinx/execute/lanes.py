@@ -15,9 +15,9 @@ from claimbook.checking.report import explain, first_place
 from claimbook.engine import environment
 from claimbook.engine.pool import Runner
 from claimbook.exports.data import lane_data
-from claimbook.model import Claim, Environment, Lane, Outcome, Record, Run
+from claimbook.model import Claim, Environment, Lane, Outcome, Run
 from claimbook.pages.book import Project, read_page
-from claimbook.records.runs import Records, record_of, status
+from claimbook.records.runs import Records, record_of, shown, status
 from claimbook.sphinx.domain import claim_domain, tell_broken
 
 logger = logging.getLogger(__name__)
@@ -60,18 +60,16 @@ class Lanes:
         for lane in Lane:
             claims = [claim for claim in domain.claims() if lane in claim.lanes]
             records = self._records(lane)
-            found = {claim.id: records.load(claim) for claim in claims}
-            due = [claim for claim in claims if self._is_due(claim, lane, found[claim.id])]
-            ran = dict(self._run(records, due)) if _may_run(lane) else {}
-            found.update(ran)
-            missing = sum(found[claim.id] is None for claim in claims)
-            kept = len(claims) - missing - len(ran)
+            due = [claim for claim in claims if self._is_due(claim, lane, records)]
+            ran = self._run(records, due) if _may_run(lane) else 0
+            pinned = environment.torch_version()
+            found = [shown(claim, lane, records.load_all(claim), pinned) for claim in claims]
+            missing = found.count([])
             message = "claims on %s: %d run, %d from records, %d never run"
-            logger.info(message, lane, len(ran), kept, missing)
-            for claim in claims:
-                record = found[claim.id]
-                said = status(claim, lane, record, environment.torch_version())
-                yield claim, lane, lane_data(said, record)
+            logger.info(message, lane, ran, len(claims) - missing - ran, missing)
+            for claim, known in zip(claims, found, strict=True):
+                said = status(claim, lane, next(iter(known), None), pinned)
+                yield claim, lane, lane_data(said, known)
 
     def _prepare(self, app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
         if any(self._has_due(Path(env.doc2path(name))) for name in docnames):
@@ -82,18 +80,18 @@ class Lanes:
             return False
         records = self._records(Lane.CPU)
         return any(
-            self._is_due(claim, Lane.CPU, records.load(claim))
+            self._is_due(claim, Lane.CPU, records)
             for claim in read_page(project_of(self._app.env), page).claims
             if Lane.CPU in claim.lanes
         )
 
-    def _is_due(self, claim: Claim, lane: Lane, record: Record | None) -> bool:
+    def _is_due(self, claim: Claim, lane: Lane, records: Records) -> bool:
         kept = {Outcome.PASSED} if self._app.config.claimbook_strict else SETTLED
-        return not (
-            record is not None
-            and record.outcome in kept
+        return not any(
+            record.outcome in kept
             and record.digest == claim.digest(lane)
             and record.environment == self._environment(lane)
+            for record in records.load_all(claim)
         )
 
     def _records(self, lane: Lane) -> Records:
@@ -117,10 +115,11 @@ class Lanes:
         self._open.close()
         self._runner = None
 
-    def _run(self, records: Records, due: list[Claim]) -> Iterator[tuple[str, Record]]:
+    def _run(self, records: Records, due: list[Claim]) -> int:
+        """Run claims and keep what they did; return how many ran."""
         if not due:
-            return
-        runner = self._start()
+            return 0
+        runner, count = self._start(), 0
         env = self._app.env
         provenance = environment.provenance(project_of(env).root)
         for claim, run in _told(runner, due, records.lane):
@@ -128,10 +127,11 @@ class Lanes:
             claim_domain(env).data["environments"][records.lane] = made_in
             record = record_of(claim, run, made_in, provenance)
             records.save(claim, record)
-            yield claim.id, record
+            count += 1
             if run.outcome.is_fault:
                 place = first_place(claim, run)
                 warn(place, explain(claim, run).removeprefix(f"{place}: "), str(run.outcome))
+        return count
 
 
 def _told(runner: Runner, due: Iterable[Claim], lane: Lane) -> Iterator[tuple[Claim, Run]]:

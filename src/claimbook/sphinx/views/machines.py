@@ -7,7 +7,7 @@ from typing import Any
 from docutils import nodes
 
 from claimbook.engine import environment
-from claimbook.model import Claim, Environment, Factor, Hardware, Lane, Measurement, Outcome
+from claimbook.model import Claim, Environment, Factor, Hardware, Lane, Measurement, Outcome, Status
 from claimbook.records.book_runs import BookRun
 from claimbook.sphinx import nodes as places
 from claimbook.sphinx import render
@@ -47,20 +47,26 @@ def data(claim: Claim, domain: ClaimDomain) -> dict[str, str]:
     return {name: str(result.outcome) for name, result in found if result}
 
 
-def badge(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
-    """On how many machines it held, this one among them."""
+def badges(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
+    """On how many processors it held, this one among them, and on how many GPUs."""
     if rows := _rows(claim, domain):
-        held = sum(row.outcome is Outcome.PASSED for row in rows)
-        status = "current" if held == len(rows) else "varied"
-        plural = "s" * (len(rows) != 1)
-        yield render.badge("machines", status, f"held on {held} of {len(rows)} processor{plural}")
+        yield _badge([row.outcome for row in rows], "processor")
+    if gpus := _gpus(claim, domain):
+        yield _badge([Outcome(run["outcome"]) for run in gpus], "GPU")
+
+
+def _badge(outcomes: list[Outcome], kind: str) -> nodes.Node:
+    held, count = outcomes.count(Outcome.PASSED), len(outcomes)
+    words = f"held on {held} of {count} {kind}{'s' * (count != 1)}"
+    return render.badge("machines", "current" if held == count else "varied", words)
 
 
 def table(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
     """The machines, on demand, each with what it did and measured."""
-    if rows := _rows(claim, domain):
+    rows = [*map(_cells, _rows(claim, domain)), *map(_gpu_cells, _gpus(claim, domain))]
+    if rows:
         heads, widths = ["Machine", "Held", "Measured"], [48, 20, 32]
-        cells = [render.plain(*_cells(row)) for row in rows]
+        cells = [render.plain(*row) for row in rows]
         depends = ", ".join(FACTORS[factor] for factor in claim.machine)
         said = nodes.paragraph("", f"It depends on {depends}.")
         shown = render.table(heads, cells, widths)
@@ -83,6 +89,13 @@ def _rows(claim: Claim, domain: ClaimDomain) -> list[_Row]:
     return rows
 
 
+def _gpus(claim: Claim, domain: ClaimDomain) -> list[dict[str, Any]]:
+    """What each GPU did, as data; none of a claim about PyTorch, or of one that was edited."""
+    lane = domain.shown[claim.id].get(Lane.CUDA)
+    known = lane and lane["status"] != Status.STALE
+    return render.runs(lane) if lane and known and claim.machine else []
+
+
 def _recorded(claim: Claim, machines: Iterable[BookRun]) -> Iterator[_Row]:
     for machine in machines:
         if result := machine.of(claim):
@@ -91,8 +104,16 @@ def _recorded(claim: Claim, machines: Iterable[BookRun]) -> Iterator[_Row]:
 
 
 def _cells(row: _Row) -> list[str]:
-    held = "yes" if row.outcome is Outcome.PASSED else "no"
-    return [_machine(row), held, render.figures(row.measurements)]
+    return [_machine(row), HELD[row.outcome is Outcome.PASSED], render.figures(row.measurements)]
+
+
+def _gpu_cells(run: dict[str, Any]) -> list[str]:
+    measured = (Measurement(**fields) for fields in run["measurements"])
+    held = HELD[run["outcome"] == Outcome.PASSED]
+    return [f"{run['device']}, torch {run['torch']}", held, render.figures(measured)]
+
+
+HELD = {True: "yes", False: "no"}
 
 
 def _machine(row: _Row) -> str:

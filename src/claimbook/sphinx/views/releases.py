@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 from docutils import nodes
@@ -19,9 +19,21 @@ from claimbook.sphinx.render import Link
 HOLDS = "holds"
 
 
-def made_of(claim: Claim, releases: list[BookRun]) -> list[Any]:
+def made_of(claim: Claim, domain: ClaimDomain) -> list[Any]:
     """Plain data; the claim's page is written anew when it changes."""
-    return [(span.first, span.last, span.result.word) for span in spans(claim, releases)]
+    found = chain.from_iterable(_spans(claim, domain).values())
+    return [(span.first, span.last, span.result.word) for span in found]
+
+
+def data(claim: Claim, releases: Iterable[BookRun]) -> dict[str, str]:
+    """The number of each release → what came of the claim there."""
+    return {run.name: result.word for run in releases if (result := run.of(claim))}
+
+
+def _spans(claim: Claim, domain: ClaimDomain) -> dict[Lane, list[Span]]:
+    """On which releases the claim did what, on each lane."""
+    runs = {Lane.CPU: domain.releases, Lane.CUDA: domain.cuda_releases}
+    return {lane: spans(claim, found) for lane, found in runs.items()}
 
 
 def usual(claims: Iterable[Claim], releases: list[BookRun]) -> str:
@@ -31,59 +43,77 @@ def usual(claims: Iterable[Claim], releases: list[BookRun]) -> str:
     return max(held, key=held.__getitem__, default="")
 
 
-def badge(claim: Claim, found: list[Span], usual: str) -> Iterator[nodes.Node]:
-    """On which releases the claim holds, if these are not those of its whole page."""
+def badges(claim: Claim, domain: ClaimDomain, usual: str) -> Iterator[nodes.Node]:
+    """On which releases the claim holds, if these are not those of its whole page.
+
+    On CUDA, which few releases were run on, only those on which it does not.
+    """
+    by_lane = _spans(claim, domain)
+    found = by_lane[Lane.CPU]
     differs = any(span.result.word != HOLDS for span in found)
     words = [f"{_word(span)} on {span}" if differs else str(span) for span in found]
     if found and words != [usual]:
         yield render.badge("torch", "stale" if differs else "current", " · ".join(words))
     elif usual and not found and Lane.CPU in claim.lanes:
         yield render.badge("torch", "missing", "not run on other releases")
+    others = [span for span in by_lane[Lane.CUDA] if span.result.word != HOLDS]
+    if others:
+        said = " · ".join(f"{_word(span)} on {span}" for span in others)
+        yield render.badge("torch with CUDA", "stale", said)
 
 
-def folds(claim: Claim, found: Iterable[Span]) -> Iterator[nodes.Node]:
+def folds(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
     """What the releases print on which it does something else."""
-    for span in found:
-        if (result := span.result).word != HOLDS:
-            title = f"On torch {span}"
-            yield render.differing(title, claim, Lane.CPU, result.outputs, result.message)
+    for lane, found in _spans(claim, domain).items():
+        for span in found:
+            if (result := span.result).word != HOLDS:
+                title = f"On torch {span}{WITH[lane]}"
+                yield render.differing(title, claim, lane, result.outputs, result.message)
+
+
+WITH = {Lane.CPU: "", Lane.CUDA: " with CUDA"}
+"""What tells the releases of a lane apart."""
 
 
 def timeline_made_of(domain: ClaimDomain) -> Any:
     """Plain data; the page is written anew when it changes."""
-    steps = [changed(domain.claims(), *pair) for pair in pairwise(domain.releases)]
-    shown = [[(c.claim.statement, c.before, c.after) for c in step] for step in steps]
-    return [domain.places(), _counted(domain), shown]
+    runs, claims = [*domain.releases, *domain.cuda_releases], domain.claims()
+    shown = [[(c.claim.statement, c.before, c.after) for c in step] for _, step in _steps(domain)]
+    return [domain.places(), [_counted(run, claims) for run in runs], shown]
 
 
 def timeline(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
     """How many claims hold on each release, and what each changed, the newest first."""
     claims, where = domain.claims(), domain.places()
-    steps = [
-        _step(older.name, newer.name, list(changed(claims, older, newer)), where, link)
-        for older, newer in pairwise(domain.releases)
-    ]
-    rows = [render.plain(*row) for row in _counted(domain)]
+    runs = [*domain.releases, *domain.cuda_releases]
+    rows = [render.plain(*_counted(run, claims)) for run in runs]
     table = render.table(["torch", "Claims", "Hold", "Differ"], rows, [14, 14, 14, 58])
+    steps = [_step(pair, changes, where, link) for pair, changes in _steps(domain)]
     return [table, *reversed(steps)]
 
 
-def _counted(domain: ClaimDomain) -> list[list[str]]:
-    """Of each release how many claims ran there, how many hold, and what became of the others."""
-    rows, claims = list[list[str]](), domain.claims()
-    for release in domain.releases:
-        words = Counter(result.word for claim in claims if (result := release.of(claim)))
-        run, holds = words.total(), words.pop(HOLDS, 0)
-        others = ", ".join(f"{count} {word}" for word, count in words.most_common())
-        rows.append([release.name, str(run), str(holds), others])
-    return rows
+def _steps(domain: ClaimDomain) -> list[tuple[tuple[BookRun, BookRun], list[Change]]]:
+    """Each two releases of a lane that follow one another, with what changed between them."""
+    claims = domain.claims()
+    pairs = [*pairwise(domain.cuda_releases), *pairwise(domain.releases)]
+    return [(pair, list(changed(claims, *pair))) for pair in pairs]
+
+
+def _counted(run: BookRun, claims: Iterable[Claim]) -> list[str]:
+    """How many claims ran on a release, how many hold, and what became of the others."""
+    words = Counter(result.word for claim in claims if (result := run.of(claim)))
+    ran, holds = words.total(), words.pop(HOLDS, 0)
+    others = ", ".join(f"{count} {word}" for word, count in words.most_common())
+    device = f" ({run.environment.device})" * (run.lane is Lane.CUDA)
+    return [f"{run.name}{WITH[run.lane]}{device}", str(ran), str(holds), others]
 
 
 def _step(
-    older: str, newer: str, changes: list[Change], where: dict[str, str], link: Link
+    pair: tuple[BookRun, BookRun], changes: list[Change], where: dict[str, str], link: Link
 ) -> nodes.section:
-    title = nodes.title("", f"From {older} to {newer}")
-    section = nodes.section("", title, ids=[f"torch-{newer}"])
+    older, newer = (f"{run.name}{WITH[run.lane]}" for run in pair)
+    title = nodes.title("", f"From {pair[0].name} to {newer}")
+    section = nodes.section("", title, ids=[f"torch-{newer.lower().replace(' ', '-')}"])
     if not changes:
         section += nodes.paragraph("", "No claim prints anything else.")
     for kind, count in Counter(change.kind for change in changes).most_common():
