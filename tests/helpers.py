@@ -23,6 +23,10 @@ from claimbook.pages.parser import scan_page
 
 ROOT = Path(__file__).parents[1]
 SITE = ROOT / "docs/_build/html"
+STAND_IN = {
+    "PYTHONPATH": os.pathsep.join([str(ROOT / "tests/stand_in"), os.environ.get("PYTHONPATH", "")])
+}
+"""The variables of the environment with which a lane `cuda` that is none stands in for it."""
 
 
 def claim_text(name, session, options=""):

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import jsonschema
 import pytest
@@ -18,13 +17,8 @@ from claimbook.model import Lane, Outcome
 from claimbook.pages.book import Book
 from claimbook.records.runs import Records
 from claimbook.sphinx import STATIC
-from helpers import ROOT, TinyBook, claim_text, is_soon, whole_book
+from helpers import ROOT, STAND_IN, TinyBook, claim_text, is_soon, whole_book
 
-STAND_IN = {
-    "PYTHONPATH": os.pathsep.join(
-        [str(Path(__file__).parent / "stand_in"), os.environ.get("PYTHONPATH", "")]
-    )
-}
 DEVICE = "Stand-in <GPU>"
 
 
@@ -219,7 +213,10 @@ def on_two(tmp_path_factory):
     for device in (DEVICE, OTHER):
         done = book.claimbook("record", "--lane", "cuda", **STAND_IN, STAND_IN_DEVICE=device)
         assert (done.returncode, done.stdout) == (0, "3 records written under docs/records/cuda\n")
-    store, [claim] = Records.of(book.docs, Lane.CUDA), Book.load(book.root).select(["sums"])
+    store, [claim] = (
+        Records.of(book.docs, Lane.CUDA, pytest.fail),
+        Book.load(book.root).select(["sums"]),
+    )
     [here] = [each for each in store.load_all(claim) if each.environment.device == OTHER]
     failed = replace(here, outcome=Outcome.FAILED, outputs=("4",), message="value")
     assert store.save(claim, failed)
@@ -257,7 +254,10 @@ def test_data_hold_each_gpu(on_two):
 def test_a_renamed_claim_keeps_what_each_gpu_did(on_two):
     """And a build on one of them runs nothing that it has run."""
     assert on_two.claimbook("rename", "holds", "it-holds").returncode == 0
-    store, [claim] = Records.of(on_two.docs, Lane.CUDA), Book.load(on_two.root).select(["it-holds"])
+    store, [claim] = (
+        Records.of(on_two.docs, Lane.CUDA, pytest.fail),
+        Book.load(on_two.root).select(["it-holds"]),
+    )
     assert [each.environment.device for each in store.load_all(claim)] == [OTHER, DEVICE]
 
 
@@ -385,7 +385,7 @@ def test_no_stranger_reaches_our_gpus():
             if "cuda" in job.get("runs-on", ""):  # one that calls a workflow names no machine
                 asked = job.get("if") == "github.event_name != 'pull_request'"
                 found.append((path.name, asked or "pull_request" not in workflow["on"]))
-    assert found == [("ci.yml", True), ("cuda.yml", True)]
+    assert {*found} == {("ci.yml", True), ("cuda.yml", True)}
 
 
 def test_the_nightly_run_leaves_no_part_out():

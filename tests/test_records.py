@@ -415,10 +415,10 @@ def test_two_gpus_stand_side_by_side(tmp_path):
     texts = []
     for records in ([first, second], [second, first]):
         folder = tmp_path / str(len(texts))
-        store = Records(folder, Lane.CUDA)
+        store = Records(folder, Lane.CUDA, pytest.fail)
         for record in records:
             assert store.save(CLAIM, record)
-        assert Records(folder, Lane.CUDA).load_all(CLAIM) == [second, first]
+        assert Records(folder, Lane.CUDA, pytest.fail).load_all(CLAIM) == [second, first]
         texts.append(store.path(CLAIM).read_text("utf-8"))
     assert texts[0] == texts[1]
     assert not store.save(CLAIM, on_gpu(H100, 5))
@@ -428,11 +428,12 @@ def test_two_gpus_stand_side_by_side(tmp_path):
 
 def test_a_moved_claim_takes_the_records_of_all_gpus_along(tmp_path):
     """Also when only one of them has run it since."""
-    store, moved = Records(tmp_path, Lane.CUDA), replace(CLAIM, location=Location("docs/new.md", 1))
+    store = Records(tmp_path, Lane.CUDA, pytest.fail)
+    moved = replace(CLAIM, location=Location("docs/new.md", 1))
     store.save(CLAIM, on_gpu(H100, 3))
     store.save(CLAIM, on_gpu(H200, 3))
-    Records(tmp_path, Lane.CUDA).save(moved, on_gpu(H200, 4, Outcome.FAILED))
-    found = Records(tmp_path, Lane.CUDA).load_all(moved)
+    Records(tmp_path, Lane.CUDA, pytest.fail).save(moved, on_gpu(H200, 4, Outcome.FAILED))
+    found = Records(tmp_path, Lane.CUDA, pytest.fail).load_all(moved)
     assert [record.outcome for record in found] == ["passed", "failed"]
     assert store.path(CLAIM).read_text("utf-8") == ""
 

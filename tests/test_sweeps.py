@@ -22,7 +22,7 @@ from claimbook.sweeps.strategies import (
     tensors,
 )
 from claimbook.teach.measure import measurements
-from helpers import ROOT, TinyBook, whole_book
+from helpers import ROOT, STAND_IN, TinyBook, whole_book
 
 ANY = tensors(ALL, layouts=(*LAYOUTS, "expanded"), values="special")
 
@@ -183,6 +183,22 @@ def test_a_claim_without_a_sweep_is_told(book):
     done = book.claimbook("sweep", "prod-multiplies")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "claimbook: nothing to run: no claim that was named has a sweep\n"
+
+
+def test_command_searches_on_a_gpu(book):
+    """It tells what refutes a sweep there, and keeps nothing; without a GPU it says so."""
+    done = book.claimbook("sweep", "--lane", "cuda", **STAND_IN)
+    assert (done.returncode, done.stderr.partition(" on cuda")[0]) == (0, "1 passed")
+    book.replace("docs/sweeps/a.py", "x.flatten().sum(0)", "x.sum(0)")
+    done = book.claimbook("sweep", "--lane", "cuda", **STAND_IN)
+    assert done.returncode == 1
+    assert "docs/sweeps/a.py:8: sum-adds: a counterexample\n\nx = torch." in done.stderr
+    assert not (book.root / "docs/records/sweeps").exists()
+    done = book.claimbook("sweep", "--lane", "cuda")
+    assert (done.returncode, done.stderr.splitlines()[-1].rpartition(": ")[2]) == (
+        2,
+        "the cuda lane cannot run here; nothing was searched",
+    )
 
 
 @pytest.mark.parametrize("rule", ["same(x, x)", "x.sum()", "pass"])

@@ -6,7 +6,8 @@ from collections.abc import Collection
 import click
 
 from claimbook.cli import common
-from claimbook.model import Claim, Run
+from claimbook.engine.pool import Runner
+from claimbook.model import Claim, Lane, Run
 from claimbook.pages.book import Book, BookError
 from claimbook.pages.text import first_sentence
 from claimbook.sweeps.general import GENERAL, left_out
@@ -17,12 +18,16 @@ from claimbook.sweeps.written import Written, read_sweeps
 @click.command("sweep")
 @common.names
 @common.jobs_option
+@common.lane_option
 @click.option("--fresh", is_flag=True, help="Also run what already has a current result.")
 @click.option("--missing", is_flag=True, help="List general titles without a sweep, run nothing.")
-def sweep_claims(names: tuple[str, ...], jobs: int | None, fresh: bool, missing: bool) -> None:
+def sweep_claims(
+    names: tuple[str, ...], jobs: int | None, lane: Lane, fresh: bool, missing: bool
+) -> None:
     """Search for counterexamples to claims that speak of all cases.
 
-    Exit status 1 if one is found, or if a sweep holds however its rule is changed.
+    On cuda it only searches: what is kept is what came on the CPU. Exit status 1 if one is found,
+    or if a sweep holds however its rule is changed.
     """
     book = common.load()
     claims, written = book.select(names), read_sweeps(book.project, book.claims)
@@ -31,6 +36,8 @@ def sweep_claims(names: tuple[str, ...], jobs: int | None, fresh: bool, missing:
     sweeps = [written[claim.id] for claim in claims if claim.id in written]
     if names and not sweeps:
         raise BookError("nothing to run: no claim that was named has a sweep")
+    if lane is not Lane.CPU:
+        sys.exit(_search(sweeps, lane, jobs))
     store = Results.of(book.project.docs, common.tell_broken)
     found = {} if fresh else _current(store, sweeps)
     broken = []
@@ -61,6 +68,19 @@ def _tell_missing(book: Book, claims: list[Claim], written: Collection[str]) -> 
     count = f"{len(general)} titles speak of all cases: {swept} swept, {len(bare)} missing"
     common.err.print(f"{count}, {len(general) - swept - len(bare)} left with a reason")
     return 1 if bare else 0
+
+
+def _search(sweeps: list[Written], lane: Lane, jobs: int | None) -> int:
+    """Search on another lane, by the sweeps of claims that run there; tell what is found."""
+    by_id = {each.claim.id: each for each in sweeps if lane in each.claim.lanes}
+    searches = [each.runnable() for each in by_id.values()]
+    with Runner(jobs, tries=1) as runner:
+        runs = list(common.progress(runner, searches, lane, explained=False))
+        common.check_lane(runner, searches, lane, "; nothing was searched")
+    broken = [run for run in runs if run.outcome.is_fault]
+    for run in broken:
+        _tell(by_id[run.claim], run)
+    return 1 if broken else 0
 
 
 def _current(store: Results, sweeps: list[Written]) -> dict[str, Swept]:

@@ -141,7 +141,9 @@ def tensors(
         shape = draw(shape)
     kinds = [dtype] if isinstance(dtype, torch.dtype) else list(dtype)
     made = draw(st.sampled_from(kinds))
-    generator = torch.Generator().manual_seed(draw(st.integers(0, 1 << 16)))
+    generator = torch.Generator(torch.get_default_device()).manual_seed(
+        draw(st.integers(0, 1 << 16))
+    )
     layout = draw(st.sampled_from(layouts))
     tensor = _laid_out(layout, shape, lambda s: _filled(s, made, values, generator))
     return tensor.requires_grad_(requires_grad)
