@@ -20,7 +20,12 @@ from claimbook.sphinx import (
     theme,
     tuning,
 )
-from claimbook.sphinx.directives import AskedDirective, RemarkDirective, ViewDirective
+from claimbook.sphinx.directives import (
+    AskedDirective,
+    GuideDirective,
+    RemarkDirective,
+    ViewDirective,
+)
 from claimbook.sphinx.domain import ClaimDirective, ClaimDomain, ClaimRole
 from claimbook.sphinx.execute import cells, labs
 from claimbook.sphinx.views import explorers, guides, practice, versions
@@ -50,14 +55,15 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_directive("remark", RemarkDirective)
     for kind in views.VIEWS:
         app.add_directive(kind, ViewDirective)
+    for kind in guides.GUIDES:
+        app.add_directive(kind, GuideDirective)
     app.add_directive("code-map", CodeMapDirective)
     app.add_role("claim", ClaimRole(warn_dangling=True))
     app.add_node(nodes.fold, html=(theme.open_fold, theme.close_fold))
     app.add_node(nodes.claim_title, html=(theme.open_title, theme.close_title))
     app.add_node(nodes.detail, html=(theme.open_detail, theme.close_detail))
     app.add_node(nodes.shares, html=(theme.draw_shares, None))
-    for node in (nodes.claim_status, nodes.whole_book):
-        app.add_node(node)
+    app.add_node(nodes.place)
     app.connect("config-inited", lambda _, config: config.html_static_path.append(str(STATIC)))
     app.add_css_file("claimbook.css")
     app.add_css_file("cells.css")

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict
 from datetime import UTC, date, datetime
-from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +33,11 @@ from claimbook.records.version_history import ages
 from claimbook.sphinx import chapter, render
 from claimbook.sphinx import nodes as places
 from claimbook.sphinx.domain import ClaimDomain, claim_domain, tell_broken, tell_missing
+from claimbook.sphinx.execute import cells
 from claimbook.sphinx.execute.lanes import Lanes, project_of, warn
 from claimbook.sphinx.tuning import beside
 from claimbook.sphinx.views import counts, machines, releases
-from claimbook.sphinx.views.registry import OF_RUNS, VIEWS
+from claimbook.sphinx.views.registry import OF_RUNS, view_on
 from claimbook.sweeps import results as sweeps
 from claimbook.sweeps.written import read_sweeps
 
@@ -101,25 +101,20 @@ def run_claims(lanes: Lanes, env: BuildEnvironment) -> list[str]:
         "drawn": domain.drawn(),
         "shown": {claim.id: {} for claim in domain.claims()},
     }
-    kinds = {kind for shown in domain.views.values() for kind in shown}
-    made_of = {kind: digest(VIEWS[kind].made_of(domain)) for kind in kinds - OF_RUNS}
+    of_runs = {name for name, views in domain.views.items() if OF_RUNS & {v.kind for v in views}}
+    viewed = {name: _viewed(domain, name) for name in domain.views.keys() - of_runs}
     for claim, lane, data in lanes.read():  # last: torch may still be on its way
         now["shown"][claim.id][lane] = data
-    before = {key: domain.data[key] for key in now}
-    domain.data.update(now)
-    made_of |= {kind: digest(VIEWS[kind].made_of(domain)) for kind in kinds & OF_RUNS}
-    changed = {
-        name
-        for name, claim in domain.located()
-        if any(before[key].get(claim.id) != now[key][claim.id] for key in now)
-    }
-    new = {kind for kind in kinds if domain.data["whole"].get(kind) != made_of[kind]}
-    changed |= {name for name, shown in domain.views.items() if new.intersection(shown)}
-    named, where = domain.data["named"], domain.places()
-    names = {docname: _named(domain, docname, where) for docname in domain.linked}
-    changed |= {docname for docname in names if named.get(docname) != names[docname]}
-    domain.data.update(whole=made_of, named=names)
-    return sorted(changed)
+    where = domain.places()
+    changed = {where[claim] for what in now for claim in domain.changed(what, now[what])}
+    viewed |= {name: _viewed(domain, name) for name in of_runs}
+    named = {name: _named(domain, name, where) for name in domain.linked}
+    return sorted(changed.union(domain.changed("viewed", viewed), domain.changed("named", named)))
+
+
+def _viewed(domain: ClaimDomain, docname: str) -> str:
+    views = (view_on(domain, docname, placed) for placed in domain.views[docname])
+    return digest([view.made_of(domain) for view in views])
 
 
 def _named(domain: ClaimDomain, docname: str, where: dict[str, str]) -> list[dict[str, Any]]:
@@ -209,39 +204,35 @@ def _demand_cuda(domain: ClaimDomain, max_age: str | int | None) -> None:
 
 def fill_in(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Puts badges, relations and views of the whole book where the page left a place for them."""
-    domain, repository = claim_domain(app.env), app.config.claimbook_repository
 
     def link(target: str, anchor: str, content: nodes.Node) -> nodes.Node:
         return make_refnode(app.builder, docname, target, anchor, content)
 
-    norm = cache(partial(chapter.norm, domain))
-    for place in list(doctree.findall(places.claim_status)):
-        place.replace_self(_status(domain, place, norm, link, repository))
-    for view in list(doctree.findall(places.whole_book)):
-        view.replace_self(VIEWS[view["kind"]].show(domain, link))
+    for place in list(doctree.findall(places.place)):
+        place.replace_self(FILLED[place["what"]](claim_domain(app.env), place, link))
 
 
-def _status(
-    domain: ClaimDomain,
-    place: nodes.Element,
-    norm: Callable[[str], chapter.Norm],
-    link: render.Link,
-    repository: str,
-) -> list[nodes.Node]:
-    ledger = domain.page_with("ledger")
-    if entries := place.get("remark"):
-        pairs = [("remark", entry) for entry in entries]
-        said = render.sources(pairs, domain.said(entries), ledger, link)
-        return [render.more(render.verdicts(pairs), *said)]
+def _view(domain: ClaimDomain, place: nodes.Element, link: render.Link) -> list[nodes.Node]:
+    return view_on(domain, place["page"], place["placed"]).show(domain, link)
+
+
+def _remark(domain: ClaimDomain, place: nodes.Element, link: render.Link) -> list[nodes.Node]:
+    pairs = [("remark", entry) for entry in place["entries"]]
+    said = render.sources(pairs, domain.said(place["entries"]), domain.page_with("ledger"), link)
+    return [render.more(render.verdicts(pairs), *said)]
+
+
+def _status(domain: ClaimDomain, place: nodes.Element, link: render.Link) -> list[nodes.Node]:
     claim = domain.claim_on(place["page"], place["claim"])
     assert claim
     shown = domain.shown[claim.id]
     render.show_run(place.parent, claim, shown)
-    usual = norm(place["page"])
+    usual = chapter.norm(domain, place["page"])
     pairs = [(str(relation.kind), relation.entry) for relation in claim.relations]
-    said = render.sources(pairs, domain.said(e for _, e in pairs), ledger, link)
+    entries = domain.said(entry for _, entry in pairs)
+    said = render.sources(pairs, entries, domain.page_with("ledger"), link)
     tried = domain.falsified[claim.id], domain.swept[claim.id]
-    how = render.how_it_ran(claim.id, shown, *tried, repository)
+    how = render.how_it_ran(claim.id, shown, *tried, domain.env.config.claimbook_repository)
     return [
         *render.lab_line(domain.data["drawn"].get(claim.id, ()), link),
         render.badges(
@@ -256,6 +247,16 @@ def _status(
         *releases.folds(claim, domain),
         render.more(" · ".join([render.verdicts(pairs), "How it ran"][not pairs :]), *said, *how),
     ]
+
+
+FILLED: dict[str, Callable[[ClaimDomain, nodes.Element, render.Link], list[nodes.Node]]] = {
+    "status": _status,
+    "remark": _remark,
+    "provenance": chapter.provenance,
+    "cell": cells.show,
+    "view": _view,
+}
+"""What a place of a page is for → what is put there."""
 
 
 def start_json(app: Sphinx, env: BuildEnvironment) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from docutils import nodes
@@ -12,6 +13,7 @@ from claimbook.model import Claim, Lane, Page, Status
 from claimbook.sphinx import nodes as places
 from claimbook.sphinx import render
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
+from claimbook.sphinx.render import Link
 from claimbook.sphinx.views import releases
 
 SUBSECTIONS = {"Often said, and wrong": "often-wrong", "See also": "see-also"}
@@ -19,10 +21,8 @@ SUBSECTIONS = {"Often said, and wrong": "often-wrong", "See also": "see-also"}
 
 
 def connect(app: Sphinx) -> None:
-    """Mark the parts of each page once it is read; say where it ran when it is written."""
-    app.add_node(places.provenance)
+    """Mark the parts of each page once it is read."""
     app.connect("doctree-read", _mark)
-    app.connect("doctree-resolved", _fill_in)
 
 
 def _mark(app: Sphinx, doctree: nodes.document) -> None:
@@ -37,7 +37,7 @@ def _mark(app: Sphinx, doctree: nodes.document) -> None:
     chapter = next(iter(doctree.findall(nodes.section)), None)
     if chapter and len(page.claims) > 1:
         place = next(n for n, part in enumerate(chapter) if _begins(part) or n == len(chapter) - 1)
-        chapter.insert(place, places.provenance(page=app.env.docname))
+        chapter.insert(place, places.place(what="provenance", page=app.env.docname))
 
 
 def _begins(part: nodes.Node) -> bool:
@@ -45,12 +45,6 @@ def _begins(part: nodes.Node) -> bool:
     return isinstance(part, nodes.section) or (
         isinstance(part, nodes.Element) and "claim" in part["classes"]
     )
-
-
-def _fill_in(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    domain = claim_domain(app.env)
-    for place in list(doctree.findall(places.provenance)):
-        place.replace_self(_line(domain, place["page"]))
 
 
 @dataclass(frozen=True)
@@ -63,6 +57,7 @@ class Norm:
     """Those on which most of them hold: `2.6.0 to 2.15.0`; empty if none is known."""
 
 
+@lru_cache(maxsize=1)  # each card of the page that is being written asks for it
 def norm(domain: ClaimDomain, docname: str) -> Norm:
     """Return what a page says of all its examples."""
     claims = domain.pages[docname].claims
@@ -71,14 +66,14 @@ def norm(domain: ClaimDomain, docname: str) -> Norm:
     return Norm(ran, releases.usual(claims, domain.releases))
 
 
-def _line(domain: ClaimDomain, docname: str) -> nodes.paragraph:
+def provenance(domain: ClaimDomain, place: nodes.Element, link: Link) -> list[nodes.Node]:
     """Return on what the examples of a page ran, in a line; what a card says is left to it."""
-    claims = domain.pages[docname].claims
+    claims = domain.pages[place["page"]].claims
     said = [part for lane in Lane for part in _of_lane(domain, claims, lane)]
-    if usual := norm(domain, docname).releases:
+    if usual := norm(domain, place["page"]).releases:
         said.append(f"torch {usual}")
     text = f"{len(claims)} examples ran as printed: {'; '.join(said)}."
-    return nodes.paragraph("", text, classes=["provenance"])
+    return [nodes.paragraph("", text, classes=["provenance"])]
 
 
 def _of_lane(domain: ClaimDomain, claims: tuple[Claim, ...], lane: Lane) -> Iterator[str]:

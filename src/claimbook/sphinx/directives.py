@@ -1,11 +1,11 @@
-"""The directives `remark` and those of `views`; `claim` stands with its domain."""
+"""The directives `remark`, `asked` and those of `views`; `claim` stands with its domain."""
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from claimbook.pages.myst import RemarkSyntax
 from claimbook.sphinx import nodes as places
-from claimbook.sphinx.domain import claim_domain
+from claimbook.sphinx.domain import Placed, claim_domain
 
 
 class RemarkDirective(SphinxDirective):
@@ -20,7 +20,7 @@ class RemarkDirective(SphinxDirective):
         body = nodes.container(classes=["remark"])
         body += nodes.paragraph("", "No program can decide this", classes=["claim-title"])
         self.state.nested_parse(self.content, self.content_offset, body)
-        body += places.claim_status(remark=list(self.arguments))
+        body += places.place(what="remark", entries=list(self.arguments))
         return [body]
 
 
@@ -38,6 +38,20 @@ class ViewDirective(SphinxDirective):
     """Shows something of the whole book; its own name says what."""
 
     def run(self) -> list[nodes.Node]:
-        """A place for it."""
-        claim_domain(self.env).views.setdefault(self.env.docname, []).append(self.name)
-        return [places.whole_book(kind=self.name)]
+        """Return a place for it."""
+        lines = tuple(line.strip() for line in self.content if line.strip())
+        placed = Placed(self.name, lines, self.lineno, "".join(self.arguments))
+        claim_domain(self.env).views.setdefault(self.env.docname, []).append(placed)
+        return [places.place(what="view", page=self.env.docname, placed=placed)]
+
+
+class GuideDirective(ViewDirective):
+    """Leads to pages, or to sections as `page#section`, a line each; its own name says how.
+
+    Without a line it leads to the pages of its own page's contents. A route has a title, by which
+    those know it who follow it. After a question's section may stand the entry to be judged.
+    """
+
+    optional_arguments = 1
+    final_argument_whitespace = True
+    has_content = True

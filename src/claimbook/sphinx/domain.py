@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from docutils import nodes
 from docutils.nodes import Element
@@ -68,6 +68,17 @@ class ClaimDirective(SphinxDirective):
         return [card]
 
 
+class Placed(NamedTuple):
+    """A view as a page asks for it."""
+
+    kind: str
+    lines: tuple[str, ...]
+    """The pages or sections to which it leads, as its directive names them."""
+    line: int
+    """Where its directive stands."""
+    title: str
+
+
 class ClaimRole(XRefRole):
     """Refers to a claim by its id; shows its first sentence, or the title that is given."""
 
@@ -87,14 +98,14 @@ class ClaimRole(XRefRole):
 
 PER_PAGE = (
     *("texts", "pages", "sections", "sentences", "apis", "linked", "mentions"),
-    *("views", "cells", "minutes", "guides"),
+    *("views", "cells", "minutes"),
 )
 """What is kept of each page, by its docname."""
 OF_LAST_BUILD = (
     *("shown", "releases", "machines", "falsified", "swept", "drawn"),  # by claim
-    *("drawings", "guides_said", "named"),  # by docname: pictures, what guides said, what it names
+    *("drawings", "viewed", "named"),  # by docname: pictures, what its views show, what it names
     "seen",  # by docname: the headings of pages into which it links; "" of the contents
-    *("whole", "environments"),  # by kind of view, what it was made of; by lane, where it ran
+    "environments",  # by lane, where it ran
 )
 """What pages showed in the last build, to tell which of them show something else in this one."""
 
@@ -112,7 +123,7 @@ class ClaimDomain(Domain):
     object_types: ClassVar[dict[str, ObjType]] = {"claim": ObjType("claim", "claim")}
     roles: ClassVar[dict[str, Any]] = {"claim": ClaimRole(warn_dangling=True)}
     initial_data: ClassVar[dict[str, Any]] = {name: {} for name in (*PER_PAGE, *OF_LAST_BUILD)}
-    data_version = 23
+    data_version = 24
 
     texts: dict[str, str] = _kept("texts")
     """Docname → the digest of its file as it was read."""
@@ -122,8 +133,8 @@ class ClaimDomain(Domain):
     """Docname → the sections of that page."""
     sentences: dict[str, list[Sentence]] = _kept("sentences")
     """Docname → the sentences of that page."""
-    views: dict[str, list[str]] = _kept("views")
-    """The pages that show something of the whole book, and what."""
+    views: dict[str, list[Placed]] = _kept("views")
+    """Docname → what that page shows of others."""
     apis: dict[str, dict[str, list[str]]] = _kept("apis")
     """Docname → claim id → which of torch's names its code may use."""
     linked: dict[str, list[str]] = _kept("linked")
@@ -132,8 +143,6 @@ class ClaimDomain(Domain):
     """Docname → its cells: what each does, the expression that draws, its line of the page."""
     minutes: dict[str, int] = _kept("minutes")
     """Docname → how many minutes it takes to read."""
-    guides: dict[str, list[tuple[str, tuple[str, ...], int, str]]] = _kept("guides")
-    """Docname → its guides to other pages: kind, lines, line of the page, title."""
     shown: dict[str, dict[str, Any]] = _kept("shown")
     """Claim id → lane → what the lane said of it in this build."""
     falsified: dict[str, dict[str, Any] | None] = _kept("falsified")
@@ -176,7 +185,13 @@ class ClaimDomain(Domain):
 
     def page_with(self, view: str) -> str:
         """The docname of the page that shows this of the whole book; empty if there is none."""
-        return next((name for name, shown in self.views.items() if view in shown), "")
+        kinds = ((name, each.kind) for name, views in self.views.items() for each in views)
+        return next((name for name, kind in kinds if kind == view), "")
+
+    def changed(self, what: str, now: dict[str, Any]) -> list[str]:
+        """Keep what is shown by each name; return the names that showed something else before."""
+        before, self.data[what] = self.data[what], now
+        return [name for name in now if before.get(name) != now[name]]
 
     def drawn(self) -> dict[str, list[tuple[str, str]]]:
         """Claim id → the labs that refer to it: (docname, title)."""

@@ -73,7 +73,7 @@ def card(claim: Claim, body: nodes.Element, page: str) -> nodes.Element:
         elif fence := next(sessions, None):
             whole += session(fence, claim.code)
             extra, shown = fence.cuda_examples is not None, True
-    whole += places.claim_status(claim=claim.id, page=page)
+    whole += places.place(what="status", claim=claim.id, page=page)
     if not claim.detail:
         whole.insert(0, title)
         return whole

@@ -101,7 +101,7 @@ def _told(each: search.Place) -> list[str]:
 
 
 def _add_files(app: Sphinx, name: str, *rest: Any) -> None:
-    if name == "search" or "errors" in claim_domain(app.env).views.get(name, ()):
+    if name in {"search", claim_domain(app.env).page_with("errors")}:
         app.add_css_file("search.css")
         for script in ("errors.js", *(["search.js"] if name == "search" else [])):
             app.add_js_file(script, loading_method="defer")

@@ -22,13 +22,11 @@ def connect(app: Sphinx) -> None:
 def _changed(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Return the pages beside or in which something stands that another page says."""
     domain = claim_domain(env)
-    before, now = domain.data["seen"], {"": digest(_contents(env))}
+    now = {"": digest(_contents(env))}
     for docname, mentioned in domain.data["mentions"].items():
         now[docname] = digest([_headings(env, name) for name in mentioned])
-    domain.data["seen"] = now
-    if before.get("") != now[""]:
-        return sorted(env.found_docs)
-    return [name for name in now if name in env.found_docs and now[name] != before.get(name)]
+    changed = domain.changed("seen", now)
+    return sorted(env.found_docs if "" in changed else env.found_docs.intersection(changed))
 
 
 def _contents(env: BuildEnvironment) -> list[Any]:

@@ -22,9 +22,10 @@ from claimbook.engine.pool import Runner
 from claimbook.files import write_atomically
 from claimbook.model import Claim, Example, Fence, Lane, Location, Outcome, Run
 from claimbook.sphinx import nodes as places
-from claimbook.sphinx.domain import claim_domain
+from claimbook.sphinx.domain import ClaimDomain, claim_domain
 from claimbook.sphinx.execute.labs import drawn_with
 from claimbook.sphinx.execute.lanes import warn
+from claimbook.sphinx.render import Link
 
 SECONDS = 120.0
 """After which the cells of a page are ended."""
@@ -39,9 +40,7 @@ PRINT = (
 def connect(app: Sphinx) -> None:
     """Draw what has not been drawn once all pages are read; show it when they are written."""
     app.add_directive("code-cell", CellDirective)
-    app.add_node(places.cell)
     app.connect("env-updated", draw, priority=450)
-    app.connect("doctree-resolved", _show)
 
 
 class CellDirective(SphinxDirective):
@@ -62,7 +61,7 @@ class CellDirective(SphinxDirective):
         setup = "".join(f"{ast.unparse(statement)}\n" for statement in statements)
         cells = claim_domain(self.env).cells.setdefault(self.env.docname, [])
         cells.append((setup, ast.unparse(last), self.lineno))
-        return [places.cell(page=self.env.docname, number=len(cells) - 1)]
+        return [places.place(what="cell", page=self.env.docname, number=len(cells) - 1)]
 
 
 def draw(app: Sphinx, env: BuildEnvironment) -> list[str]:
@@ -79,8 +78,7 @@ def draw(app: Sphinx, env: BuildEnvironment) -> list[str]:
             place = f"{env.doc2path(run.claim)}:{line}"
             warn(place, f"a code cell only draws: {problem}", "bad-cell")
     drawn = {name: json.loads(f.read_text("utf-8")) for name, f in files.items() if f.exists()}
-    before, domain.data["drawings"] = domain.data["drawings"], drawn
-    return [name for name, pictures in drawn.items() if before.get(name) != pictures]
+    return domain.changed("drawings", drawn)
 
 
 def _as_claim(docname: str, cells: list[tuple[str, str, int]]) -> Claim:
@@ -111,13 +109,12 @@ def _first_problem(claim: Claim, run: Run) -> tuple[int, str]:
     return claim.examples(Lane.CPU)[len(run.outputs)].line, run.message
 
 
-def _show(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    drawings = claim_domain(app.env).data["drawings"]
-    for place in list(doctree.findall(places.cell)):
-        pictures = drawings.get(place["page"], ())[place["number"] :]
-        shown = (
-            nodes.raw("", picture, format="html", classes=["output", "text_html"])
-            for picture in pictures[:1]
-        )
-        output = nodes.container("", *shown, classes=["cell_output"])
-        place.replace_self(nodes.container("", output, classes=["cell", "tag_remove-input"]))
+def show(domain: ClaimDomain, place: nodes.Element, link: Link) -> list[nodes.Node]:
+    """Return what the cell of a page has drawn; nothing of one that failed."""
+    pictures = domain.data["drawings"].get(place["page"], ())[place["number"] :]
+    shown = (
+        nodes.raw("", picture, format="html", classes=["output", "text_html"])
+        for picture in pictures[:1]
+    )
+    output = nodes.container("", *shown, classes=["cell_output"])
+    return [nodes.container("", output, classes=["cell", "tag_remove-input"])]

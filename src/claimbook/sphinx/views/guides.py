@@ -1,7 +1,6 @@
-"""Directives that lead through the book: `route`, `overview` and `questions`.
+"""Views that lead through the book: `route`, `overview`, `questions` and `beliefs`.
 
-Each has a line for every page or section that it names, and shows what these say of themselves, so
-its page is written anew when they say something else.
+Each has a line for every page or section that it names, and shows what these say of themselves.
 """
 
 import json
@@ -13,8 +12,6 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
-from sphinx.util.docutils import SphinxDirective
-from sphinx.util.nodes import make_refnode
 
 from claimbook.exports.data import anchor
 from claimbook.exports.sections import reading_minutes
@@ -30,35 +27,11 @@ ROUTES = "routes.js"
 
 
 def connect(app: Sphinx) -> None:
-    """Time each page when it is read; fill in guides when their pages are written."""
-    for kind in GUIDES:
-        app.add_directive(kind, GuideDirective)
-    app.add_node(places.guide)
+    """Time each page when it is read; write the routes when all are."""
     app.connect("source-read", _time)
-    app.connect("env-updated", _changed)
-    app.connect("doctree-resolved", _fill_in)
+    app.connect("env-updated", _tell_unknown)
     app.connect("html-page-context", _add_routes)
     app.connect("build-finished", _write_routes)
-
-
-class GuideDirective(SphinxDirective):
-    """Leads to pages, or to sections as `page#section`, a line each; its own name says how.
-
-    Without a line it leads to the pages of its own page's contents. A route has a title, by which
-    those know it who follow it. After a question's section may stand the entry to be judged.
-    """
-
-    optional_arguments = 1
-    final_argument_whitespace = True
-    has_content = True
-
-    def run(self) -> list[nodes.Node]:
-        """Return a place for it."""
-        lines = tuple(line.strip() for line in self.content if line.strip())
-        title = "".join(self.arguments)
-        guides = claim_domain(self.env).guides.setdefault(self.env.docname, [])
-        guides.append((self.name, lines, self.lineno, title))
-        return [places.guide(kind=self.name, lines=lines)]
 
 
 def _time(app: Sphinx, docname: str, source: list[str]) -> None:
@@ -67,39 +40,16 @@ def _time(app: Sphinx, docname: str, source: list[str]) -> None:
     domain.minutes[docname] = reading_minutes(source[0], page)
 
 
-def _changed(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Return the pages whose guides say something else than in the last build."""
+def _tell_unknown(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Warn of lines of guides that name no page or section; change no page."""
     domain = claim_domain(env)
-    said = dict[str, list[Any]]()
-    for docname, guides in domain.guides.items():
-        said[docname] = []
-        for kind, lines, number, _ in guides:
-            for line in lines or _contents(env, docname):
-                found = list(GUIDES[kind].data(domain, line))
-                said[docname].append(found)
-                if not found:
-                    place = f"{env.doc2path(docname)}:{number}"
+    for docname, views in domain.views.items():
+        for kind, lines, at, _ in views:
+            for line in lines:
+                if not GUIDES[kind].made_of(domain, [line]):
+                    place = f"{env.doc2path(docname)}:{at}"
                     warn(place, f"{kind}: no page or section `{line}`", "unknown-page")
-    before, domain.data["guides_said"] = domain.data["guides_said"], said
-    return sorted(docname for docname in said if said[docname] != before.get(docname))
-
-
-def _contents(env: BuildEnvironment, docname: str) -> list[str]:
-    """Return the pages to which a guide without a line leads: those of its page's own contents."""
-    return list(env.toctree_includes.get(docname, ()))
-
-
-def _fill_in(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    domain = claim_domain(app.env)
-
-    def link(target: str, anchor: str, content: nodes.Node) -> nodes.Node:
-        return make_refnode(app.builder, docname, target, anchor, content)
-
-    for place in list(doctree.findall(places.guide)):
-        guide = GUIDES[place["kind"]]
-        lines = place["lines"] or _contents(app.env, docname)
-        found = [data for line in lines for data in guide.data(domain, line)]
-        place.replace_self(guide.show(found, link))
+    return []
 
 
 @dataclass(frozen=True)
@@ -109,6 +59,10 @@ class Guide:
     data: Callable[[ClaimDomain, str], Iterator[Any]]
     """A line of it → what it says of the page or section, as plain data; nothing of one unknown."""
     show: Callable[[list[Any], render.Link], nodes.Node]
+
+    def made_of(self, domain: ClaimDomain, lines: Iterable[str]) -> list[Any]:
+        """Return plain data; the page is written anew when it changes."""
+        return [data for line in lines for data in self.data(domain, line)]
 
 
 def _stop(domain: ClaimDomain, name: str) -> Iterator[Any]:
@@ -248,8 +202,8 @@ def _write_routes(app: Sphinx, exception: Exception | None) -> None:
 def _routes(app: Sphinx) -> Iterator[dict[str, Any]]:
     """Yield each route: its name, where it stands, and its pages."""
     domain = claim_domain(app.env)
-    for docname, guides in sorted(domain.guides.items()):
-        for kind, lines, _, title in guides:
-            if kind == "route" and title:
-                stops = [stop[:2] for line in lines for stop in _stop(domain, line)]
-                yield {"title": title, "on": docname, "stops": stops}
+    for docname, views in sorted(domain.views.items()):
+        for route in views:
+            if route.kind == "route" and route.title:
+                stops = [stop[:2] for line in route.lines for stop in _stop(domain, line)]
+                yield {"title": route.title, "on": docname, "stops": stops}

@@ -12,9 +12,10 @@ from claimbook.model import Claim
 from claimbook.pages.text import first_sentence
 from claimbook.sphinx import render
 from claimbook.sphinx.contents import parts
-from claimbook.sphinx.domain import ClaimDomain
+from claimbook.sphinx.domain import ClaimDomain, Placed
 from claimbook.sphinx.render import Link
 from claimbook.sphinx.views import counts, ledger, practice, releases, versions
+from claimbook.sphinx.views.guides import GUIDES
 
 NAMED = 5
 """How many claims are shown that use the same name of torch."""
@@ -157,3 +158,14 @@ VIEWS = {
 
 OF_RUNS = {"counts", "ledger"}
 """Those that show what came of the claims in this build."""
+
+
+def view_on(domain: ClaimDomain, docname: str, placed: Placed) -> View:
+    """Return the view for which a directive of a page stands."""
+    if (guide := GUIDES.get(placed.kind)) is None:
+        return VIEWS[placed.kind]
+    lines = placed.lines or domain.env.toctree_includes.get(docname, [])
+    return View(
+        lambda domain: guide.made_of(domain, lines),
+        lambda domain, link: [guide.show(guide.made_of(domain, lines), link)],
+    )
