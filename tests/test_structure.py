@@ -61,7 +61,7 @@ OTHERS = {
     "pytest_plugin": {"pytest"},
     "cli": {"click", "rich"},
     "sphinx": {
-        *("docutils", "jinja2", "sphinx", "sphinx_gallery", "torch", "matplotlib", "joblib"),
+        *("docutils", "sphinx", "sphinx_gallery", "torch", "matplotlib", "joblib"),
     },
     "exports": {
         *("docutils", "sphinx", "sphinx_markdown_builder"),

@@ -3,14 +3,11 @@
 import gc
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, cast
 
-from jinja2 import FileSystemBytecodeCache
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.highlighting import PygmentsBridge
-from sphinx.jinja2glue import BuiltinTemplateLoader
 from sphinx.util.parallel import ParallelTasks, SerialTasks, parallel_available
 
 OBJECTS_BETWEEN_COLLECTIONS = 100_000
@@ -36,19 +33,9 @@ def connect(app: Sphinx) -> None:
         # Dealt like cards, as neighbours are of one part and take long together.
         docnames[:] = [n for hand in range(app.parallel) for n in docnames[hand :: app.parallel]]
 
-    app.connect("builder-inited", _keep_templates)
     app.connect("builder-inited", _keep_formatters)
     app.connect("env-before-read-docs", share)
     app.connect("env-updated", lambda *_: setattr(app, "parallel", max(jobs, app.parallel)))
-
-
-def _keep_templates(app: Sphinx) -> None:
-    """Keep the compiled templates of pages: to compile them takes longer than to fill two."""
-    templates = getattr(app.builder, "templates", None)
-    if isinstance(templates, BuiltinTemplateLoader):
-        folder = Path(app.doctreedir, "templates")
-        folder.mkdir(parents=True, exist_ok=True)
-        templates.environment.bytecode_cache = FileSystemBytecodeCache(str(folder))
 
 
 def _keep_formatters(app: Sphinx) -> None:
