@@ -62,7 +62,6 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_node(nodes.fold, html=(theme.open_fold, theme.close_fold))
     app.add_node(nodes.claim_title, html=(theme.open_title, theme.close_title))
     app.add_node(nodes.detail, html=(theme.open_detail, theme.close_detail))
-    app.add_node(nodes.shares, html=(theme.draw_shares, None))
     app.add_node(nodes.place)
     app.connect("config-inited", lambda _, config: config.html_static_path.append(str(STATIC)))
     app.add_css_file("claimbook.css")

@@ -15,9 +15,5 @@ class detail(nodes.General, nodes.Element):  # noqa: N801
     """A claim that is folded to its title: that, and a container of all else with its id."""
 
 
-class shares(nodes.General, nodes.Element):  # noqa: N801
-    """A bar of parts as long as their `shares` are large: what a part is → its number."""
-
-
 class fold(nodes.General, nodes.Element):  # noqa: N801
     """What is read on demand; `title` stands where it is opened."""

@@ -70,16 +70,6 @@ def _breakable(code: re.Match[str]) -> str:
     return f'<code class="{code[1]} long">{"".join(pieces)}</code>'
 
 
-def draw_shares(writer: HTML5Translator, node: nodes.Element) -> None:
-    """A bar; the numbers stand beside it in words."""
-    parts = (
-        f'<span class="relation-{word}" style="flex-grow: {count}"></span>'
-        for word, count in node["shares"].items()
-    )
-    writer.body.append(f'<div class="shares" aria-hidden="true">{"".join(parts)}</div>\n')
-    raise nodes.SkipNode
-
-
 def open_title(writer: HTML5Translator, node: nodes.Element) -> None:
     """The title of a claim; of one that is folded, what is clicked."""
     writer.body.append(f'<{_title_tag(writer, node)} class="claim-title">')

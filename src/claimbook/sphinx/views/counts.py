@@ -6,7 +6,6 @@ from typing import Any
 
 from docutils import nodes
 
-from claimbook.sphinx import nodes as places
 from claimbook.sphinx import render
 from claimbook.sphinx.domain import ClaimDomain
 from claimbook.sphinx.render import Link
@@ -23,7 +22,17 @@ def show(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
     ledger = domain.page_with("ledger")
     legend = [_verdict(word, count, ledger, link) for word, count in found.items()]
     totals = [nodes.Text(line) for line in _totals(domain)]
-    return [places.shares(shares=found), _items(legend, "verdicts"), _items(totals, "totals")]
+    return [_bar(found), _items(legend, "verdicts"), _items(totals, "totals")]
+
+
+def _bar(found: dict[str, int]) -> nodes.raw:
+    """Draw parts as long as their numbers are large; these stand beside it in words."""
+    parts = (
+        f'<span class="relation-{word}" style="flex-grow: {count}"></span>'
+        for word, count in found.items()
+    )
+    bar = f'<div class="shares" aria-hidden="true">{"".join(parts)}</div>\n'
+    return nodes.raw("", bar, format="html")
 
 
 def _verdict(word: str, count: int, ledger: str, link: Link) -> nodes.Node:
