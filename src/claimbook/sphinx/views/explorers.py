@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
+from sphinx.addnodes import only
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -17,10 +18,6 @@ from claimbook.records.store import RecordError, load_file
 RECORD = Path("records", "explorers.json")
 """What `python tests/explorers` has found, below the folder of the pages."""
 SCRIPTS = Path(__file__).parents[1] / "static" / "explorers"
-
-
-class explorer(nodes.General, nodes.Element):  # noqa: N801 - docutils names nodes so
-    """The place of an explorer; only HTML with scripts has it."""
 
 
 class ExplorerDirective(SphinxDirective):
@@ -40,7 +37,13 @@ class ExplorerDirective(SphinxDirective):
             kept = load_file(record, dict, "no record of explorers") or {}
         except RecordError as error:
             raise self.error(str(error)) from error
-        return [explorer(name=name, start=self.options.get("start", ""), said=agreed(kept, name))]
+        start, said = escape(self.options.get("start", "")), escape(agreed(kept, name))
+        text = (
+            f'<div class="explorer" id="explore-{name}" data-explorer="{name}" '
+            f'data-start="{start}">\n<p class="explorer-agreed">{said}</p></div>\n'
+        )
+        shown = nodes.raw("", text, format="html", explorer=name)
+        return [only("", shown, expr="not builder_epub")]  # which has no scripts
 
 
 def agreed(record: dict[str, Any], name: str) -> str:
@@ -61,25 +64,9 @@ def agreed(record: dict[str, Any], name: str) -> str:
 
 
 def connect(app: Sphinx) -> None:
-    """Show explorers in HTML, and leave them out of all other forms."""
+    """Give a page the scripts of its explorers."""
     app.add_directive("explorer", ExplorerDirective)
-    app.add_node(explorer)
-    app.connect("doctree-resolved", _show)
     app.connect("html-page-context", _add_files)
-
-
-def _show(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    for place in list(doctree.findall(explorer)):
-        if app.builder.format != "html" or app.builder.name == "epub":
-            place.parent.remove(place)
-            continue
-        name, start, said = (escape(place[key]) for key in ("name", "start", "said"))
-        text = (
-            f'<div class="explorer" id="explore-{name}" data-explorer="{name}" '
-            f'data-start="{start}">\n<p class="explorer-agreed">{said}</p></div>\n'
-        )
-        shown = nodes.raw("", text, format="html", explorer=place["name"])
-        place.replace_self(shown)
 
 
 def _add_files(
