@@ -65,7 +65,6 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_node(nodes.place)
     app.connect("config-inited", lambda _, config: config.html_static_path.append(str(STATIC)))
     app.add_css_file("claimbook.css")
-    app.add_css_file("cells.css")
     app.add_js_file("claimbook.js", defer="defer")
     for part in (complaints, *PARTS):
         part.connect(app)
