@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -204,12 +205,11 @@ def _demand_cuda(domain: ClaimDomain, max_age: str | int | None) -> None:
 
 def fill_in(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Puts badges, relations and views of the whole book where the page left a place for them."""
-
-    def link(target: str, anchor: str, content: nodes.Node) -> nodes.Node:
-        return make_refnode(app.builder, docname, target, anchor, content)
-
+    domain = claim_domain(app.env)
+    to = partial(make_refnode, app.builder, docname)
+    link = render.Link(to, domain.places(), domain.page_with("ledger"))
     for place in list(doctree.findall(places.place)):
-        place.replace_self(FILLED[place["what"]](claim_domain(app.env), place, link))
+        place.replace_self(FILLED[place["what"]](domain, place, link))
 
 
 def _view(domain: ClaimDomain, place: nodes.Element, link: render.Link) -> list[nodes.Node]:
@@ -218,7 +218,7 @@ def _view(domain: ClaimDomain, place: nodes.Element, link: render.Link) -> list[
 
 def _remark(domain: ClaimDomain, place: nodes.Element, link: render.Link) -> list[nodes.Node]:
     pairs = [("remark", entry) for entry in place["entries"]]
-    said = render.sources(pairs, domain.said(place["entries"]), domain.page_with("ledger"), link)
+    said = render.sources(pairs, domain.said(place["entries"]), link)
     return [render.more(render.verdicts(pairs), *said)]
 
 
@@ -229,8 +229,7 @@ def _status(domain: ClaimDomain, place: nodes.Element, link: render.Link) -> lis
     render.show_run(place.parent, claim, shown)
     usual = chapter.norm(domain, place["page"])
     pairs = [(str(relation.kind), relation.entry) for relation in claim.relations]
-    entries = domain.said(entry for _, entry in pairs)
-    said = render.sources(pairs, entries, domain.page_with("ledger"), link)
+    said = render.sources(pairs, domain.said(entry for _, entry in pairs), link)
     tried = domain.falsified[claim.id], domain.swept[claim.id]
     how = render.how_it_ran(claim.id, shown, *tried, domain.env.config.claimbook_repository)
     return [

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import groupby, zip_longest
 from typing import Any
 from urllib.parse import urlencode
@@ -47,8 +48,31 @@ STATUS_WORDS = {
 Lanes = dict[str, dict[str, Any]]
 """Lane → what it says of a claim."""
 
-Link = Callable[[str, str, nodes.Node], nodes.Node]
-"""(docname, anchor, content) → a link to it from the page being written."""
+
+@dataclass(frozen=True)
+class Link:
+    """How the page that is being written links to the rest of the book."""
+
+    to: Callable[[str, str, nodes.Node], nodes.Node]
+    """(docname, anchor, content) → a link."""
+    places: dict[str, str]
+    """Claim id → docname of its page."""
+    ledger: str
+    """The docname of the ledger; empty if there is none."""
+
+    def claim(self, name: str, text: nodes.Node | None = None) -> nodes.Node:
+        """Link a claim's id, or the text in its place; only that where the book lacks the claim."""
+        text = text or nodes.inline("", name)
+        known = name in self.places
+        return self.to(self.places[name], anchor(name), text) if known else text
+
+    def in_ledger(self, place: str, text: nodes.Node) -> nodes.Node:
+        """Link a text to a place of the ledger; only the text where there is none."""
+        return self.to(self.ledger, place, text) if self.ledger else text
+
+    def entry(self, name: str) -> nodes.Node:
+        """Link an entry's id to its row of the ledger."""
+        return self.in_ledger(f"entry-{name}", nodes.inline("", name))
 
 
 def card(claim: Claim, body: nodes.Element, page: str) -> nodes.Element:
@@ -349,14 +373,14 @@ def lab_line(labs: Iterable[tuple[str, str]], link: Link) -> Iterator[nodes.Node
     Args:
         labs: (docname, title).
     """
-    if links := [link(docname, "", nodes.inline("", title)) for docname, title in labs]:
+    if links := [link.to(docname, "", nodes.inline("", title)) for docname, title in labs]:
         parts = [part for each in links for part in (nodes.Text(", "), each)]
         parts[0] = nodes.Text("Drawn in a lab: ")
         yield nodes.paragraph("", "", *parts, classes=["claim-labs"])
 
 
 def sources(
-    pairs: Iterable[tuple[str, str]], said: dict[str, str], ledger: str, link: Link
+    pairs: Iterable[tuple[str, str]], said: dict[str, str], link: Link
 ) -> Iterator[nodes.Node]:
     """The statements of the sources that are spoken of.
 
@@ -365,7 +389,7 @@ def sources(
         said: entry id → its statement, as far as the register has it.
     """
     for word, entry in pairs:
-        name = [nodes.Text(" "), entry_link(entry, ledger, link), nodes.Text(": ")]
+        name = [nodes.Text(" "), link.entry(entry), nodes.Text(": ")]
         yield nodes.paragraph("", "", verdict(word), *name, *inline(said.get(entry, "")))
 
 
@@ -412,24 +436,6 @@ def _searched(swept: dict[str, Any]) -> Iterator[nodes.Node]:
 def more(title: str, *parts: nodes.Node) -> nodes.Node:
     """What a card says on demand."""
     return places.fold("", *parts, title=title, classes=["claim-more"])
-
-
-def entry_link(entry: str, ledger: str, link: Link) -> nodes.Node:
-    """An entry's id, which leads to its row of the ledger if there is one."""
-    name = nodes.inline("", entry)
-    return link(ledger, f"entry-{entry}", name) if ledger else name
-
-
-def claim_link(
-    claim: str, where: dict[str, str], link: Link, text: nodes.Node | None = None
-) -> nodes.Node:
-    """A claim's id, or the text in its place, which leads to the claim if the book has it.
-
-    Args:
-        where: claim id → docname of its page.
-    """
-    text = text or nodes.inline("", claim)
-    return link(where[claim], anchor(claim), text) if claim in where else text
 
 
 def inline(text: str) -> Iterator[nodes.Node]:

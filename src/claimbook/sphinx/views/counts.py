@@ -19,8 +19,7 @@ def made_of(domain: ClaimDomain) -> Any:
 def show(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
     """A bar of verdicts with its legend, each a link to the ledger; then the other numbers."""
     found = {word: count for word, count in verdicts(domain).items() if count}
-    ledger = domain.page_with("ledger")
-    legend = [_verdict(word, count, ledger, link) for word, count in found.items()]
+    legend = [_verdict(word, count, link) for word, count in found.items()]
     totals = [nodes.Text(line) for line in _totals(domain)]
     return [_bar(found), _items(legend, "verdicts"), _items(totals, "totals")]
 
@@ -35,10 +34,10 @@ def _bar(found: dict[str, int]) -> nodes.raw:
     return nodes.raw("", bar, format="html")
 
 
-def _verdict(word: str, count: int, ledger: str, link: Link) -> nodes.Node:
+def _verdict(word: str, count: int, link: Link) -> nodes.Node:
     number = nodes.inline("", f"{count:,}", classes=[f"relation-{word}"])
     title = nodes.inline("", "", nodes.strong("", "", number), nodes.Text(f" {render.WORDS[word]}"))
-    return link(ledger, f"verdict-{word}", title) if ledger else title
+    return link.in_ledger(f"verdict-{word}", title)
 
 
 def _items(lines: Iterable[nodes.Node], kind: str) -> nodes.bullet_list:

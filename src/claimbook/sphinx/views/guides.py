@@ -82,7 +82,7 @@ def _route(stops: list[Any], link: render.Link) -> nodes.Node:
 def _line(stop: tuple[str, str, int], link: render.Link) -> nodes.paragraph:
     name, title, minutes = stop
     time = nodes.inline("", f" {minutes} min", classes=["minutes"])
-    return nodes.paragraph("", "", link(name, "", nodes.inline("", title)), time)
+    return nodes.paragraph("", "", link.to(name, "", nodes.inline("", title)), time)
 
 
 def _hours(minutes: int) -> str:
@@ -106,7 +106,7 @@ def _overview(chapters: list[Any], link: render.Link) -> nodes.Node:
         for question, place, short in asked:
             asks = nodes.inline("", "", *render.inline(question))
             said = nodes.definition("", nodes.paragraph("", "", *render.inline(short)))
-            term = nodes.term("", "", link(name, place, asks))
+            term = nodes.term("", "", link.to(name, place, asks))
             answers += nodes.definition_list_item("", term, said)
         whole += answers
     return whole
@@ -144,7 +144,7 @@ def _questions(asked: list[Any], link: render.Link) -> nodes.Node:
         item += places.fold("", answer, title=question.replace("`", ""), classes=["answer"])
         if said:
             item += _judged(link, *said)
-        more = link(name, place, nodes.inline("", title))
+        more = link.to(name, place, nodes.inline("", title))
         item += nodes.paragraph("", "", nodes.Text("More: "), more, classes=["minutes"])
         listed += item
     return listed
@@ -155,7 +155,7 @@ def _judged(
 ) -> places.fold:
     title = "True or false? " + text.replace("`", "")
     fold = places.fold(title=title, classes=["claim-fold", "judge"])
-    shown = link(docname, anchor(claim), nodes.inline("", "the example"))
+    shown = link.to(docname, anchor(claim), nodes.inline("", "the example"))
     words = [render.verdict(kind), nodes.Text(". "), *render.inline(statement)]
     fold += nodes.paragraph("", "", *words, nodes.Text(" See "), shown, nodes.Text("."))
     return fold
@@ -173,7 +173,7 @@ def _beliefs(found: list[Any], link: render.Link) -> nodes.Node:
     cards = nodes.container(classes=["beliefs"])
     for docname, claim, quote, statement in found:
         card = places.fold(title=quote, classes=["belief"])
-        shown = link(docname, anchor(claim), nodes.inline("", "See it run"))
+        shown = link.to(docname, anchor(claim), nodes.inline("", "See it run"))
         card += nodes.paragraph("", "", *render.inline(statement), nodes.Text(" "), shown)
         cards += card
     return cards

@@ -23,7 +23,7 @@ def made_of(domain: ClaimDomain) -> Any:
 
 def show(domain: ClaimDomain, link: render.Link) -> list[nodes.Node]:
     """Every entry against its claims and their status: a section a source, a table a question."""
-    answers, where = domain.answers(), domain.places()
+    answers = domain.answers()
     found: dict[str, nodes.section] = {}
     for question in domain.register.questions:
         source = question.source
@@ -35,7 +35,7 @@ def show(domain: ClaimDomain, link: render.Link) -> list[nodes.Node]:
                 found[source] += nodes.paragraph("", note)
         asked = render.inline(f"{question.id} · {question.text}")
         found[source] += nodes.rubric("", "", *asked, ids=[f"question-{question.id}"])
-        rows = [_row(domain, answers[entry.id], where, link) for entry in question.entries]
+        rows = [_row(domain, answers[entry.id], link) for entry in question.entries]
         head = ["Entry", "What the source says", "The book", "Status"]
         grid = render.table(head, rows, [15, 36, 34, 15])
         grid["classes"].append("ledger")
@@ -45,16 +45,14 @@ def show(domain: ClaimDomain, link: render.Link) -> list[nodes.Node]:
     return [top, *found.values()]
 
 
-def _row(
-    domain: ClaimDomain, answer: Answer, where: dict[str, str], link: render.Link
-) -> render.Cells:
+def _row(domain: ClaimDomain, answer: Answer, link: render.Link) -> render.Cells:
     word = answer.word or "open"
     verdict: list[nodes.Node] = [render.verdict(word)]
     for claim in answer.claims:
-        verdict += [nodes.Text(" "), render.claim_link(claim.id, where, link)]
+        verdict += [nodes.Text(" "), link.claim(claim.id)]
     if answer.remark and not answer.claims:
         said = render.inline(f" {answer.remark.text}")
-        verdict += [render.claim_link(part.astext(), where, link, part) for part in said]
+        verdict += [link.claim(part.astext(), part) for part in said]
     marks = [mark for claim in answer.claims for mark in _marks(domain.shown[claim.id])]
     entry = nodes.inline("", answer.entry.id, ids=[f"entry-{answer.entry.id}"])
     return [entry], list(render.inline(answer.entry.statement)), verdict, marks

@@ -7,7 +7,6 @@ from typing import Any
 from docutils import nodes
 
 from claimbook.exports import errors
-from claimbook.exports.data import anchor
 from claimbook.model import Claim
 from claimbook.pages.text import first_sentence
 from claimbook.sphinx import render
@@ -38,16 +37,17 @@ def _errors_made_of(domain: ClaimDomain) -> Any:
 
 
 def _errors(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
-    where = domain.places()
     by_type: dict[str, nodes.bullet_list] = {}
     for message in errors.messages(domain.claims()):
         item = nodes.list_item()
         text = message.text or message.type
         item += nodes.literal_block("", text, language="text", classes=["error-text"])
-        told = (_claim_item(domain, c, where[c.id], link) for c in message.claims)
+        told = (_claim_item(domain, c, link) for c in message.claims)
         item += nodes.bullet_list("", *told)
         by_type.setdefault(message.type, nodes.bullet_list(classes=["error-list"])).append(item)
-    return [_section("errors", name, found) for name, found in by_type.items()]
+    return [
+        _section("errors", name, nodes.literal("", name), found) for name, found in by_type.items()
+    ]
 
 
 def _apis_made_of(domain: ClaimDomain) -> Any:
@@ -55,16 +55,19 @@ def _apis_made_of(domain: ClaimDomain) -> Any:
 
 
 def _apis(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
-    where, addresses = domain.places(), api_addresses(domain)
+    addresses = api_addresses(domain)
     by_holder: dict[str, nodes.definition_list] = {}
     for name, claims in _by_api(domain):
         there = nodes.reference("", "", nodes.literal("", name), refuri=addresses[name])
         term = nodes.term("", "", there, ids=[f"api-{name}"])
-        item = nodes.definition("", nodes.bullet_list("", *_statements(claims, where, link)))
+        item = nodes.definition("", nodes.bullet_list("", *_statements(claims, link)))
         holder = name.rpartition(".")[0]
         group = by_holder.setdefault(holder, nodes.definition_list(classes=["api-list"]))
         group += nodes.definition_list_item("", term, item)
-    return [_section("apis", holder, group) for holder, group in by_holder.items()]
+    return [
+        _section("apis", holder, nodes.literal("", holder), group)
+        for holder, group in by_holder.items()
+    ]
 
 
 def _by_api(domain: ClaimDomain) -> list[tuple[str, list[Claim]]]:
@@ -99,10 +102,8 @@ def _index(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
     for part in parts(domain.env):
         pages = [_of_page(domain, name, link) for name in part.pages if _claims(domain, name)]
         if pages:
-            title = nodes.title("", part.title or "Beside the parts")
-            found.append(
-                nodes.section("", title, *pages, ids=[f"part-{nodes.make_id(part.title)}"])
-            )
+            title = nodes.Text(part.title or "Beside the parts")
+            found.append(_section("part", nodes.make_id(part.title), title, *pages))
     return found
 
 
@@ -111,38 +112,34 @@ def _claims(domain: ClaimDomain, name: str) -> tuple[Claim, ...]:
 
 
 def _of_page(domain: ClaimDomain, name: str, link: Link) -> nodes.section:
-    title = nodes.title("", "", link(name, "", nodes.inline("", domain.env.titles[name].astext())))
-    where = {claim.id: name for claim in _claims(domain, name)}
-    items = (
-        nodes.list_item("", nodes.paragraph("", "", render.claim_link(claim.id, where, link, text)))
-        for claim in _claims(domain, name)
-        if (text := nodes.inline("", "", *render.inline(first_sentence(claim.statement))))
-    )
+    title = link.to(name, "", nodes.inline("", domain.env.titles[name].astext()))
+    items = (_statement(claim, link) for claim in _claims(domain, name))
     listed = nodes.bullet_list("", *items, classes=["claim-index"])
-    return nodes.section("", title, listed, ids=[f"page-{nodes.make_id(name)}"])
+    return _section("page", nodes.make_id(name), title, listed)
 
 
-def _claim_item(domain: ClaimDomain, claim: Claim, docname: str, link: Link) -> nodes.list_item:
-    here = link(docname, anchor(claim.id), nodes.Text(domain.env.titles[docname].astext()))
+def _claim_item(domain: ClaimDomain, claim: Claim, link: Link) -> nodes.list_item:
+    title = domain.env.titles[link.places[claim.id]].astext()
+    here = link.claim(claim.id, nodes.Text(title))
     said = [nodes.Text(": "), *render.inline(claim.statement)]
     return nodes.list_item("", nodes.paragraph("", "", here, *said))
 
 
-def _statements(claims: list[Claim], where: dict[str, str], link: Link) -> Iterator[nodes.Node]:
+def _statement(claim: Claim, link: Link) -> nodes.list_item:
+    """A claim by its first sentence."""
+    text = nodes.inline("", "", *render.inline(first_sentence(claim.statement)))
+    return nodes.list_item("", nodes.paragraph("", "", link.claim(claim.id, text)))
+
+
+def _statements(claims: list[Claim], link: Link) -> Iterator[nodes.Node]:
     """Claims by their first sentence, those first that say the most about it."""
-    for claim in claims[:NAMED]:
-        text = nodes.inline("", "", *render.inline(first_sentence(claim.statement)))
-        line = nodes.paragraph("", "", link(where[claim.id], anchor(claim.id), text))
-        yield nodes.list_item("", line)
+    yield from (_statement(claim, link) for claim in claims[:NAMED])
     if len(claims) > NAMED:
         yield nodes.list_item("", nodes.paragraph("", f"and {len(claims) - NAMED} more"))
 
 
-def _section(
-    view: str, name: str, content: nodes.Element, title: nodes.Node | None = None
-) -> nodes.section:
-    heading = nodes.title("", "", title or nodes.literal("", name))
-    return nodes.section("", heading, content, ids=[f"{view}-{name}"])
+def _section(view: str, name: str, title: nodes.Node, *content: nodes.Node) -> nodes.section:
+    return nodes.section("", nodes.title("", "", title), *content, ids=[f"{view}-{name}"])
 
 
 VIEWS = {

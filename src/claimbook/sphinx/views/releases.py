@@ -84,11 +84,11 @@ def timeline_made_of(domain: ClaimDomain) -> Any:
 
 def timeline(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
     """How many claims hold on each release, and what each changed, the newest first."""
-    claims, where = domain.claims(), domain.places()
+    claims = domain.claims()
     runs = [*domain.releases, *domain.cuda_releases]
     rows = [render.plain(*_counted(run, claims)) for run in runs]
     table = render.table(["torch", "Claims", "Hold", "Differ"], rows, [14, 14, 14, 58])
-    steps = [_step(pair, changes, where, link) for pair, changes in _steps(domain)]
+    steps = [_step(pair, changes, link) for pair, changes in _steps(domain)]
     return [table, *reversed(steps)]
 
 
@@ -108,9 +108,7 @@ def _counted(run: BookRun, claims: Iterable[Claim]) -> list[str]:
     return [f"{run.name}{WITH[run.lane]}{device}", str(ran), str(holds), others]
 
 
-def _step(
-    pair: tuple[BookRun, BookRun], changes: list[Change], where: dict[str, str], link: Link
-) -> nodes.section:
+def _step(pair: tuple[BookRun, BookRun], changes: list[Change], link: Link) -> nodes.section:
     older, newer = (f"{run.name}{WITH[run.lane]}" for run in pair)
     title = nodes.title("", f"From {pair[0].name} to {newer}")
     section = nodes.section("", title, ids=[f"torch-{newer.lower().replace(' ', '-')}"])
@@ -119,17 +117,15 @@ def _step(
     for kind, count in Counter(change.kind for change in changes).most_common():
         section += nodes.rubric("", f"{kind} ({count})")
         alike = (change for change in changes if change.kind == kind)
-        section += [_changed(change, older, newer, where, link) for change in alike]
+        section += [_changed(change, older, newer, link) for change in alike]
     return section
 
 
-def _changed(
-    change: Change, older: str, newer: str, where: dict[str, str], link: Link
-) -> nodes.Node:
+def _changed(change: Change, older: str, newer: str, link: Link) -> nodes.Node:
     claim = change.claim
     summary = first_sentence(claim.statement).replace("`", "")
     fold = places.fold(title=summary, classes=["timeline-change"])
-    fold += nodes.paragraph("", "", nodes.Text("Claim "), render.claim_link(claim.id, where, link))
+    fold += nodes.paragraph("", "", nodes.Text("Claim "), link.claim(claim.id))
     fold += render.code(change.example.source)
     for version, text in ((older, change.before), (newer, change.after)):
         box = render.output(text)

@@ -92,10 +92,9 @@ def _section(
         table = render.table(head, map(partial(_verdict, domain, link), verdicts), [18, 38, 22, 22])
         table["classes"].append("verdicts")
         section += [nodes.rubric("", f"Verdicts ({len(verdicts)})"), table]
-    where = domain.places()
     for kind in Kind:
         if names := [change.id for change in changes.claims if change.kinds[0] is kind]:
-            linked = (render.claim_link(name, where, link) for name in names)
+            linked = (link.claim(name) for name in names)
             parts = [part for one in linked for part in (nodes.Text(", "), one)]
             section += nodes.rubric("", f"Claims: {kind} ({len(names)})")
             section += nodes.paragraph("", "", *parts[1:])
@@ -104,8 +103,7 @@ def _section(
 
 def _verdict(domain: ClaimDomain, link: Link, change: VerdictChange) -> render.Cells:
     said = domain.said([change.id]).get(change.id, "")
-    ledger = domain.page_with("ledger") if said else ""
-    entry = render.entry_link(change.id, ledger, link)
+    entry = link.entry(change.id) if said else nodes.inline("", change.id)
     return ([entry], list(render.inline(said)), _word(change.before), _word(change.after))
 
 
