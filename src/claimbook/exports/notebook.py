@@ -5,6 +5,7 @@ import base64
 import re
 import textwrap
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import dropwhile
 from typing import Any
 
@@ -94,7 +95,7 @@ def notebook(
         repository: `owner/name` on GitHub, whence the helpers can be installed; may be empty.
     """
     by_anchor = {anchor(name): claim for name, claim in claims.items()}
-    cells = list(_joined(_cells(doctree, by_anchor, write, repository)))
+    cells = list(_joined(_Page(by_anchor, write, repository).cells(doctree)))
     numpy = NUMPY * any("numpy" in claim.code for claim in claims.values())
     cells.insert(1, _code(SETUP + numpy))
     for number, cell in enumerate(cells):
@@ -110,41 +111,35 @@ def notebook(
     }
 
 
-def _cells(
-    node: nodes.Element,
-    claims: dict[str, Claim],
-    write: Callable[[nodes.Node], str],
-    repository: str,
-) -> Iterator[Cell]:
-    """A cell for each part of the page; prose is joined later."""
-    for child in node.children:
-        assert isinstance(child, nodes.Element)
-        if has(child, "claim") or has(child, "claim-body"):
-            yield from _card_cells(child, claims, write, repository)
-        elif isinstance(child, nodes.section):
-            yield from _cells(child, claims, write, repository)
-        elif has(child, "cell_output") or isinstance(child, nodes.raw):
-            yield from map(_picture, DRAWN.findall(child.astext()))
-        elif has(child, "cell"):
-            yield from _cells(child, claims, write, repository)
-        elif not any(has(child, kind) for kind in LEFT_OUT):
-            yield _markdown(write(child))
+@dataclass(frozen=True)
+class _Page:
+    """What is asked for while a page is gone through."""
 
+    claims: dict[str, Claim]
+    """Id of an element → the claim for which it stands."""
+    write: Callable[[nodes.Node], str]
+    repository: str
 
-def _card_cells(
-    card: nodes.Element,
-    claims: dict[str, Claim],
-    write: Callable[[nodes.Node], str],
-    repository: str,
-) -> Iterator[Cell]:
-    """A claim's prose, its cells, and what these show."""
-    claim = claims.get(next(iter(card["ids"]), ""))
-    shown = [part for part in card if has(part, "claim-shown")]
-    above = nodes.container("", *(part for part in card if part not in shown))
-    yield from _cells(above, claims, write, repository)
-    if claim:
-        yield from _claim_cells(claim, repository)
-    yield from (_markdown(write(part)) for part in shown)
+    def cells(self, node: nodes.Element) -> Iterator[Cell]:
+        """Yield a cell for each part of the page; prose is joined later."""
+        for child in node.children:
+            assert isinstance(child, nodes.Element)
+            if has(child, "claim") or has(child, "claim-body"):
+                yield from self._card(child)
+            elif has(child, "cell_output") or isinstance(child, nodes.raw):
+                yield from map(_picture, DRAWN.findall(child.astext()))
+            elif has(child, "cell") or isinstance(child, nodes.section):
+                yield from self.cells(child)
+            elif not any(has(child, kind) for kind in LEFT_OUT):
+                yield _markdown(self.write(child))
+
+    def _card(self, card: nodes.Element) -> Iterator[Cell]:
+        """Yield a claim's prose, its cells, and what these show."""
+        shown = [part for part in card if has(part, "claim-shown")]
+        yield from self.cells(nodes.container("", *(part for part in card if part not in shown)))
+        if claim := self.claims.get(next(iter(card["ids"]), "")):
+            yield from _claim_cells(claim, self.repository)
+        yield from (_markdown(self.write(part)) for part in shown)
 
 
 def _claim_cells(claim: Claim, repository: str) -> Iterator[Cell]:
