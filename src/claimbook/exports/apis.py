@@ -10,7 +10,7 @@ LITERALS = (ast.Constant, ast.JoinedStr, ast.List, ast.Dict, ast.Set, ast.Tuple)
 
 
 def used(code: str) -> set[str]:
-    r"""Dotted names that the code may mean; look them up, not each of them is there.
+    r"""Return dotted names that the code may mean; look them up, not each of them is there.
 
     A method is one of `torch.Tensor`, unless what it is called on was visibly made by a class of
     `torch.nn` or `torch.optim`.
@@ -43,7 +43,7 @@ class _Names:
                 self._objects.update({t.id: kind for t in node.targets if isinstance(t, ast.Name)})
 
     def meant(self, node: ast.expr) -> str | None:
-        """The dotted name that an expression means."""
+        """Return the dotted name that an expression means."""
         if isinstance(node, ast.Name):
             return self._modules.get(node.id)
         if not isinstance(node, ast.Attribute) or isinstance(node.value, LITERALS):

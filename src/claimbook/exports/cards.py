@@ -55,7 +55,7 @@ class Deck:
 
 
 def page_cards(docname: str, page: Page, sections: Iterable[Section]) -> Iterator[Card]:
-    """The questions of a page and what its claims print, in the page's order."""
+    """Yield the questions of a page and what its claims print, in the page's order."""
     deck = docname.partition("/")[0]
     for section in sections:
         claims = section.claims(page)
@@ -86,7 +86,7 @@ def _output(claim: Claim, deck: str, docname: str) -> Card:
 
 
 def said_cards(answers: Iterable[Answer], docnames: dict[str, str]) -> Iterator[Card]:
-    """What sources say and is wrong, each with a neighbour that is right, as far as there is one.
+    """Yield what sources say and is wrong, each with a neighbour that is right if there is one.
 
     Without right ones among them, the cards would give their answer away.
 
@@ -121,12 +121,12 @@ def _said(answer: Answer, docname: str) -> Card:
 
 
 def _escaped(text: str) -> str:
-    """A text of the register, which is no Markdown, as Markdown."""
+    """Return a text of the register, which is no Markdown, as Markdown."""
     return re.sub(r"([\\`*_<\[])", r"\\\1", text)
 
 
 def card_data(card: Card) -> dict[str, Any]:
-    """One card as the practice page and the Anki deck show it: texts and code are HTML."""
+    """Return one card as the practice page and the Anki deck show it: texts and code are HTML."""
     return {
         "id": card.id,
         "kind": card.kind,
@@ -139,7 +139,7 @@ def card_data(card: Card) -> dict[str, Any]:
 
 
 def data_file(deck: Deck, made_with: str, before: str) -> str:
-    """The file from which the practice page loads a deck.
+    """Return the file from which the practice page loads a deck.
 
     A script, not JSON: a page that was opened from a file loads the one and not the other.
 
@@ -159,5 +159,5 @@ def data_file(deck: Deck, made_with: str, before: str) -> str:
 
 
 def cards_in(text: str) -> list[dict[str, Any]]:
-    """The cards of a data file."""
+    """Return the cards of a data file."""
     return json.loads(text.partition(", ")[2].removesuffix(");\n"))  # type: ignore[no-any-return]

@@ -11,7 +11,7 @@ SCHEMA = 1
 
 
 def answer_data(answer: Answer) -> dict[str, Any]:
-    """One entry as `claims.json` gives it; its relation is null while it is open."""
+    """Return one entry as `claims.json` gives it; its relation is null while it is open."""
     return {
         "id": answer.entry.id,
         "question": answer.entry.question,
@@ -23,7 +23,7 @@ def answer_data(answer: Answer) -> dict[str, Any]:
 
 
 def claim_data(claim: Claim) -> dict[str, Any]:
-    """One claim as `claims.json` gives it, but for its lanes."""
+    """Return one claim as `claims.json` gives it, but for its lanes."""
     relations: dict[str, list[str]] = {str(kind): [] for kind in RelationKind}
     for relation in claim.relations:
         relations[relation.kind].append(relation.entry)
@@ -39,7 +39,7 @@ def claim_data(claim: Claim) -> dict[str, Any]:
 
 
 def lane_data(status: Status, records: Sequence[Record]) -> dict[str, Any]:
-    """What a lane says of a claim; all but the status is null where there is no record.
+    """Return what a lane says of a claim; all but the status is null where there is no record.
 
     Args:
         records: first the one that speaks for the lane, then those of its other devices.
@@ -65,12 +65,12 @@ def _record_data(record: Record) -> dict[str, Any]:
 
 
 def anchor(claim_id: str) -> str:
-    """The id of a claim's element on its page."""
+    """Return the id of a claim's element on its page."""
     return f"claim-{claim_id}"
 
 
 def pieces(examples: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Code up to each output, with the output; what comes after the last has none.
+    """Yield code up to each output, with the output; what comes after the last has none.
 
     Args:
         examples: each statement with what it prints.
@@ -86,6 +86,6 @@ def pieces(examples: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
 
 def spaced(source: str) -> str:
-    """A statement as a program has it: an empty line ends a compound one, as at the prompt."""
+    """Return a statement as a program has it; an empty line ends a compound one."""
     first, *rest = source.rstrip("\n").split("\n")
     return source + "\n" * (bool(rest) and (first.endswith(":") or first.startswith("@")))

@@ -30,7 +30,7 @@ def write_deck(
     site: str,
     seconds: int,
 ) -> None:
-    """Writes an `.apkg`.
+    """Write an `.apkg`.
 
     Args:
         title: of the whole; Anki knows its notes' type by it, so it stays as it is.
@@ -76,12 +76,12 @@ def _model(title: str) -> Any:
 
 
 def _number(name: str) -> int:
-    """The id by which Anki knows a deck or a model, for ever the same."""
+    """Return the id by which Anki knows a deck or a model, for ever the same."""
     return (1 << 30) + int(hashlib.sha256(name.encode()).hexdigest()[:7], 16)
 
 
 def _session(card: dict[str, Any]) -> str:
-    """Code and outputs, one beneath the other; a card without code has neither."""
+    """Return code and outputs, one beneath the other; a card without code has neither."""
     return "".join(
         f"<pre>{code}</pre>" + (f"<pre class=output><span>{out}</span></pre>" if out else "")
         for code, out in card["session"]

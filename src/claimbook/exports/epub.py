@@ -18,7 +18,7 @@ DATA = re.compile(r'<a\s[^>]*href="[^":]*\.(?:json|txt|md|ipynb|zip|py)"[^>]*>(.
 def adapt(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Gives each drawn figure a file; of links to files that are not there the text is left."""
+    """Give each drawn figure a file; leave the text of links to files that are not there."""
     if app.builder.name != "epub":
         return
     if "body" in context:
@@ -30,7 +30,7 @@ def adapt(
 
 
 def _with_file(figure: str, outdir: Path, up: str) -> str:
-    """The figure with its SVG in a file; a reader shows it black on white, whatever its theme."""
+    """Return the figure with its SVG in a file, black on white whatever the reader's theme."""
     svg = standalone(figure)
     name = f"_images/drawn-{sha256(svg.encode()).hexdigest()[:16]}.svg"
     path = outdir / name

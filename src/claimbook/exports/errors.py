@@ -197,7 +197,7 @@ def read(text: str) -> Message:
 
 
 def _typed(line: str) -> tuple[str, str] | None:
-    """The last error in a line; one may name others, and a line may hold a whole traceback."""
+    """Return the last error in a line; one may name others, or be a whole traceback."""
     found, start = None, 0
     while match := re.compile(MESSAGE, re.ASCII).search(line, start):
         found, start = (match[1], match[2] or match[3] or ""), match.end(1)
@@ -277,7 +277,7 @@ def known(pages: Iterable[tuple[Page, Iterable[Section]]]) -> list[Message]:
 
 
 def _of_section(printed: Message, said: Message) -> Message:
-    """A message that claims print; the section that is about nothing else comes first."""
+    """Return a message that claims print; the section that is about nothing else comes first."""
     if said.explained <= printed.explained:
         return printed
     claims = {claim.id: claim for claim in (*said.claims, *printed.claims)}

@@ -15,7 +15,7 @@ DETAIL = re.compile(r"<li>(.*?)</li>", re.DOTALL)
 
 
 def markdown(builder: Builder, document: nodes.document, node: nodes.Node, page: str = "") -> str:
-    """A part of a page as Markdown.
+    """Return a part of a page as Markdown.
 
     Args:
         page: the address against which links are resolved; empty leaves them relative.
@@ -26,18 +26,18 @@ def markdown(builder: Builder, document: nodes.document, node: nodes.Node, page:
 
 
 def has(node: nodes.Node, kind: str) -> bool:
-    """Whether it is an element of that class."""
+    """Return whether it is an element of that class."""
     return isinstance(node, nodes.Element) and kind in node.get("classes", ())
 
 
 def figure_label(html: str) -> str:
-    """What a drawn figure shows, in one line."""
+    """Return what a drawn figure shows, in one line."""
     found = LABEL.search(html)
     return unescape(found[1]) if found else ""
 
 
 def standalone(html: str) -> str:
-    """The SVG of a drawn figure: black on white, as it has no page to take colours from."""
+    """Return the SVG of a drawn figure: black on white, as it has no page to take colours from."""
     svg = html[html.index("<svg") : html.index("</svg>") + len("</svg>")]
     if "xmlns=" not in svg:
         svg = svg.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
@@ -106,7 +106,7 @@ class Writer(MarkdownTranslator):  # type: ignore[misc]
         self.add(title if title.endswith((".", "?")) else f"{title}:", 2, 1)
 
     def depart_fold(self, node: nodes.Element) -> None:
-        """Nothing ends it."""
+        """Write nothing at its end."""
 
     def visit_raw(self, node: nodes.Element) -> None:
         for figure in DRAWN.findall(node.astext()):
@@ -140,10 +140,10 @@ class Writer(MarkdownTranslator):  # type: ignore[misc]
         return str(urljoin(self._page, address))
 
     def unknown_visit(self, node: nodes.Node) -> None:
-        """A node that has no form in Markdown gives what is inside it."""
+        """Write what is inside of a node that has no form in Markdown."""
 
     def unknown_departure(self, node: nodes.Node) -> None:
-        """The same at its end."""
+        """Do the same at its end."""
 
 
 def _longest_run(text: str) -> int:

@@ -8,7 +8,7 @@ from markdown_it import MarkdownIt
 
 
 def inline(text: str) -> str:
-    """Markdown of one line as HTML; HTML in it is text."""
+    """Return Markdown of one line as HTML; HTML in it is text."""
     return str(_markdown().renderInline(text))
 
 
@@ -18,7 +18,7 @@ def _markdown() -> MarkdownIt:
 
 
 def code(text: str) -> str:
-    """Python as HTML with Pygments' classes, without the frame around it."""
+    """Return Python as HTML with Pygments' classes, without the frame around it."""
     from pygments import highlight
 
     return str(highlight(text, *_pygments())).rstrip("\n")
@@ -33,5 +33,5 @@ def _pygments() -> tuple[Any, Any]:
 
 
 def output(text: str) -> str:
-    """What a program printed, as HTML that shows just that."""
+    """Return what a program printed, as HTML that shows just that."""
     return escape(text, quote=False)

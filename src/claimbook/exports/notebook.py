@@ -87,7 +87,7 @@ def notebook(
     write: Callable[[nodes.Node], str],
     repository: str,
 ) -> Cell:
-    """The page in Jupyter's format 4.5; its cells run from top to bottom.
+    """Return the page in Jupyter's format 4.5; its cells run from top to bottom.
 
     Args:
         claims: those of the page, by id.
@@ -179,7 +179,7 @@ def _example_cell(examples: list[Example], start: str) -> Cell:
 
 
 def _displaying(example: Example) -> str:
-    """The source of an example; a value that ends its block is displayed, as a prompt does it."""
+    """Return the source of an example; a value that ends its block is displayed."""
     last = ast.parse(example.source).body[-1]
     if not example.want or "Warning: " in example.want:
         return example.source
@@ -198,7 +198,7 @@ def _prints(statement: ast.stmt) -> bool:
 
 
 def _shown(example: Example) -> list[Cell]:
-    """What an example prints, as Jupyter keeps it: a value, or text."""
+    """Return what an example prints, as Jupyter keeps it: a value, or text."""
     if not example.want:
         return []
     tree = ast.parse(example.source).body
@@ -233,14 +233,14 @@ def _markdown(source: str) -> Cell:
 
 
 def _picture(html: str) -> Cell:
-    """A drawn figure as an attachment."""
+    """Return a drawn figure as an attachment."""
     cell = _markdown(f"![{figure_label(html)}](attachment:figure.svg)")
     data = base64.b64encode(standalone(html).encode()).decode()
     return {**cell, "attachments": {"figure.svg": {"image/svg+xml": data}}}
 
 
 def _joined(cells: Iterator[Cell]) -> Iterator[Cell]:
-    """Prose that stands together is one cell."""
+    """Join prose that stands together into one cell."""
     last: Cell | None = None
     for cell in cells:
         plain = cell["cell_type"] == "markdown" and "attachments" not in cell

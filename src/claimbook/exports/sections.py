@@ -34,7 +34,7 @@ class Section:
     """How people ask for what it says, in their own words; for the search alone."""
 
     def claims(self, page: Page) -> list[Claim]:
-        """The claims of its page that stand in it."""
+        """Return the claims of its page that stand in it."""
         return [claim for claim in page.claims if claim.location.line in self.lines]
 
 
@@ -48,7 +48,7 @@ def is_error(title: str) -> bool:
 
 
 def sections(text: str) -> list[Section]:
-    """The sections of a page's Markdown text, in order."""
+    """Return the sections of a page's Markdown text, in order."""
     tokens = tokenize(text)
     starts = [number for number, token in enumerate(tokens) if _is_heading(token)]
     parts = [tokens[start:end] for start, end in pairwise([*starts, len(tokens)])]

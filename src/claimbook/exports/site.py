@@ -23,7 +23,7 @@ class Listed:
 
 
 def llms_txt(title: str, summary: str, parts: Iterable[tuple[str, list[Listed]]]) -> str:
-    """The site's pages for a language model, in the form of https://llmstxt.org.
+    """Return the site's pages for a language model, in the form of https://llmstxt.org.
 
     Args:
         parts: (heading, pages).
@@ -38,7 +38,7 @@ def llms_txt(title: str, summary: str, parts: Iterable[tuple[str, list[Listed]]]
 
 
 def sitemap(base: str, addresses: Iterable[str]) -> str:
-    """The addresses of all pages, as https://www.sitemaps.org asks for them."""
+    """Return the addresses of all pages, as https://www.sitemaps.org asks for them."""
     root = ET.Element("urlset", xmlns="http://www.sitemaps.org/schemas/sitemap/0.9")
     for address in addresses:
         ET.SubElement(ET.SubElement(root, "url"), "loc").text = urljoin(base, address)
@@ -47,7 +47,7 @@ def sitemap(base: str, addresses: Iterable[str]) -> str:
 
 
 def form_links(name: str, page: str, repository: str, practice: str) -> str:
-    """Where else a page can be read, in one line of HTML.
+    """Return where else a page can be read, in one line of HTML.
 
     Args:
         practice: the address of the page to practise on; may be empty.
@@ -64,7 +64,7 @@ def form_links(name: str, page: str, repository: str, practice: str) -> str:
 
 
 def download_links(folder: str, book: str) -> str:
-    """Where the whole book can be had, in one line of HTML."""
+    """Return where the whole book can be had, in one line of HTML."""
     where = escape(folder.rstrip("/"))
     forms = [("EPUB", f"{where}/{book}.epub"), ("Offline site", f"{where}/{book}.zip")]
     items = " · ".join(f'<a href="{address}">{text}</a>' for text, address in forms)

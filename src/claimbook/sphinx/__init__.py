@@ -42,7 +42,7 @@ CODE = Path(__file__).parents[1]
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
-    """Registers everything; the work is in the modules beside this one."""
+    """Register everything; the work is in the modules beside this one."""
     app.add_config_value("claimbook_strict", default=False, rebuild="", types=(bool, int))
     app.add_config_value("claimbook_strict_cuda", default=False, rebuild="", types=(bool, int))
     app.add_config_value("claimbook_whole_register", default=False, rebuild="", types=bool)

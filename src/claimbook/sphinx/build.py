@@ -46,7 +46,7 @@ logger = logging.getLogger(__name__)
 
 
 def connect(app: Sphinx) -> None:
-    """Hooks the steps of a build together."""
+    """Hook the steps of a build together."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # all ends that was started
     lanes, started = Lanes(app), time.time()
@@ -62,7 +62,7 @@ def connect(app: Sphinx) -> None:
 
 
 def scan(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Reads a page's claims before Sphinx parses it."""
+    """Read a page's claims before Sphinx parses it."""
     path = app.env.doc2path(docname)
     claim_domain(app.env).texts[docname] = _digest_of(path)
     if path.suffix == ".md":
@@ -92,7 +92,7 @@ def _digest_of(path: Path) -> str:
 
 
 def run_claims(lanes: Lanes, env: BuildEnvironment) -> list[str]:
-    """Runs what has no valid record, and says which pages show something else than before."""
+    """Run what has no valid record; return the pages that show something else than before."""
     domain, project = claim_domain(env), project_of(env)
     now: dict[str, dict[str, Any]] = {
         "releases": {c.id: releases.made_of(c, domain) for c in domain.claims()},
@@ -119,7 +119,7 @@ def _viewed(domain: ClaimDomain, docname: str) -> str:
 
 
 def _named(domain: ClaimDomain, docname: str, where: dict[str, str]) -> list[dict[str, Any]]:
-    """What a page names: entries, with what they say, and claims, with the pages they stand on."""
+    """Return what a page names: entries with what they say, and claims with their pages."""
     page = domain.pages.get(docname, Page(""))
     related = [relation.entry for claim in page.claims for relation in claim.relations]
     entries = [*related, *(entry for remark in page.remarks for entry in remark.entries)]
@@ -147,7 +147,7 @@ def _swept(project: Project, domain: ClaimDomain) -> dict[str, dict[str, Any] | 
 
 
 def report_problems(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Says on every build what is wrong with pages, alone and together; changes no page."""
+    """Say on every build what is wrong with pages, alone and together; return no page."""
     domain, project = claim_domain(env), project_of(env)
     problems: list[Problem] = [p for page in domain.pages.values() for p in page.problems]
     problems += check_relations(domain.register, domain.claims(), domain.remarks())
@@ -176,21 +176,21 @@ def report_problems(app: Sphinx, env: BuildEnvironment) -> list[str]:
 
 
 def _varied(domain: ClaimDomain) -> list[Claim]:
-    """The claims about a machine that came out otherwise on the processor of this one."""
+    """Return the claims about a machine that came out otherwise on the processor of this one."""
     shown = domain.shown
     on_cpu = [claim for claim in domain.claims() if Lane.CPU in shown[claim.id]]
     return [c for c in on_cpu if shown[c.id][Lane.CPU]["outcome"] == Outcome.VARIED]
 
 
 def _demand_answers(domain: ClaimDomain) -> None:
-    """Warns of each entry that no claim and no remark speaks of."""
+    """Warn of each entry that no claim and no remark speaks of."""
     for answer in domain.answers().values():
         if answer.word is None and answer.entry.source not in domain.register.in_progress:
             warn(str(answer.entry.location), f"{answer.entry.id}: {answer.wanted}", "open-entry")
 
 
 def _demand_cuda(domain: ClaimDomain, max_age: str | int | None) -> None:
-    """Warns of each claim whose record on `cuda` is not current, or older than so many days."""
+    """Warn of each claim whose record on `cuda` is not current, or older than so many days."""
     today = datetime.now(UTC).date()
     for claim in domain.claims():
         if (data := domain.shown[claim.id].get(Lane.CUDA)) is None:
@@ -204,7 +204,7 @@ def _demand_cuda(domain: ClaimDomain, max_age: str | int | None) -> None:
 
 
 def fill_in(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Puts badges, relations and views of the whole book where the page left a place for them."""
+    """Put badges, relations and views of the whole book where the page left a place for them."""
     domain = claim_domain(app.env)
     to = partial(make_refnode, app.builder, docname)
     link = render.Link(to, domain.places(), domain.page_with("ledger"))
@@ -259,13 +259,13 @@ FILLED: dict[str, Callable[[ClaimDomain, nodes.Element, render.Link], list[nodes
 
 
 def start_json(app: Sphinx, env: BuildEnvironment) -> None:
-    """Writes `claims.json` beside the start page."""
+    """Write `claims.json` beside the start page."""
     if app.builder.format == "html":
         beside(app, lambda: write_json(claim_domain(env), Path(app.outdir, "claims.json")))
 
 
 def write_json(domain: ClaimDomain, path: Path) -> None:
-    """Writes what the book says as data, if it is not what the file holds."""
+    """Write what the book says as data, if it is not what the file holds."""
     known = ages(domain.versions, domain.contents())
     text = _json_text(
         {
@@ -292,7 +292,7 @@ def write_json(domain: ClaimDomain, path: Path) -> None:
 
 
 def tell_counts(app: Sphinx, exception: Exception | None, started: float) -> None:
-    """Tells how many entries are answered, and how; and which pages were written.
+    """Tell how many entries are answered, and how; and which pages were written.
 
     Args:
         started: when the build began, in seconds of the clock.
@@ -308,7 +308,7 @@ def tell_counts(app: Sphinx, exception: Exception | None, started: float) -> Non
 
 
 def _tell_varied(domain: ClaimDomain) -> None:
-    """Names, at the end of the build, what came out otherwise on this machine."""
+    """Name, at the end of the build, what came out otherwise on this machine."""
     if varied := _varied(domain):
         here = environment.describe(Lane.CPU)
         logger.info("\n%s (%s); their cards say so:", VARIED, here.device)
@@ -324,7 +324,7 @@ def _written(site: Path, since: float) -> str:
 
 
 def _json_text(data: dict[str, Any]) -> str:
-    """JSON with a line for each item of the lists at its top: quick to write, easy to compare."""
+    """Return JSON with a line for each item of the lists at its top, easy to compare."""
 
     def value(part: Any) -> str:
         if not isinstance(part, list):

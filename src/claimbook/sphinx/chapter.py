@@ -41,7 +41,7 @@ def _mark(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def _begins(part: nodes.Node) -> bool:
-    """Whether it is a section of a chapter, or a claim that stands in none."""
+    """Return whether it is a section of a chapter, or a claim that stands in none."""
     return isinstance(part, nodes.section) or (
         isinstance(part, nodes.Element) and "claim" in part["classes"]
     )

@@ -103,7 +103,7 @@ def _check_files(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> Non
 
 
 def _place(location: Any) -> str:
-    """Where a record of Sphinx's log says that something is: `page`, or `path:line`."""
+    """Return where a record of Sphinx's log says that something is: `page`, or `path:line`."""
     if isinstance(location, nodes.Node):
         source, line = get_source_line(location)
         return f"{source or ''}:{line or 1}"

@@ -16,7 +16,7 @@ class RemarkDirective(SphinxDirective):
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """The reason, with the entries it speaks of beneath."""
+        """Return the reason, with the entries it speaks of beneath."""
         body = nodes.container(classes=["remark"])
         body += nodes.paragraph("", "No program can decide this", classes=["claim-title"])
         self.state.nested_parse(self.content, self.content_offset, body)

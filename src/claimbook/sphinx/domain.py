@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 
 def tell_broken(place: str, why: str) -> None:
-    """Warns of a file under `docs/records/`, or a line of one, that cannot be used."""
+    """Warn of a file under `docs/records/`, or a line of one, that cannot be used."""
     message = f"{why}; it counts as missing"
     logger.warning(message, location=place, type="claim", subtype="broken-record")
 
@@ -55,7 +55,7 @@ class ClaimDirective(SphinxDirective):
     option_spec = AnyOption(lanes=directives.unchanged)
 
     def run(self) -> list[nodes.Node]:
-        """The claim as a card; nothing if the scan could not read it, or its id is taken."""
+        """Return the claim as a card; nothing if the scan could not read it, or its id is taken."""
         domain = claim_domain(self.env)
         claim = domain.claim_on(self.env.docname, "".join(self.arguments))
         if claim is None or anchor(claim.id) in self.state.document.ids:
@@ -90,7 +90,7 @@ class ClaimRole(XRefRole):
         title: str,
         target: str,
     ) -> tuple[str, str]:
-        """Looks in this domain, although the role's name has no domain in it."""
+        """Look in this domain, although the role's name has no domain in it."""
         refnode["refdomain"] = ClaimDomain.name
         self.innernodeclass = nodes.inline
         return title, target
@@ -111,7 +111,7 @@ OF_LAST_BUILD = (
 
 
 def _kept(name: str) -> Any:
-    """What the domain keeps under that name, as an attribute."""
+    """Return what the domain keeps under that name, as an attribute."""
     return property(lambda domain: domain.data[name])
 
 
@@ -176,15 +176,15 @@ class ClaimDomain(Domain):
         return Versions.of(Path(self.env.srcdir)).load_all(tell_broken)
 
     def contents(self) -> Contents:
-        """What the book says as it stands."""
+        """Return what the book says as it stands."""
         return contents_of(self.claims(), self.answers())
 
     def answers(self) -> dict[str, Answer]:
-        """Entry id → what the book says of it."""
+        """Return what the book says of each entry, by its id."""
         return answers(self.register, self.claims(), self.remarks())
 
     def page_with(self, view: str) -> str:
-        """The docname of the page that shows this of the whole book; empty if there is none."""
+        """Return the docname of the page that shows this of the whole book; empty without one."""
         kinds = ((name, each.kind) for name, views in self.views.items() for each in views)
         return next((name for name, kind in kinds if kind == view), "")
 
@@ -194,7 +194,7 @@ class ClaimDomain(Domain):
         return [name for name in now if before.get(name) != now[name]]
 
     def drawn(self) -> dict[str, list[tuple[str, str]]]:
-        """Claim id → the labs that refer to it: (docname, title)."""
+        """Return the labs that refer to each claim, by its id: (docname, title)."""
         found: dict[str, list[tuple[str, str]]] = {claim.id: [] for claim in self.claims()}
         for docname in sorted(self.linked.keys() - self.pages.keys()):
             for claim_id in self.linked[docname]:
@@ -203,40 +203,40 @@ class ClaimDomain(Domain):
         return found
 
     def said(self, entries: Iterable[str]) -> dict[str, str]:
-        """Each of these entries with its statement; those that the register has."""
+        """Return each of these entries with its statement; those that the register has."""
         known = self.register.entries
         return {entry: known[entry].statement for entry in entries if entry in known}
 
     def located(self) -> Iterator[tuple[str, Claim]]:
-        """Every claim with the docname of its page, in order of page."""
+        """Yield every claim with the docname of its page, in order of page."""
         for docname in sorted(self.pages):
             for claim in self.pages[docname].claims:
                 yield docname, claim
 
     def places(self) -> dict[str, str]:
-        """Claim id → docname of its page."""
+        """Return the docname of each claim's page, by the claim's id."""
         return {claim.id: docname for docname, claim in self.located()}
 
     def claims(self) -> list[Claim]:
-        """All claims, in order of page."""
+        """Return all claims, in order of page."""
         return [claim for _, claim in self.located()]
 
     def remarks(self) -> list[Remark]:
-        """All remarks, in order of page."""
+        """Return all remarks, in order of page."""
         return [remark for name in sorted(self.pages) for remark in self.pages[name].remarks]
 
     def claim_on(self, docname: str, claim_id: str) -> Claim | None:
-        """The claim of that id on a page."""
+        """Return the claim of that id on a page."""
         page = self.pages.get(docname, Page(""))
         return next((claim for claim in page.claims if claim.id == claim_id), None)
 
     def clear_doc(self, docname: str) -> None:
-        """Forgets a page."""
+        """Forget a page."""
         for kind in PER_PAGE:
             self.data[kind].pop(docname, None)
 
     def process_doc(self, env: BuildEnvironment, docname: str, document: nodes.document) -> None:
-        """Keeps to which claims and pages a page links, so that it follows them."""
+        """Keep to which claims and pages a page links, so that it follows them."""
         links = list(document.findall(pending_xref))
         claims = (to for to in links if to.get("refdomain") == self.name)
         self.linked[docname] = sorted({link["reftarget"] for link in claims})
@@ -246,7 +246,7 @@ class ClaimDomain(Domain):
         self.data["mentions"][docname] = sorted({name for name in found if name in {"", *known}})
 
     def merge_domaindata(self, docnames: AbstractSet[str], otherdata: dict[str, Any]) -> None:
-        """Takes over the pages that another process has read."""
+        """Take over the pages that another process has read."""
         for docname in docnames:
             for kind in PER_PAGE:
                 if docname in otherdata[kind]:
@@ -262,7 +262,7 @@ class ClaimDomain(Domain):
         node: pending_xref,
         contnode: Element,
     ) -> nodes.reference | None:
-        """A link to the claim of that id."""
+        """Return a link to the claim of that id."""
         for docname, claim in self.located():
             if claim.id == target:
                 title = first_sentence(claim.statement)
@@ -281,18 +281,18 @@ class ClaimDomain(Domain):
         node: pending_xref,
         contnode: Element,
     ) -> list[tuple[str, nodes.reference]]:
-        """The same for the role `any`."""
+        """Return the same for the role `any`."""
         found = self.resolve_xref(env, fromdocname, builder, "claim", target, node, contnode)
         return [("claim:claim", found)] if found is not None else []
 
     def get_objects(self) -> Iterator[tuple[str, str, str, str, str, int]]:
-        """Every claim, for the search and for other projects' intersphinx."""
+        """Yield every claim, for the search and for other projects' intersphinx."""
         for docname, claim in self.located():
             yield claim.id, claim.id, "claim", docname, anchor(claim.id), 1
 
 
 def tell_missing(app: Sphinx, domain: Domain | None, node: pending_xref) -> bool | None:
-    """Warns of a link to a claim that is not there, with those that may be meant."""
+    """Warn of a link to a claim that is not there, with those that may be meant."""
     if not isinstance(domain, ClaimDomain):
         return None
     name = node["reftarget"]
@@ -302,7 +302,7 @@ def tell_missing(app: Sphinx, domain: Domain | None, node: pending_xref) -> bool
 
 
 def claim_domain(env: BuildEnvironment) -> ClaimDomain:
-    """This domain, with its type."""
+    """Return this domain, with its type."""
     domain = env.get_domain(ClaimDomain.name)
     assert isinstance(domain, ClaimDomain)
     return domain

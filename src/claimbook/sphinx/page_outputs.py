@@ -23,7 +23,7 @@ from claimbook.sphinx.domain import claim_domain
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
-    """Writes what belongs to a page with the page, and what belongs to the site at the end."""
+    """Write what belongs to a page with the page, and what belongs to the site at the end."""
     app.setup_extension("sphinx_markdown_builder")
     app.connect("env-get-outdated", remove_gone)
     app.connect("doctree-read", note_summary)
@@ -41,7 +41,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
 def remove_gone(
     app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
 ) -> list[str]:
-    """Takes away what was written of pages that are no more; Sphinx leaves it in the site."""
+    """Take away what was written of pages that are no more; Sphinx leaves it in the site."""
     for page in removed if _is_site(app) else ():
         for form in ("html", "md", "ipynb"):
             Path(app.outdir, f"{page}.{form}").unlink(missing_ok=True)
@@ -80,12 +80,12 @@ def _is_site(app: Sphinx) -> bool:
 
 
 def _address(app: Sphinx, page: str) -> str:
-    """Where a page is published; relative to the start page where no address is known."""
+    """Return where a page is published; relative to the start page where no address is known."""
     return str(urljoin(app.config.html_baseurl, app.builder.get_target_uri(page)))
 
 
 def _write_notebook(app: Sphinx, page: str, doctree: nodes.document) -> bool:
-    """Writes the notebook of a page with claims, and says whether it is one; others have none."""
+    """Write the notebook of a page with claims; return whether it is one. Others have none."""
     path = Path(app.outdir, f"{page}.ipynb")
     scanned = claim_domain(app.env).pages.get(page, Page(""))
     claims = () if scanned.problems else scanned.claims
@@ -105,7 +105,7 @@ def _write_notebook(app: Sphinx, page: str, doctree: nodes.document) -> bool:
 
 
 def write_lists(app: Sphinx, exception: Exception | None) -> None:
-    """Writes `llms.txt` and `sitemap.xml` where they changed."""
+    """Write `llms.txt` and `sitemap.xml` where they changed."""
     if exception or not _is_site(app):
         return
     title, env = app.config.html_title, app.env
@@ -118,7 +118,7 @@ def write_lists(app: Sphinx, exception: Exception | None) -> None:
 
 
 def _parts(env: BuildEnvironment) -> Iterator[tuple[str, list[Listed]]]:
-    """The parts of the book, each with its pages."""
+    """Yield the parts of the book, each with its pages."""
     for part in parts(env):
         yield part.title or "Start here", [_listed(env, page) for page in part.pages]
 

@@ -76,7 +76,7 @@ class Link:
 
 
 def card(claim: Claim, body: nodes.Element, page: str) -> nodes.Element:
-    """A claim: its title, its prose, its code with the outputs, and a place for its badges.
+    """Return a claim: title, prose, code with its outputs, and a place for its badges.
 
     Args:
         body: the parsed content of the directive; it is taken apart.
@@ -136,7 +136,7 @@ def _first_sentence(parts: list[nodes.Node]) -> tuple[list[nodes.Node], list[nod
 
 
 def session(fence: Fence, source: str) -> nodes.container:
-    """A fence: code without prompts, each output in a box of its own beneath its code."""
+    """Return a fence: code without prompts, each output in a box of its own beneath its code."""
     whole = nodes.container(classes=["claim-session"])
     cells = nodes.container(classes=["claim-cells"])
     cells += nodes.container("", _block(prelude(source), "python"), classes=["claim-prelude"])
@@ -167,7 +167,7 @@ def _outputs(example: Example, on_cuda: Example | None) -> Iterator[nodes.contai
 
 
 def show_run(card: nodes.Element, claim: Claim, lanes: Lanes) -> None:
-    """Puts what the run printed in place of what the page says, where these differ.
+    """Put what the run printed in place of what the page says, where these differ.
 
     An output that no current run has shown says so.
     """
@@ -182,7 +182,7 @@ def show_run(card: nodes.Element, claim: Claim, lanes: Lanes) -> None:
 
 
 def _lane_of(box: nodes.Element, lanes: Lanes) -> Lane:
-    """The lane that an output stands for; where it stands for both, the CPU."""
+    """Return the lane that an output stands for; where it stands for both, the CPU."""
     of_cuda = f"on-{Lane.CUDA}" in box["classes"] or Lane.CPU not in lanes
     return Lane.CUDA if of_cuda else Lane.CPU
 
@@ -212,7 +212,7 @@ def _mark_unproved(box: nodes.Element, words: str) -> None:
 def differing(
     title: str, claim: Claim, lane: Lane, outputs: Iterable[str], message: str
 ) -> places.fold:
-    """On demand: what a run printed that is not on the page, and what cut it short."""
+    """Fold what a run printed that is not on the page, and what cut it short."""
     fold = places.fold(title=title, classes=["claim-fold"])
     for mismatch in mismatches(claim, lane, tuple(outputs)):
         fold += code(mismatch.example.source)
@@ -223,19 +223,19 @@ def differing(
 
 
 def _got(text: str) -> nodes.container:
-    """What a run printed where the page says something else."""
+    """Return what a run printed where the page says something else."""
     box = output(text)
     box["classes"].append("differs")
     return box
 
 
 def code(source: str) -> nodes.container:
-    """Code without prompts."""
+    """Return code without prompts."""
     return nodes.container("", _block(source, "python"), classes=["claim-code"])
 
 
 def output(want: str) -> nodes.container:
-    """What code prints, in a box of its own."""
+    """Return what code prints, in a box of its own."""
     is_error = want.startswith(HEADER) or f"\n{HEADER}" in want
     classes = ["claim-output"]
     if is_error:
@@ -277,7 +277,7 @@ def prelude(code: str) -> str:
 
 
 def badges(claim: Claim, lanes: Lanes, ran: Container[str], *others: nodes.Node) -> nodes.paragraph:
-    """Where a claim is an exception to what its page says of all; what one of a machine measured.
+    """Return where a claim is an exception on its page, and what one of a machine measured.
 
     Args:
         ran: the lanes on which any claim of the page ran.
@@ -298,7 +298,7 @@ def badges(claim: Claim, lanes: Lanes, ran: Container[str], *others: nodes.Node)
 
 
 def verdicts(pairs: Iterable[tuple[str, str]]) -> str:
-    """What a claim says of statements of the sources, in a line.
+    """Return what a claim says of statements of the sources, in a line.
 
     >>> verdicts([("corrects", "basics-01.1"), ("confirms", "basics-01.2")])
     'Sources: 1 wrong, 1 right'
@@ -308,12 +308,12 @@ def verdicts(pairs: Iterable[tuple[str, str]]) -> str:
 
 
 def verdict(word: str) -> nodes.inline:
-    """What becomes of an entry, in its colour."""
+    """Return what becomes of an entry, in its colour."""
     return nodes.inline("", WORDS[word], classes=[f"relation-{word}"])
 
 
 def badge(name: str, status: str, words: str) -> nodes.inline:
-    """What holds of a claim in one place where it ran."""
+    """Return what holds of a claim in one place where it ran."""
     text = [nodes.strong("", name), nodes.Text(f" {words}")]
     return nodes.inline("", "", *text, classes=["claim-badge", f"status-{status}"])
 
@@ -324,7 +324,7 @@ def runs(data: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def failing(claim: Claim, lanes: Lanes) -> Iterator[nodes.Node]:
-    """What each lane printed on which the claim does not hold, if its outputs do not show it."""
+    """Yield what lanes printed on which the claim does not hold, if no output shows it."""
     for name, data in lanes.items():
         lane = Lane(name)
         if data["status"] not in (Status.FAILING, Status.VARIED):
@@ -342,7 +342,7 @@ def failing(claim: Claim, lanes: Lanes) -> Iterator[nodes.Node]:
 
 
 def _is_shown(example: Example, lane: Lane, lanes: Lanes) -> bool:
-    """Whether the example has a box of its own that says what the lane printed."""
+    """Return whether the example has a box of its own that says what the lane printed."""
     return bool(example.want) and lane == next(iter(lanes))
 
 
@@ -368,7 +368,7 @@ def _figure(measurement: Measurement) -> str:
 
 
 def lab_line(labs: Iterable[tuple[str, str]], link: Link) -> Iterator[nodes.Node]:
-    """The labs that draw what a claim states.
+    """Yield the labs that draw what a claim states.
 
     Args:
         labs: (docname, title).
@@ -382,7 +382,7 @@ def lab_line(labs: Iterable[tuple[str, str]], link: Link) -> Iterator[nodes.Node
 def sources(
     pairs: Iterable[tuple[str, str]], said: dict[str, str], link: Link
 ) -> Iterator[nodes.Node]:
-    """The statements of the sources that are spoken of.
+    """Yield the statements of the sources that are spoken of.
 
     Args:
         pairs: (relation word, entry id).
@@ -400,7 +400,7 @@ def how_it_ran(
     swept: dict[str, Any] | None,
     repository: str,
 ) -> Iterator[nodes.Node]:
-    """Where a claim ran, with which torch and when; how to run it, and where to correct it.
+    """Yield where a claim ran, with which torch and when; how to run and to correct it.
 
     Args:
         repository: `owner/name` on GitHub; may be empty.
@@ -426,7 +426,7 @@ def how_it_ran(
 
 
 def _searched(swept: dict[str, Any]) -> Iterator[nodes.Node]:
-    """Among which cases no counterexample was found, and how they were searched."""
+    """Yield among which cases no counterexample was found, and how they were searched."""
     text = "No counterexample among {cases} drawn cases: {drawn}.".format(**swept)
     text += " The statement, or the search, has changed since." * (swept["status"] == "stale")
     yield nodes.paragraph("", text, classes=["claim-swept"])
@@ -434,12 +434,12 @@ def _searched(swept: dict[str, Any]) -> Iterator[nodes.Node]:
 
 
 def more(title: str, *parts: nodes.Node) -> nodes.Node:
-    """What a card says on demand."""
+    """Fold what a card says on demand."""
     return places.fold("", *parts, title=title, classes=["claim-more"])
 
 
 def inline(text: str) -> Iterator[nodes.Node]:
-    """Markdown of one line, as far as statements use it: code and emphasis."""
+    """Yield Markdown of one line, as far as statements use it: code and emphasis."""
     for piece in re.findall(r"`+[^`]+`+|\*[^*\s][^*]*\*|[^`*]+|.", text):
         if piece.startswith("`"):
             yield nodes.literal("", piece.strip("`"))
@@ -453,7 +453,7 @@ Cells = tuple[list[nodes.Node], ...]
 
 
 def table(head: list[str], rows: Iterable[Cells], widths: list[int]) -> nodes.table:
-    """A table with a row of titles; widths are in percent."""
+    """Return a table with a row of titles; widths are in percent."""
     group = nodes.tgroup(cols=len(widths))
     group += [nodes.colspec(colwidth=width) for width in widths]
     group += nodes.thead("", _row(plain(*head)))
@@ -462,7 +462,7 @@ def table(head: list[str], rows: Iterable[Cells], widths: list[int]) -> nodes.ta
 
 
 def plain(*each: str) -> Cells:
-    """The cells of a row of plain text."""
+    """Return the cells of a row of plain text."""
     return tuple([nodes.Text(text)] for text in each)
 
 

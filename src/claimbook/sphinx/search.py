@@ -22,7 +22,7 @@ DATA, LINES, ERRORS = "searchdata.js", "searchlines.js", "errordata.js"
 
 
 def connect(app: Sphinx) -> None:
-    """Waits for the theme's name: the page's template is written for furo."""
+    """Wait for the theme's name: the page's template is written for furo."""
     app.connect("config-inited", _take_over)
 
 
@@ -44,13 +44,13 @@ def _replace(app: Sphinx) -> None:
 
 
 def _start_data(app: Sphinx, read: list[str]) -> None:
-    """Writes what is searched, if pages were read anew or are gone."""
+    """Write what is searched, if pages were read anew or are gone."""
     if read or not Path(app.outdir, DATA).exists():
         beside(app, lambda: _write_data(app))
 
 
 def _page(app: Sphinx, written: list[str]) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """The page, if others are written, to which it may lead."""
+    """Yield the page, if others are written, to which it may lead."""
     if written or not Path(app.outdir, "search.html").exists():
         yield "search", {}, "search.html"
 

@@ -67,7 +67,7 @@ class Contents:
 
 
 def _marks(html: str) -> dict[str, set[tuple[int, str]]]:
-    """Address of a page → what Sphinx writes at which places of the contents where it is shown."""
+    """Return what Sphinx writes at which places of the contents, by the address of a page."""
     around, found = list[tuple[int, str]](), dict[str, set[tuple[int, str]]]()
     for tag in _TAG.finditer(html):
         match tag["tag"]:

@@ -30,7 +30,7 @@ def _changed(app: Sphinx, env: BuildEnvironment) -> list[str]:
 
 
 def _contents(env: BuildEnvironment) -> list[Any]:
-    """The order of all pages, with their titles and the captions above them."""
+    """Return the order of all pages, with their titles and the captions above them."""
     trees = {
         name: [tree.pformat() for tree in toc.findall(addnodes.toctree)]
         for name, toc in sorted(env.tocs.items())
@@ -39,7 +39,7 @@ def _contents(env: BuildEnvironment) -> list[Any]:
 
 
 def _headings(env: BuildEnvironment, docname: str) -> list[Any]:
-    """What a link into a page may show; without a page, into whatever has a name."""
+    """Return what a link into a page may show; without a page, into whatever has a name."""
     if docname:
         slugs: dict[str, tuple[Any, ...]] = env.metadata[docname].get("myst_slugs", {})
         return [(slug, *told) for slug, (_, *told) in sorted(slugs.items())]

@@ -36,7 +36,7 @@ def connect(app: Sphinx) -> None:
 def mend(
     app: Sphinx, name: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Mends what a page has of Sphinx, docutils and sphinx-gallery."""
+    """Mend what a page has of Sphinx, docutils and sphinx-gallery."""
     for part in MENDED.keys() & context.keys():
         for written, right in MENDED[part].items():
             context[part] = re.sub(written, right, context[part] or "")
@@ -71,12 +71,12 @@ def _breakable(code: re.Match[str]) -> str:
 
 
 def open_title(writer: HTML5Translator, node: nodes.Element) -> None:
-    """The title of a claim; of one that is folded, what is clicked."""
+    """Open the title of a claim; of one that is folded, what is clicked."""
     writer.body.append(f'<{_title_tag(writer, node)} class="claim-title">')
 
 
 def close_title(writer: HTML5Translator, node: nodes.Element) -> None:
-    """Its end, with a link to the claim: beside what is clicked, where no link may be."""
+    """End it with a link to the claim: beside what is clicked, where no link may be."""
     link = f'<a class="claim-link" href="#{node["anchor"]}" title="Link to this statement">#</a>'
     tag = _title_tag(writer, node)
     writer.body.append(f"</{tag}>{link}\n" if tag == "summary" else f"{link}</{tag}>\n")
@@ -88,13 +88,13 @@ def _title_tag(writer: HTML5Translator, node: nodes.Element) -> str:
 
 
 def open_detail(writer: HTML5Translator, node: nodes.Element) -> None:
-    """A claim that is folded; readers of an EPUB seldom can open one."""
+    """Open a claim that is folded; readers of an EPUB seldom can unfold one."""
     tag = "div" if _is_epub(writer) else "details"
     writer.body.append(f'<{tag} class="{" ".join(node["classes"])}">\n')
 
 
 def close_detail(writer: HTML5Translator, node: nodes.Element) -> None:
-    """Its end."""
+    """Close it."""
     writer.body.append("</div>\n" if _is_epub(writer) else "</details>\n")
 
 
@@ -103,12 +103,12 @@ def _is_epub(writer: HTML5Translator) -> bool:
 
 
 def open_fold(writer: HTML5Translator, node: nodes.Element) -> None:
-    """What is closed until asked for; an answer is open in an EPUB."""
+    """Open what is closed until asked for; an answer is open in an EPUB."""
     classes, title = " ".join(node["classes"]), escape(node["title"])
     opened = ' open="open"' if _is_epub(writer) and "answer" in node["classes"] else ""
     writer.body.append(f'<details class="{classes}"{opened}><summary>{title}</summary>\n')
 
 
 def close_fold(writer: HTML5Translator, node: nodes.Element) -> None:
-    """Its end."""
+    """Close it."""
     writer.body.append("</details>\n")

@@ -22,7 +22,7 @@ FEW = 4
 
 
 def connect(app: Sphinx) -> None:
-    """Collects garbage seldom, and reads pages in several processes only where they are many."""
+    """Collect garbage seldom, and read pages in several processes only where they are many."""
     gc.enable()
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS, 100, 100)
     app.connect("build-finished", lambda *_: gc.freeze(), priority=1000)  # Python ends at once
@@ -52,7 +52,7 @@ def _keep_formatters(app: Sphinx) -> None:
 
 
 def beside(app: Sphinx, task: Callable[[], object]) -> None:
-    """Does something in a process of its own while pages are written; the build ends after it.
+    """Do something in a process of its own while pages are written; the build ends after it.
 
     Pages go first: they take longer.
     """

@@ -65,7 +65,7 @@ def _connect_gallery(app: Sphinx, config: Config) -> None:
 
 
 def drawn_with() -> str:
-    """Names the environment and the helpers with which pictures are drawn."""
+    """Return what names the environment and the helpers with which pictures are drawn."""
     helpers = sorted(Path(claimbook.__file__).with_name("teach").glob("[!.]*.py"))
     made_in = environment.describe(Lane.CPU).digest()
     return digest([made_in, environment.digest_of_code(helpers)])[:12]
@@ -114,7 +114,7 @@ class _Gallery:
 
 
 def _tell_failed(lab: Path, traceback: str) -> None:
-    """Warns of a lab that failed at its own line; the next build draws it again."""
+    """Warn of a lab that failed at its own line; the next build draws it again."""
     first, _, _ = traceback.partition(f'File "{lab}"')
     own = traceback.removeprefix(first).strip()
     line = own.partition(", line ")[2].partition(",")[0] or "1"
@@ -125,7 +125,7 @@ def _tell_failed(lab: Path, traceback: str) -> None:
 
 @contextmanager
 def _telling(told: bool) -> Iterator[None]:
-    """While it lasts, labs of this process print what they expected and did not observe."""
+    """Let labs of this process print what they expected and did not observe."""
     from claimbook.teach import observation
 
     observation.told = told
@@ -149,7 +149,7 @@ class _Stamp:
 
 
 def _end_processes(app: Sphinx, exception: Exception | None) -> None:
-    """Ends the processes in which labs ran; left to themselves they complain as Python ends."""
+    """End the processes in which labs ran; left to themselves they complain as Python ends."""
     if "joblib.externals.loky" in sys.modules:
         from joblib.externals.loky import get_reusable_executor
 
@@ -157,7 +157,7 @@ def _end_processes(app: Sphinx, exception: Exception | None) -> None:
 
 
 def reset(gallery_conf: dict[str, Any], filename: str, when: str) -> None:
-    """Gives a lab its time, the book's colours, and torch as it starts: seed 0, but one thread."""
+    """Give a lab its time, the book's colours, and torch as it starts: seed 0, but one thread."""
     signal.alarm(0)
     if when == "after":
         return
@@ -183,7 +183,7 @@ def _end(*_: object) -> None:
 
 
 def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
-    """The figures that a block of a lab has drawn, each for a light page and for a dark one.
+    """Return the figures that a block of a lab drew, each for a light page and a dark one.
 
     What is seen is the figure's label, `fig.set_label(…)`; it follows the title in the alt text.
     """

@@ -32,12 +32,12 @@ LOGGED = 50
 
 
 def project_of(env: BuildEnvironment) -> Project:
-    """The project whose docs are being built."""
+    """Return the project whose docs are being built."""
     return Project.find(Path(env.srcdir))
 
 
 def warn(path_and_line: str, message: str, subtype: str) -> None:
-    """A warning at a place, of type `claim`."""
+    """Warn at a place, with the type `claim`."""
     logger.warning(message, location=path_and_line, type="claim", subtype=subtype)
 
 
@@ -55,7 +55,7 @@ class Lanes:
         app.connect("build-finished", self._close, priority=100)
 
     def read(self) -> Iterator[tuple[Claim, Lane, LaneData]]:
-        """Runs what has no valid record, and says of each claim what its lanes say."""
+        """Run what has no valid record; yield what each lane says of each claim."""
         domain = claim_domain(self._app.env)
         for lane in Lane:
             claims = [claim for claim in domain.claims() if lane in claim.lanes]
@@ -100,7 +100,7 @@ class Lanes:
         return self._kept[lane]
 
     def _environment(self, lane: Lane) -> Environment | None:
-        """Where claims of the lane run here, as far as this or the last build knows."""
+        """Return where claims of the lane run here, as far as this or the last build knows."""
         if lane is Lane.CPU:
             return environment.describe(lane)
         known: dict[Lane, Environment] = claim_domain(self._app.env).data["environments"]

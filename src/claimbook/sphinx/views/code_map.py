@@ -19,7 +19,7 @@ class CodeMapDirective(SphinxDirective):
     """Draws the package as it is now; any change of its code has all pages read anew."""
 
     def run(self) -> list[nodes.Node]:
-        """Boxes for the folders, with an arrow to each that builds on another."""
+        """Return boxes for the folders, with an arrow to each that builds on another."""
         from claimbook.teach.boxes import Box, draw
         from claimbook.teach.figure import Figure
 

@@ -12,12 +12,12 @@ from claimbook.sphinx.render import Link
 
 
 def made_of(domain: ClaimDomain) -> Any:
-    """Plain data; the page is written anew when it changes."""
+    """Return plain data; the page is written anew when it changes."""
     return [verdicts(domain), list(_totals(domain))]
 
 
 def show(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
-    """A bar of verdicts with its legend, each a link to the ledger; then the other numbers."""
+    """Return a bar of verdicts with its legend, each a link to the ledger, and other numbers."""
     found = {word: count for word, count in verdicts(domain).items() if count}
     legend = [_verdict(word, count, link) for word, count in found.items()]
     totals = [nodes.Text(line) for line in _totals(domain)]
@@ -46,7 +46,7 @@ def _items(lines: Iterable[nodes.Node], kind: str) -> nodes.bullet_list:
 
 
 def verdicts(domain: ClaimDomain) -> dict[str, int]:
-    """What may become of an entry → of how many it did."""
+    """Count the entries by what became of them."""
     words = [answer.word or "open" for answer in domain.answers().values()]
     return {word: words.count(word) for word in render.WORDS}
 

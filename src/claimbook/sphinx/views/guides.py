@@ -71,7 +71,7 @@ def _stop(domain: ClaimDomain, name: str) -> Iterator[Any]:
 
 
 def _route(stops: list[Any], link: render.Link) -> nodes.Node:
-    """Pages in the order in which to read them, with the minutes of each and of all."""
+    """Return pages in the order in which to read them, with the minutes of each and of all."""
     items = [nodes.list_item("", _line(stop, link)) for stop in stops]
     whole = nodes.paragraph("", f"{_hours(sum(stop[2] for stop in stops))} in all")
     whole["classes"].append("minutes")
@@ -97,7 +97,7 @@ def _chapter(domain: ClaimDomain, name: str) -> Iterator[Any]:
 
 
 def _overview(chapters: list[Any], link: render.Link) -> nodes.Node:
-    """Chapters with what they are about, and all their short answers."""
+    """Return chapters with what they are about, and all their short answers."""
     whole = nodes.container(classes=["overview"])
     for name, title, minutes, summary, asked in chapters:
         whole += nodes.rubric("", "", *_line((name, title, minutes), link).children)
@@ -136,7 +136,7 @@ def _said(domain: ClaimDomain, claims: Iterable[Claim], entry: str) -> Iterator[
 
 
 def _questions(asked: list[Any], link: render.Link) -> nodes.Node:
-    """Questions to be tried first: each folds its answer, with something to judge under it."""
+    """Return questions to be tried first; each folds its answer, with something to judge below."""
     listed = nodes.enumerated_list(enumtype="arabic", classes=["questions"])
     for name, title, place, question, short, said in asked:
         item = nodes.list_item()
@@ -169,7 +169,7 @@ def _belief(domain: ClaimDomain, line: str) -> Iterator[Any]:
 
 
 def _beliefs(found: list[Any], link: render.Link) -> nodes.Node:
-    """What is often said, to be turned over: what is true, with a link to the example."""
+    """Return what is often said, to be turned over: what is true, with a link to the example."""
     cards = nodes.container(classes=["beliefs"])
     for docname, claim, quote, statement in found:
         card = places.fold(title=quote, classes=["belief"])

@@ -13,7 +13,7 @@ from claimbook.sphinx.domain import ClaimDomain
 
 
 def made_of(domain: ClaimDomain) -> Any:
-    """Plain data; the page is written anew when it changes."""
+    """Return plain data; the page is written anew when it changes."""
     statuses = {
         name: [data["status"] for data in lanes.values()] for name, lanes in domain.shown.items()
     }
@@ -22,7 +22,7 @@ def made_of(domain: ClaimDomain) -> Any:
 
 
 def show(domain: ClaimDomain, link: render.Link) -> list[nodes.Node]:
-    """Every entry against its claims and their status: a section a source, a table a question."""
+    """Return every entry against its claims: a section a source, a table a question."""
     answers = domain.answers()
     found: dict[str, nodes.section] = {}
     for question in domain.register.questions:

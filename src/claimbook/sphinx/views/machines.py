@@ -37,18 +37,18 @@ class _Row:
 
 
 def made_of(claim: Claim, machines: Iterable[BookRun]) -> list[Any]:
-    """Plain data; the claim's page is written anew when it changes."""
+    """Return plain data; the claim's page is written anew when it changes."""
     return [(row.environment.device, row.date, row.outcome) for row in _recorded(claim, machines)]
 
 
 def data(claim: Claim, domain: ClaimDomain) -> dict[str, str]:
-    """The name of each reference machine → what came of the claim there."""
+    """Return what came of the claim on each reference machine, by its name."""
     found = ((machine.name, machine.of(claim)) for machine in domain.machines)
     return {name: str(result.outcome) for name, result in found if result}
 
 
 def badges(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
-    """On how many processors it held, this one among them, and on how many GPUs."""
+    """Yield on how many processors it held, this one among them, and on how many GPUs."""
     if rows := _rows(claim, domain):
         yield _badge([row.outcome for row in rows], "processor")
     if gpus := _gpus(claim, domain):
@@ -62,7 +62,7 @@ def _badge(outcomes: list[Outcome], kind: str) -> nodes.Node:
 
 
 def table(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
-    """The machines, on demand, each with what it did and measured."""
+    """Yield the machines, on demand, each with what it did and measured."""
     rows = [*map(_cells, _rows(claim, domain)), *map(_gpu_cells, _gpus(claim, domain))]
     if rows:
         heads, widths = ["Machine", "Held", "Measured"], [48, 20, 32]
@@ -76,7 +76,7 @@ def table(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
 
 
 def _rows(claim: Claim, domain: ClaimDomain) -> list[_Row]:
-    """This machine's run, then the reference machines'; none of a claim about PyTorch."""
+    """Return this machine's run, then the reference machines'; none of a claim about PyTorch."""
     if not claim.machine or Lane.CPU not in claim.lanes:
         return []
     run, here = domain.shown[claim.id][Lane.CPU], environment.describe(Lane.CPU)

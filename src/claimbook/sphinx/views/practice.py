@@ -24,7 +24,7 @@ MAKERS = [Path(str(module.__file__)) for module in (cards, anki, markup)]
 
 
 def connect(app: Sphinx) -> None:
-    """The page's own script and style, and its data, which are made while pages are written."""
+    """Add the page's own script and style, and make its data while pages are written."""
     app.connect("html-page-context", _add_files)
     app.connect("env-updated", _start_decks, priority=900)
 
@@ -38,7 +38,7 @@ def _add_files(
 
 
 def decks(domain: ClaimDomain) -> list[Deck]:
-    """What the sources say, and a deck for each part of the book."""
+    """Return what the sources say, and a deck for each part of the book."""
     said = said_cards(domain.answers().values(), domain.places())
     found = [Deck(SAID, "Often said: right or wrong?", list(said))]
     for part in parts(domain.env):
@@ -54,12 +54,12 @@ def decks(domain: ClaimDomain) -> list[Deck]:
 
 
 def made_of(domain: ClaimDomain) -> list[tuple[str, str, int]]:
-    """What the page itself shows of the decks."""
+    """Return what the page itself shows of the decks."""
     return [(deck.name, deck.title, len(deck.cards)) for deck in decks(domain)]
 
 
 def show(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
-    """The decks as a list, which the page's script makes a desk of, and the deck for Anki."""
+    """Return the decks as a list, of which the page's script makes a desk, and Anki's deck."""
     items = [_item(*deck) for deck in made_of(domain)]
     honest = nodes.paragraph("", "Practising on this page needs JavaScript, which is off.")
     places = nodes.bullet_list("", *items, classes=["practice-decks"])
@@ -76,7 +76,7 @@ def _item(name: str, title: str, count: int) -> nodes.list_item:
 
 
 def apkg(project: str) -> str:
-    """The name of the file with the Anki deck."""
+    """Return the name of the file with the Anki deck."""
     return f"{nodes.make_id(project)}.apkg"
 
 
@@ -86,7 +86,7 @@ def _start_decks(app: Sphinx, env: BuildEnvironment) -> None:
 
 
 def write_decks(app: Sphinx, folder: Path) -> None:
-    """Writes a data file for each deck, and the Anki deck if any of them changed.
+    """Write a data file for each deck, and the Anki deck if any of them changed.
 
     The file of a deck that is no more goes.
     """

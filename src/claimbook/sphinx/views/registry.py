@@ -82,7 +82,7 @@ def _by_api(domain: ClaimDomain) -> list[tuple[str, list[Claim]]]:
 
 
 def api_addresses(domain: ClaimDomain) -> dict[str, str]:
-    """The names that torch's own documentation explains → where."""
+    """Return where torch's own documentation explains each name."""
     inventory = getattr(domain.env, "intersphinx_named_inventory", {}).get("torch", {})
     return {
         name: item.uri
@@ -97,7 +97,7 @@ def _index_made_of(domain: ClaimDomain) -> Any:
 
 
 def _index(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
-    """Every claim by its first sentence, in the order of the book."""
+    """Return every claim by its first sentence, in the order of the book."""
     found = list[nodes.Node]()
     for part in parts(domain.env):
         pages = [_of_page(domain, name, link) for name in part.pages if _claims(domain, name)]
@@ -126,13 +126,13 @@ def _claim_item(domain: ClaimDomain, claim: Claim, link: Link) -> nodes.list_ite
 
 
 def _statement(claim: Claim, link: Link) -> nodes.list_item:
-    """A claim by its first sentence."""
+    """Return a claim by its first sentence."""
     text = nodes.inline("", "", *render.inline(first_sentence(claim.statement)))
     return nodes.list_item("", nodes.paragraph("", "", link.claim(claim.id, text)))
 
 
 def _statements(claims: list[Claim], link: Link) -> Iterator[nodes.Node]:
-    """Claims by their first sentence, those first that say the most about it."""
+    """Yield claims by their first sentence, those first that say the most about it."""
     yield from (_statement(claim, link) for claim in claims[:NAMED])
     if len(claims) > NAMED:
         yield nodes.list_item("", nodes.paragraph("", f"and {len(claims) - NAMED} more"))

@@ -83,7 +83,7 @@ def timeline_made_of(domain: ClaimDomain) -> Any:
 
 
 def timeline(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
-    """How many claims hold on each release, and what each changed, the newest first."""
+    """Return how many claims hold on each release, and what each changed, newest first."""
     claims = domain.claims()
     runs = [*domain.releases, *domain.cuda_releases]
     rows = [render.plain(*_counted(run, claims)) for run in runs]

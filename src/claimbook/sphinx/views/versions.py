@@ -21,7 +21,7 @@ NEWEST, NOW = "newest", ""
 
 
 def connect(app: Sphinx) -> None:
-    """Every page names the versions; all are written anew when there is another one."""
+    """Let every page name the versions; all are written anew when there is another one."""
     app.add_config_value("claimbook_version", "", rebuild="html", types=str)
     app.connect("config-inited", _find_sites)
 
@@ -36,7 +36,7 @@ def _find_sites(app: Sphinx, config: Config) -> None:
 
 
 def sites(versions: list[str], address: str, this: str) -> list[tuple[str, str]]:
-    """Each version with the address of its site, if there is more than one and it is known.
+    """Return each version with its site's address, if there are several and it is known.
 
     Args:
         versions: from the oldest on.
@@ -71,7 +71,7 @@ def show(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
 
 
 def _steps(domain: ClaimDomain) -> Iterator[tuple[str, str, Changes]]:
-    """From each version to the next one, and from the newest to the book as it stands."""
+    """Yield the steps from each version to the next, and from the newest to the book now."""
     known = [(version.name, version) for version in domain.versions]
     for (older, was), (newer, now) in pairwise([*known, (NOW, domain.contents())]):
         yield older, newer, changes(was, now)
@@ -80,7 +80,7 @@ def _steps(domain: ClaimDomain) -> Iterator[tuple[str, str, Changes]]:
 def _section(
     domain: ClaimDomain, link: Link, older: str, newer: str, changes: Changes
 ) -> nodes.section:
-    """Counts, verdicts, and the names of claims in the order of how they changed."""
+    """Return counts, verdicts, and the names of claims in the order of how they changed."""
     since = f"Since {older}"
     section = nodes.section(ids=[f"since-{older}"], names=[since])
     section += nodes.title("", since if newer == NOW else f"From {older} to {newer}")
