@@ -23,7 +23,7 @@ from claimbook.engine import environment
 from claimbook.exports import apis
 from claimbook.exports.data import SCHEMA, answer_data, claim_data
 from claimbook.exports.prose import sentences
-from claimbook.exports.sections import sections
+from claimbook.exports.sections import reading_minutes, sections
 from claimbook.files import ReadError, write_changed
 from claimbook.model import Claim, Lane, Outcome, Page, Problem, Status, digest
 from claimbook.mutation.falsify import Results, falsified_data
@@ -63,14 +63,14 @@ def connect(app: Sphinx) -> None:
 
 def scan(app: Sphinx, docname: str, source: list[str]) -> None:
     """Read a page's claims before Sphinx parses it."""
-    path = app.env.doc2path(docname)
-    claim_domain(app.env).texts[docname] = _digest_of(path)
+    domain, path, page = claim_domain(app.env), app.env.doc2path(docname), Page("")
+    domain.texts[docname] = _digest_of(path)
     if path.suffix == ".md":
-        domain, page = claim_domain(app.env), read_page(project_of(app.env), Path(path))
-        domain.pages[docname] = page
+        domain.pages[docname] = page = read_page(project_of(app.env), Path(path))
         domain.sections[docname] = sections(source[0])
         domain.sentences[docname] = sentences(source[0])
         domain.apis[docname] = {claim.id: sorted(apis.used(claim.code)) for claim in page.claims}
+    domain.minutes[docname] = reading_minutes(source[0], page)
 
 
 def replaced(

@@ -14,9 +14,8 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 from claimbook.exports.data import anchor
-from claimbook.exports.sections import reading_minutes
 from claimbook.files import write_changed
-from claimbook.model import Claim, Page, RelationKind
+from claimbook.model import Claim, RelationKind
 from claimbook.pages.text import first_sentence
 from claimbook.sphinx import nodes as places
 from claimbook.sphinx import render
@@ -27,17 +26,10 @@ ROUTES = "routes.js"
 
 
 def connect(app: Sphinx) -> None:
-    """Time each page when it is read; write the routes when all are."""
-    app.connect("source-read", _time)
+    """Warn of guides that lead nowhere once all pages are read; write the routes at the end."""
     app.connect("env-updated", _tell_unknown)
     app.connect("html-page-context", _add_routes)
     app.connect("build-finished", _write_routes)
-
-
-def _time(app: Sphinx, docname: str, source: list[str]) -> None:
-    domain = claim_domain(app.env)
-    page = domain.pages.get(docname, Page(""))
-    domain.minutes[docname] = reading_minutes(source[0], page)
 
 
 def _tell_unknown(app: Sphinx, env: BuildEnvironment) -> list[str]:
