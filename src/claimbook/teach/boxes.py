@@ -22,7 +22,7 @@ class Box:
 
 
 def draw(boxes: Sequence[Box], edges: Sequence[Edge]) -> str:
-    """One ``<svg>`` with a box per item of ``boxes`` and an arrow per item of ``edges``.
+    """Return an ``<svg>`` with a box per item of ``boxes`` and an arrow per item of ``edges``.
 
     The edges are pairs of positions in ``boxes`` and form no circle. Arrows point down.
     """

@@ -29,7 +29,7 @@ SETTINGS: dict[Any, object] = {
 
 
 def chart(numbers: Mapping[str, Sequence[float]], x: str, y: str, scale: str) -> str:
-    """One ``<svg>`` with each series drawn against its index; ``scale`` is that of the y axis."""
+    """Draw each series against its index, as one ``<svg>``; ``scale`` is that of the y axis."""
     # A machine that only records claims has no Matplotlib, and to import it takes 0.3 s.
     from matplotlib import style
     from matplotlib.figure import Figure as Canvas

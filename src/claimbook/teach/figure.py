@@ -11,13 +11,13 @@ FONT = "font-family:var(--font-stack--monospace, monospace);font-size:12px"
 
 
 def drawing(width: float, height: float, content: str) -> str:
-    """One ``<svg>`` of that size; what says nothing else has the colour of the page's text."""
+    """Return an ``<svg>`` of that size; what says nothing else has the page's text colour."""
     size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
     return f'<svg {size} fill="currentColor">{content}</svg>'
 
 
 def number(value: float) -> str:
-    """A value as drawings write it."""
+    """Write a value as drawings show it."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 

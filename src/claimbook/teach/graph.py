@@ -35,7 +35,7 @@ def graph(tensor: Tensor, names: Names | None = None) -> Figure:
 
 
 def nodes_of(tensor: Tensor) -> tuple[list[Node], Edges]:
-    """The nodes and edges behind ``tensor``; ValueError if it has none."""
+    """Return the nodes and edges behind ``tensor``; ValueError if it has none."""
     if tensor.grad_fn is None:
         raise ValueError(
             "this tensor has no grad_fn, so there is no graph to draw: it is a leaf, "
@@ -45,7 +45,7 @@ def nodes_of(tensor: Tensor) -> tuple[list[Node], Edges]:
 
 
 def walk(root: Node) -> tuple[list[Node], Edges]:
-    """Every node reachable from ``root``, nearest first, and the edges as pairs of positions.
+    """Return the nodes reachable from ``root``, nearest first, and the edges, pairs of positions.
 
     An operation that takes the same tensor twice has two edges to the same node.
     """
@@ -63,7 +63,7 @@ def walk(root: Node) -> tuple[list[Node], Edges]:
 
 
 def label(node: Node, names: Names) -> tuple[str, str]:
-    """What the node does, and the leaf it ends in or the named results it made."""
+    """Return what the node does, and the leaf it ends in or the named results it made."""
     title = node.name().rpartition("::")[2]
     variable = getattr(node, "variable", None)  # only AccumulateGrad holds one: the leaf
     if variable is not None:
@@ -88,7 +88,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def describe(boxes: list[Box], edges: Edges) -> str:
-    """The same picture in words."""
+    """Say the same in words."""
     lines = [f"Autograd graph: {_count(len(boxes), 'node')}, {_count(len(edges), 'edge')}."]
     for i, box in enumerate(boxes):
         targets = ", ".join(str(end + 1) for start, end in edges if start == i)

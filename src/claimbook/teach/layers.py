@@ -1,7 +1,7 @@
 """Where the nodes of an acyclic graph stand: one row per depth, arrows pointing down."""
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from graphlib import TopologicalSorter
 from itertools import pairwise
 from statistics import fmean
 
@@ -21,30 +21,27 @@ def rows_and_routes(count: int, edges: Sequence[Edge]) -> tuple[list[list[int]],
     >>> rows_and_routes(3, [(0, 1), (1, 2), (0, 2)])
     ([[0], [1, 3], [2]], [[0, 1], [1, 2], [0, 3, 2]])
     """
-    depth = _depths(count, edges)
-    rows: list[list[int]] = [[] for _ in range(max(depth) + 1)]
-    for node in range(count):
-        rows[depth[node]].append(node)
+    rows = _rows(count, edges)
+    depth = {node: number for number, row in enumerate(rows) for node in row}
     routes = [_route(edge, depth, rows) for edge in edges]
     _untangle(rows, [pair for route in routes for pair in pairwise(route)])
     return rows, routes
 
 
-def _depths(count: int, edges: Sequence[Edge]) -> list[int]:
-    """Longest path from a node that nothing points at, after A. B. Kahn's topological order."""
-    waiting = Counter(end for _, end in edges)
-    ready = [node for node in range(count) if not waiting[node]]
-    depth = [0] * count
-    for node in ready:  # grows while we walk it, in the order of depth
-        for end in (end for start, end in edges if start == node):
-            waiting[end] -= 1
-            if not waiting[end]:
-                depth[end] = depth[node] + 1
-                ready.append(end)
-    return depth
+def _rows(count: int, edges: Sequence[Edge]) -> list[list[int]]:
+    """Return the nodes by the longest path to each from a node that nothing points at."""
+    order = TopologicalSorter(dict.fromkeys(range(count), ()))
+    for start, end in edges:
+        order.add(end, start)
+    order.prepare()
+    rows = list[list[int]]()
+    while order.is_active():
+        rows.append(sorted(order.get_ready()))
+        order.done(*rows[-1])
+    return rows
 
 
-def _route(edge: Edge, depth: list[int], rows: list[list[int]]) -> list[int]:
+def _route(edge: Edge, depth: Mapping[int, int], rows: list[list[int]]) -> list[int]:
     start, end = edge
     route = [start]
     for row in rows[depth[start] + 1 : depth[end]]:
