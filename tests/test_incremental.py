@@ -21,6 +21,11 @@ INDEX = """\
 ```{counts}
 ```
 
+```{route} All of it
+sums/sums
+tools/a
+```
+
 ```{toctree}
 sums/index
 tools/index
@@ -121,6 +126,7 @@ EDITS: dict[str, Callable[[TinyBook], None]] = {
     "a claim deleted": replace("docs/tools/a.md", PRODUCT.replace("multiplies", "is"), "Gone."),
     "a page deleted that is still listed": lambda book: (book.docs / "tools/new.md").unlink(),
     "a page no longer listed": replace("docs/tools/index.md", "a\nnew\n", "a\n"),
+    "a route": replace("docs/index.md", "sums/sums\n", "sums/sums\nsums/shapes\n"),
     "a caption": replace("docs/index.md", "The whole", "Everything"),
 }
 

@@ -1,7 +1,8 @@
 """Which pages are written anew because others have changed.
 
 Sphinx writes a page whose own file has changed. The contents beside each page, the links to the
-page before and after it and the titles that links show are those of other pages.
+page before and after it and the titles that links show are those of other pages. A page also holds
+the digest of the routes, without which a browser would go on with the old ones.
 """
 
 from typing import Any
@@ -12,6 +13,7 @@ from sphinx.environment import BuildEnvironment
 
 from claimbook.model import digest
 from claimbook.sphinx.domain import claim_domain
+from claimbook.sphinx.views import guides
 
 
 def connect(app: Sphinx) -> None:
@@ -30,12 +32,13 @@ def _changed(app: Sphinx, env: BuildEnvironment) -> list[str]:
 
 
 def _contents(env: BuildEnvironment) -> list[Any]:
-    """Return the order of all pages, with their titles and the captions above them."""
+    """Return the order of all pages with their titles and captions, and the routes."""
     trees = {
         name: [tree.pformat() for tree in toc.findall(addnodes.toctree)]
         for name, toc in sorted(env.tocs.items())
     }
-    return [trees, {name: title.pformat() for name, title in sorted(env.titles.items())}]
+    titles = {name: title.pformat() for name, title in sorted(env.titles.items())}
+    return [trees, titles, list(guides.routes(env))]
 
 
 def _headings(env: BuildEnvironment, docname: str) -> list[Any]:

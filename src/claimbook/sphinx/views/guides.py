@@ -29,7 +29,7 @@ def connect(app: Sphinx) -> None:
     """Warn of guides that lead nowhere once all pages are read; write the routes at the end."""
     app.connect("env-updated", _tell_unknown)
     app.connect("html-page-context", _add_routes)
-    app.connect("build-finished", _write_routes)
+    app.connect("env-updated", _write_routes, priority=900)
 
 
 def _tell_unknown(app: Sphinx, env: BuildEnvironment) -> list[str]:
@@ -181,19 +181,20 @@ GUIDES = {
 
 def _add_routes(app: Sphinx, name: str, *rest: Any) -> None:
     """Let each page know the routes, so that a reader who follows one finds its next page."""
-    if app.builder.name == "html" and any(_routes(app)):
+    if app.builder.name == "html" and any(routes(app.env)):
         app.add_js_file(ROUTES, loading_method="defer")
 
 
-def _write_routes(app: Sphinx, exception: Exception | None) -> None:
-    if not exception and app.builder.name == "html" and (routes := list(_routes(app))):
-        text = f"const bookRoutes = {json.dumps(routes, ensure_ascii=False)};\n"
+def _write_routes(app: Sphinx, env: BuildEnvironment) -> None:
+    """Write the routes before the pages, whose links to them hold a digest of them."""
+    if app.builder.name == "html" and (found := list(routes(env))):
+        text = f"const bookRoutes = {json.dumps(found, ensure_ascii=False)};\n"
         write_changed(Path(app.outdir, "_static", ROUTES), text)
 
 
-def _routes(app: Sphinx) -> Iterator[dict[str, Any]]:
+def routes(env: BuildEnvironment) -> Iterator[dict[str, Any]]:
     """Yield each route: its name, where it stands, and its pages."""
-    domain = claim_domain(app.env)
+    domain = claim_domain(env)
     for docname, views in sorted(domain.views.items()):
         for route in views:
             if route.kind == "route" and route.title:

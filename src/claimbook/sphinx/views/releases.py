@@ -20,18 +20,18 @@ HOLDS = "holds"
 
 
 def made_of(claim: Claim, domain: ClaimDomain) -> list[Any]:
-    """Plain data; the claim's page is written anew when it changes."""
+    """Return plain data; the claim's page is written anew when it changes."""
     found = chain.from_iterable(_spans(claim, domain).values())
     return [(span.first, span.last, span.result.word) for span in found]
 
 
 def data(claim: Claim, releases: Iterable[BookRun]) -> dict[str, str]:
-    """The number of each release → what came of the claim there."""
+    """Return the number of each release → what came of the claim there."""
     return {run.name: result.word for run in releases if (result := run.of(claim))}
 
 
 def _spans(claim: Claim, domain: ClaimDomain) -> dict[Lane, list[Span]]:
-    """On which releases the claim did what, on each lane."""
+    """Return on which releases the claim did what, on each lane."""
     runs = {Lane.CPU: domain.releases, Lane.CUDA: domain.cuda_releases}
     return {lane: spans(claim, found) for lane, found in runs.items()}
 
@@ -44,7 +44,7 @@ def usual(claims: Iterable[Claim], releases: list[BookRun]) -> str:
 
 
 def badges(claim: Claim, domain: ClaimDomain, usual: str) -> Iterator[nodes.Node]:
-    """On which releases the claim holds, if these are not those of its whole page.
+    """Yield on which releases the claim holds, if these are not those of its whole page.
 
     On CUDA, which few releases were run on, only those on which it does not.
     """
@@ -63,7 +63,7 @@ def badges(claim: Claim, domain: ClaimDomain, usual: str) -> Iterator[nodes.Node
 
 
 def folds(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
-    """What the releases print on which it does something else."""
+    """Yield what the releases print on which it does something else."""
     for lane, found in _spans(claim, domain).items():
         for span in found:
             if (result := span.result).word != HOLDS:
@@ -76,7 +76,7 @@ WITH = {Lane.CPU: "", Lane.CUDA: " with CUDA"}
 
 
 def timeline_made_of(domain: ClaimDomain) -> Any:
-    """Plain data; the page is written anew when it changes."""
+    """Return plain data; the page is written anew when it changes."""
     runs, claims = [*domain.releases, *domain.cuda_releases], domain.claims()
     shown = [[(c.claim.statement, c.before, c.after) for c in step] for _, step in _steps(domain)]
     return [domain.places(), [_counted(run, claims) for run in runs], shown]
@@ -93,14 +93,14 @@ def timeline(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
 
 
 def _steps(domain: ClaimDomain) -> list[tuple[tuple[BookRun, BookRun], list[Change]]]:
-    """Each two releases of a lane that follow one another, with what changed between them."""
+    """Return each two releases of a lane that follow one another, with what changed between them."""
     claims = domain.claims()
     pairs = [*pairwise(domain.cuda_releases), *pairwise(domain.releases)]
     return [(pair, list(changed(claims, *pair))) for pair in pairs]
 
 
 def _counted(run: BookRun, claims: Iterable[Claim]) -> list[str]:
-    """How many claims ran on a release, how many hold, and what became of the others."""
+    """Return how many claims ran on a release, how many hold, and what became of the others."""
     words = Counter(result.word for claim in claims if (result := run.of(claim)))
     ran, holds = words.total(), words.pop(HOLDS, 0)
     others = ", ".join(f"{count} {word}" for word, count in words.most_common())
