@@ -10,13 +10,15 @@ import sys
 import tempfile
 import textwrap
 import time
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
+from unittest.mock import patch
 
 from bs4 import BeautifulSoup
 from sphinx.application import builtin_extensions
 
-from claimbook.engine.fork_server import KEPT
+from claimbook.engine.fork_server import KEPT, kept
 from claimbook.model import Claim, ProblemKind
 from claimbook.pages.book import Book
 from claimbook.pages.parser import scan_page
@@ -88,16 +90,26 @@ def python(*arguments, cwd=None, **environ):
     """
     if arguments[:2] in {("-m", "sphinx"), ("-m", "claimbook")} and not environ:
         return _forked(*map(str, arguments[1:]), cwd=cwd or Path.cwd())
-    kept = {k: v for k, v in os.environ.items() if not environ or k != KEPT}
+    own = {k: v for k, v in os.environ.items() if not environ or k != KEPT}
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=cwd,
-        env={**kept, **environ},
+        env={**own, **environ},
         capture_output=True,
         text=True,
         check=False,
         timeout=600,
     )
+
+
+@contextmanager
+def started_with(**environ):
+    """A fork server that starts with variables; yields them, with what leads programs to it."""
+    with ExitStack() as until_the_end:
+        with patch.dict(os.environ, environ):
+            until_the_end.enter_context(kept())
+            address = os.environ[KEPT]
+        yield {**environ, KEPT: address}
 
 
 FORKS = multiprocessing.get_context("forkserver")

@@ -11,7 +11,7 @@ from claimbook.engine import environment
 from claimbook.engine.pool import Runner
 from claimbook.model import Hardware, Lane, Measurement, Outcome, Provenance, Run
 from claimbook.records.book_runs import BookRun, Machines, machine_name, results_of
-from helpers import SUM, TinyBook, claim, claim_text, python, whole_book
+from helpers import SUM, TinyBook, claim, claim_text, python, started_with, whole_book
 
 CLOCK = Path(__file__).with_name("clock")
 TIMED = """\
@@ -35,13 +35,15 @@ def book_with(folder, *claims):
     return TinyBook(folder, {"index": "# I\n\n" + "\n".join([SUM, *claims])})
 
 
-def clock(ratio):
-    """What makes every `compare` of a process measure that ratio."""
-    return {"PYTHONPATH": str(CLOCK), "RATIO": str(ratio)}
+@pytest.fixture(scope="module")
+def clock():
+    """Gives the variables that make every `compare` of a process measure a ratio."""
+    with started_with(PYTHONPATH=str(CLOCK)) as found:
+        yield lambda ratio: {**found, "RATIO": str(ratio)}
 
 
 @pytest.fixture(scope="module")
-def varied(tmp_path_factory):
+def varied(tmp_path_factory, clock):
     """A book whose timed claim comes out otherwise here, built once."""
     book = book_with(tmp_path_factory.mktemp("varied"), WITH_CLOCK)
     done = book.build(**clock(1.0))
@@ -88,7 +90,7 @@ def test_its_data_say_so(varied):
     }
 
 
-def test_a_later_build_says_it_again(varied):
+def test_a_later_build_says_it_again(varied, clock):
     """Without running it again; a strict one runs it, and is red."""
     book, _ = varied
     book.replace("docs/index.md", "# I\n", "# Home\n")
@@ -102,7 +104,7 @@ def test_a_later_build_says_it_again(varied):
     assert f"slow-is-slower: {OTHERWISE} [claim.varied]" in strict.stderr.replace("\n", "")
 
 
-def test_a_clock_that_agrees(tmp_path):
+def test_a_clock_that_agrees(tmp_path, clock):
     """The same book on a machine where it holds: nothing is told, strict or not."""
     book = book_with(tmp_path, WITH_CLOCK)
     done = book.build("-D", "claimbook_strict=1", **clock(100))
@@ -110,7 +112,7 @@ def test_a_clock_that_agrees(tmp_path):
     assert "came out otherwise" not in done.stdout
 
 
-def test_pytest_tells_it(varied):
+def test_pytest_tells_it(varied, clock):
     """One expected failure, named at the end; an error if asked for."""
     book, _ = varied
     done = python("-m", "pytest", "docs", cwd=book.root, **clock(1.0))
@@ -124,7 +126,7 @@ def test_pytest_tells_it(varied):
     assert "It depends on the machine: clock, cache." in strict.stdout
 
 
-def test_run_tells_it(varied):
+def test_run_tells_it(varied, clock):
     """And ends with 1 if asked to be strict."""
     book, _ = varied
     done = book.claimbook("run", **clock(1.0))
@@ -159,7 +161,7 @@ def test_what_was_not_reached_is_not_shown_as_run(tmp_path):
 
 
 @pytest.mark.parametrize("ratio", [1.0, 100.0])
-def test_the_book_is_green_with_any_clock(ratio, monkeypatch):
+def test_the_book_is_green_with_any_clock(ratio, monkeypatch, clock):
     """All its claims that compare times hold or are told; none fails.
 
     Each is run once: this clock says the same at every try.
@@ -222,7 +224,7 @@ def test_a_broken_machine_is_named(tmp_path):
     assert told[0][0] == f"{tmp_path / 'broken.json'}:1"
 
 
-def test_cards_show_the_machines(tmp_path):
+def test_cards_show_the_machines(tmp_path, clock):
     """This build first, then the reference machines, each with its figures."""
     book = book_with(tmp_path, WITH_CLOCK)
     kept(book.docs / "records/machines", "Fast Chip", Outcome.PASSED, 3.14159)
@@ -243,7 +245,7 @@ def test_cards_show_the_machines(tmp_path):
     assert not plain.select("table.machines")
 
 
-def test_record_keeps_this_machine(tmp_path):
+def test_record_keeps_this_machine(tmp_path, clock):
     """With all that ran on it; a claim that changed since is left out of it."""
     book = book_with(tmp_path, WITH_CLOCK)
     done = book.claimbook("record", **clock(100))

@@ -93,7 +93,7 @@ def timeline(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
 
 
 def _steps(domain: ClaimDomain) -> list[tuple[tuple[BookRun, BookRun], list[Change]]]:
-    """Return each two releases of a lane that follow one another, with what changed between them."""
+    """Return each two releases of a lane in a row, with what changed between them."""
     claims = domain.claims()
     pairs = [*pairwise(domain.cuda_releases), *pairwise(domain.releases)]
     return [(pair, list(changed(claims, *pair))) for pair in pairs]
