@@ -41,6 +41,8 @@ UPCOMING = {"newest": ["torch"], "nightly": ["--pre", "--index-url", NIGHTLY, "t
 """What pip is told to install what may become one."""
 SHARED = ["--durations", "10", "--numprocesses", "auto", "--maxprocesses", "4", "--dist"]
 """What makes pytest share tests among processes, and say which took longest."""
+BY_FILE = ["loadfile", "--no-loadscope-reorder"]
+"""Each file to one process, in the order that tests/conftest.py gives: the longest first."""
 OTHERS = ["--ignore", "tests/browser", "--ignore", "tests/editions"]
 """Tests of what is made of the book, which have sessions of their own."""
 MADE = [Path("docs/_build"), Path("docs/labs")]
@@ -69,7 +71,9 @@ def install(session: nox.Session, *groups: str) -> None:
     if not shutil.which("pip", path=str(PROGRAMS)):
         session.run_install(sys.executable, "-m", "venv", str(ENVIRONMENT))
     packages = nox.project.dependency_groups(PYPROJECT, *groups) if groups else []
-    pip = ["python", "-m", "pip", "install", "-c", "constraints.txt", "-e", ".", *packages]
+    # To compile all that is installed takes a third of the time, and most of it nobody imports.
+    pip = ["python", "-m", "pip", "install", "--no-compile", "-c", "constraints.txt"]
+    pip += ["-e", ".", *packages]
     session.run_install(*pip, silent=not sys.stdout.isatty())
     held = [*held, *groups] if kept == versions else [*groups]
     stamp.write_text(" ".join([versions, *held]))
@@ -152,7 +156,7 @@ def tests(session: nox.Session) -> None:
     halves = {
         # Alone: claims compare times, and share the cores themselves.
         "the book's claims": ["docs", *strict],
-        "the package's tests": [*SHARED, "loadfile", *OTHERS, "tests", "src"],
+        "the package's tests": [*SHARED, *BY_FILE, *OTHERS, "tests", "src"],
     }
     failed = [name for name, half in halves.items() if not passes(session, "pytest", *half)]
     if failed:

@@ -21,6 +21,18 @@ collect_ignore = [
 # A script's commands in the background ignore ^C, and so would what the tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+LONGEST = [
+    *("test_explorers", "test_labs", "test_incremental", "test_machines", "test_editions"),
+    *("test_cuda", "test_cli", "test_rehearsal", "test_sphinx", "test_sweeps", "test_soak"),
+]
+"""The files that take longest, which begin: at the end no process then waits for another."""
+
+
+def pytest_collection_modifyitems(items):
+    """Puts the longest files first."""
+    items.sort(key=lambda item: item.path.stem not in LONGEST)
+
+
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("claims", PATIENT, max_examples=150, derandomize=True)
 settings.register_profile("search", PATIENT, max_examples=5000)

@@ -13,6 +13,11 @@ PATIENCE = 180_000
 """Milliseconds for what a browser is asked to do: a machine may halt."""
 
 
+def pytest_collection_modifyitems(items):
+    """Puts the tests of each page last, which are short: no process then waits for another."""
+    items.sort(key=lambda item: "each_page" in getattr(item, "fixturenames", ()))
+
+
 @pytest.fixture(scope="session")
 def browser():
     """A browser; where there is none, these tests are skipped and say so."""
