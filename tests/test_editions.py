@@ -12,7 +12,7 @@ import nbformat
 import pytest
 
 from editions.notebooks import differences, printed
-from helpers import CONF, PAGES, SHAPE, SUM, TinyBook, claim_text, python
+from helpers import CONF, PAGES, ROOT, SHAPE, SUM, TinyBook, claim_text, python
 
 ADDRESS = "https://book.example/under-test/"
 PARTS = '"myst_parser", "claimbook.sphinx.page_outputs", "sphinxext.opengraph"'
@@ -173,15 +173,16 @@ def test_sitemap_has_every_page(built):
 
 
 def test_a_missing_page_is_answered_at_any_address(tmp_path):
-    """The links of 404.html begin at the site's own folder; it is in no list of pages."""
-    conf = CONF_EDITIONS + 'extensions.append("notfound.extension")\n'
+    """The links of 404.html and its search begin at the site's own folder; no list has it."""
+    conf = CONF_EDITIONS.replace("alabaster", "furo") + 'extensions.append("notfound.extension")\n'
     conf += f"notfound_urls_prefix = {urlsplit(ADDRESS).path!r}\n"
-    lost = "---\norphan: true\n---\n# Lost\n\nSearch.\n"
+    lost = (ROOT / "docs/404.md").read_text("utf-8")
     pages = {"index": "# I\n\n```{toctree}\na/s\n```\n", "a/s": f"# S\n\n{SUM}", "404": lost}
     book = TinyBook(tmp_path, pages, conf=conf)
     assert book.sphinx().returncode == 0
     page, folder = book.page("404"), urlsplit(ADDRESS).path
-    links = [a["href"] for a in page.select("link[rel=stylesheet], .sphinxsidebar li a")]
+    links = [a["href"] for a in page.select("link[rel=stylesheet], .sidebar-tree a")]
+    links += [form["action"] for form in page.select("article form")]
     assert len(links) > 2
     assert [link for link in links if not link.startswith(folder)] == []
     for path in ("sitemap.xml", "llms.txt"):

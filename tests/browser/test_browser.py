@@ -79,6 +79,18 @@ def test_nothing_moves_when_a_script_is_late(open_page, name, width):
     assert page.evaluate(SHIFTED) <= STEADY
 
 
+@pytest.mark.parametrize("name", ["tensors/dtypes", "devices/mixed-precision"])
+def test_nothing_moves_for_who_predicts(open_page, name):
+    """Outputs that were to be hidden on the page before are hidden before the scripts come."""
+    page = open_page("tensors/sparse", width=1440)
+    page.set_viewport_size({"width": 1440, "height": 3000})
+    page.get_by_label(re.compile("Predict")).check()
+    page.route("**/_static/**.js*", late)
+    page.goto((SITE / f"{name}.html").as_uri())
+    assert page.evaluate(SHIFTED) <= STEADY
+    assert page.locator(".prediction-show").first.is_visible()
+
+
 def late(route):
     """A script that takes its time; the browser draws meanwhile."""
     time.sleep(0.05)

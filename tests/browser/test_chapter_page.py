@@ -141,9 +141,10 @@ def test_a_belief_turns_over(open_page):
     assert card.locator("p").is_visible()
 
 
-def test_a_question_from_the_start_page_is_searched(open_page):
-    """The box leads to the search, which has looked already."""
-    page = open_page("index")
+@pytest.mark.parametrize(("name", "width"), [("index", 1200), ("404", 390)])
+def test_a_question_is_searched(open_page, name, width):
+    """The box of the start page leads to the search, and that of a missing page on a phone."""
+    page = open_page(name, width=width)
     page.fill("#ask", "what is a leaf tensor")
     page.get_by_role("button", name="Find").click()
     page.wait_for_url("**/search.html?q=*")
