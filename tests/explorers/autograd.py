@@ -3,6 +3,7 @@
 import ast
 import math
 import operator
+from functools import cache
 
 import torch
 
@@ -260,18 +261,27 @@ FORMULAS = {
 """How each node makes what it passes on, from what it receives and what it saved."""
 
 
+def saved(node):
+    """Yields what a node saved, by name."""
+    for key in _attributes(type(node)):
+        if key.startswith("_saved_") and (value := getattr(node, key)) is not None:
+            yield key.removeprefix("_saved_"), value
+
+
+@cache
+def _attributes(kind):
+    return dir(kind)
+
+
 class Formulas:
     """The formulas of a node with the values that it saved, read before they are freed."""
 
     def __init__(self, node, formulas):
         self.formulas = formulas
         self.names = {"log": torch.log, "sin": torch.sin, "cos": torch.cos}
-        for key in dir(node):
-            if key.startswith("_saved_") and (value := getattr(node, key)) is not None:
-                number = value.item() if torch.is_tensor(value) else value
-                self.names[key.removeprefix("_saved_")] = torch.tensor(
-                    float(number), dtype=torch.float64
-                )
+        for name, value in saved(node):
+            number = value.item() if torch.is_tensor(value) else value
+            self.names[name] = torch.tensor(float(number), dtype=torch.float64)
 
     def checked(self, arrives, passes):
         """The formulas of the gradients that are passed on; None for what torch does otherwise.
@@ -308,11 +318,6 @@ def reachable(root):
 
 def describe(node, where, watcher, labels):
     """What is told of a node."""
-    saved = {
-        key.removeprefix("_saved_"): kept(getattr(node, key), labels)
-        for key in dir(node)
-        if key.startswith("_saved_") and getattr(node, key) is not None
-    }
     result = watcher.results[node]
     return {
         "name": node.name(),
@@ -320,7 +325,7 @@ def describe(node, where, watcher, labels):
         "label": labels[result.data_ptr()],
         "value": repr(result.item()),
         "inputs": [where.get(child) for child, _ in node.next_functions],
-        "saved": saved,
+        "saved": {name: kept(value, labels) for name, value in saved(node)},
     }
 
 

@@ -1,6 +1,7 @@
 """Torch's side of the explorer of sizes through layers."""
 
 import re
+from functools import cache
 
 import torch
 from torch import nn
@@ -203,17 +204,20 @@ def field(done):
     if len(ranks) > 1:
         return None
     (rank,) = ranks
-    return [_reach(spread, dim, rank) for dim in range(rank)]
+    windows = [layer for layer in spread if not isinstance(layer, nn.BatchNorm2d)]
+    return [_reach(tuple(_window(layer, dim) for layer in windows)) for dim in range(rank)]
 
 
-def _reach(spread, dim, rank):
+def _window(layer, dim):
+    own = (layer.kernel_size, layer.stride, getattr(layer, "dilation", 1))
+    return tuple(s if isinstance(s, int) else s[dim] for s in own)
+
+
+@cache
+def _reach(windows):
     line = torch.ones(1, 1, LONG, dtype=torch.float64, requires_grad=True)
     x = line
-    for layer in spread:
-        if isinstance(layer, nn.BatchNorm2d):
-            continue
-        own = (layer.kernel_size, layer.stride, getattr(layer, "dilation", 1))
-        kernel, stride, dilation = (s if isinstance(s, int) else s[dim] for s in own)
+    for kernel, stride, dilation in windows:
         weight = torch.ones(1, 1, kernel, dtype=torch.float64)
         x = conv1d(x, weight, stride=stride, dilation=dilation)
     (slope,) = torch.autograd.grad(x[0, 0, 0], line)
@@ -225,17 +229,19 @@ def keeps(layer, x):
     """The padding with which a convolution of stride 1 keeps the sizes, found by trying."""
     if not isinstance(layer, (nn.Conv1d, nn.Conv2d, nn.Conv3d)) or set(layer.stride) != {1}:
         return None
-    found = []
-    for kernel, dilation in zip(layer.kernel_size, layer.dilation, strict=True):
-        long = torch.zeros(1, 1, 40)
-        weight = torch.zeros(1, 1, kernel)
-        tried = (
-            padding
-            for padding in range(kernel * dilation)
-            if conv1d(long, weight, padding=padding, dilation=dilation).shape == long.shape
-        )
-        found.extend(tried)
-    return found if len(found) == len(layer.kernel_size) else None
+    found = [_keeping(*one) for one in zip(layer.kernel_size, layer.dilation, strict=True)]
+    return found if None not in found else None
+
+
+@cache
+def _keeping(kernel, dilation):
+    long, weight = torch.zeros(1, 1, 40), torch.zeros(1, 1, kernel)
+    tried = (
+        padding
+        for padding in range(kernel * dilation)
+        if conv1d(long, weight, padding=padding, dilation=dilation).shape == long.shape
+    )
+    return next(tried, None)
 
 
 def cure(x, line):
