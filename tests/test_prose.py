@@ -118,3 +118,39 @@ def test_no_sentence_breaks_into_a_list(path):
     """A line that begins with a dash or with `1.` would begin a list within a sentence."""
     prose = FENCED.sub("", (ROOT / path).read_text("utf-8"))
     assert [found[0] for found in IN_A_SENTENCE.finditer(prose)] == []
+
+
+TEXTED = re.compile(r"\{[a-z:]+\}`([^`<]+?)\s*<[^`>]+>`|(?<!!)\[([^]]+)\]\([^)\s]+\)")
+BARE = re.compile(
+    r"(?:(?:an?|the|this|that|its|one|another|more|some|torch's|PyTorch's) )?"
+    r"(?:another|card|chapter|claim|documentation|error|examples?|gist|here|how|links?|more|notebook"
+    r"|notes?|one|page|reason|recipe|report|section|source|statement|that|there|this|tutorial|why)"
+    r"(?: (?:above|below|(?:on|with) (?:an?|the|one) \w+))?",
+    re.IGNORECASE,
+)
+"""A text that names only the kind of place: a list of a page's links does not tell them apart."""
+
+
+def bare_links(text):
+    """Texts of links that do not say where they lead, each with its line."""
+    prose = FENCED.sub(lambda fence: "\n" * fence[0].count("\n"), text)
+    for link in TEXTED.finditer(prose):
+        words = " ".join((link[1] or link[2]).split())
+        if BARE.fullmatch(words.strip("`")):
+            yield f"{prose.count(chr(10), 0, link.start()) + 1}: {words}"
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_say_where_they_lead(path):
+    """Read aloud by themselves, links differ: no "an example", "why" or "documentation"."""
+    assert [*bare_links(path.read_text("utf-8"))] == []
+
+
+def test_what_a_bare_link_is():
+    """The kind alone, over lines too; not a link that names its subject, nor code in a fence."""
+    text = (
+        "{claim}`an\nexample <a-b>` and {doc}`one <c>`, [its documentation](https://x.org/y)\n"
+        "{claim}`an example of a tie <a-b>` and {claim}`a-b`, [notes on CUDA](x), ![here](y.png)\n"
+        "```text\n[here](x)\n```\n"
+    )
+    assert [*bare_links(text)] == ["1: an example", "2: one", "2: its documentation"]
