@@ -17,7 +17,9 @@ from claimbook.sweeps.strategies import (
     LAYOUTS,
     NUMBERS,
     OPTIMISERS,
+    REALS,
     among,
+    assume,
     booleans,
     integers,
     shapes,
@@ -152,6 +154,37 @@ def softmax_and_argmax_read_the_logits(logits):
     shares = logits.softmax(dim=1)
     assert_close(shares.sum(1), torch.ones(len(logits), dtype=logits.dtype))
     same(shares.argmax(1), logits.argmax(1))
+
+
+@sweep(dtype=among(REALS), rows=integers(1, 4))
+def tables_of_integers_or_float64_need_float(dtype, rows):
+    layer, table = nn.Linear(2, 3), torch.ones(rows, 2, dtype=dtype)
+    refused = "must have the same dtype" in error(lambda: layer(table))
+    assert refused == (dtype != torch.float32)
+    same(layer(table.float()), layer(torch.ones(rows, 2)))
+
+
+@sweep(dtype=among(ALL), column=booleans, shift=integers(0, 1), count=integers(2, 5))
+def wrong_labels_raise_an_error_each(dtype, column, shift, count):
+    labels = (torch.arange(count) % 2 + shift).to(dtype)
+    target = labels[:, None] if column else labels
+    raised = error(lambda: functional.cross_entropy(torch.zeros(count, 2), target))
+    wrong = column or shift or dtype not in (torch.int64, torch.uint8)
+    assert bool(raised) == bool(wrong)
+
+
+@sweep(x=tensors(FLOATS, rank=(2, 2), size=(2, 5), values="normal", layouts=LAYOUTS))
+def scaled_columns_have_mean_0_and_deviation_1(x):
+    mean, std = x.mean(dim=0), x.std(dim=0)
+    assume(std.min() > 0.01)
+    scaled = (x - mean) / std
+    assert_close(scaled.mean(dim=0), torch.zeros_like(mean), atol=1e-4, rtol=0)
+    assert_close(scaled.std(dim=0), torch.ones_like(std), atol=1e-4, rtol=0)
+
+
+@sweep(logits=tensors(FLOATS, rank=(2, 2), size=(1, 5), values="normal", layouts=ANY_LAYOUT))
+def predict_the_shape_of_the_answers(logits):
+    assert logits.argmax(dim=1).tolist() == [row.argmax().item() for row in logits]
 
 
 @sweep(inputs=integers(1, 10), outputs=integers(1, 10))
