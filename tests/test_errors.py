@@ -318,8 +318,11 @@ def test_what_is_to_be_found_is_there(path):
 PYTHONS = """
 AttributeError: 'list' object has no attribute 'to'
 AttributeError: 'NoneType' object has no attribute 'shape'
-AttributeError: module 'torch' has no attribute 'no_such_name'
+AttributeError: module 'numpy' has no attribute 'float'
+AttributeError: module 'torch.distributed' has no attribute 'init_process_group'
 FileNotFoundError: [Errno 2] No such file or directory: 'data/train.csv'
+ImportError: libGL.so.1: cannot open shared object file: No such file or directory
+ImportError: _mod.so: undefined symbol: PyUnicodeUCS4_FromStringAndSize
 IndexError: list index out of range
 KeyError: 'image'
 ModuleNotFoundError: No module named 'cv2'
@@ -345,10 +348,15 @@ def test_what_python_says_of_anything_is_not_explained(text):
         ("object of type 'MyDataset' has no len()", "data/datasets"),
         ("step() missing 1 required positional argument: 'metrics'", "optimisation/optimisers"),
         ("dropout(): argument 'input' must be Tensor, not tuple", "modules/layer-shapes"),
+        ("module 'torch' has no attribute 'no_such_name'", "first-aid/installation"),
+        ("'Tensor' object has no attribute 'no_such_name'", "first-aid/installation"),
+        ("x.so: undefined symbol: _ZN3c104warnE", "first-aid/installation"),
+        ("cannot pickle 'h5py.File' object", "data/worker-errors"),
+        ("MPS backend out of memory. Tried to allocate 2 GB", "devices/other-devices"),
     ],
 )
 def test_names_that_agree(text, place):
-    """A wrapper lacks any attribute, a dataset of any name its length."""
+    """A wrapper and torch lack any attribute, a dataset of any name its length."""
     assert first_place(text).split("#")[0] == place
 
 

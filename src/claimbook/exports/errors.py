@@ -66,6 +66,9 @@ NOISE = (
     r"(?<=size mismatch for )\S+",
     r"(?<=loading state_dict for )\w+",
     r"(?<=inplace operation:)[\s\S]*",
+    r"(?<=cannot pickle )'[\w.]+'",
+    r"(?<=module 'torch' has no attribute )'\w+'|(?<='Tensor' object has no attribute )'\w+'",
+    r"\S+\.so[\d.]*(?=: (?:undefined symbol|cannot open))|(?<=undefined symbol: )\w+",
 )
 """That, and what names a program's own things."""
 
@@ -82,8 +85,13 @@ AGREE = (
     r"with arguments from the '(\w+)",
     r"not implemented for '(\w+)'",
     r"(?:Input|object of|expected) type (one_dtype|\(?torch)",
-    r"'(?:Distributed)?(DataParallel|torch\.r|NoneType|function|list|tuple|dict|str|)[\w.]*' obj",
-    r"(?:^|[\s'])(?!object |\w*DataP|torch\.r)[\w.]+'?(?: object)? has no \w+ ['`]([\w.]+)",
+    r"(?:'(?:Distributed)?|\b)((?:module|type object) '[\w.]+(?=' has)"
+    r"|(?<=['d])(?:DataParallel|torch\.r|Tensor|NoneType|function|list|tuple|dict|str|)(?=[\w.]*' obj))",
+    r"(?:^|[\s'])(?!object |\w*DataP|torch\.r|torch'|Tensor' obj)[\w.]+'?(?: object)? has no \w+"
+    r" ['`]([\w.]+)",
+    r"undefined symbol: ((?=\w*(?<!\d)(?:2at|3c10|5torch))_|)",
+    r"(lib(?=torch|c10|cu|nv|nccl)|)\w*\.so[\d.]*: cannot open",
+    r"([A-Z]{3,4})(?: backend)? out of memory",
     r"'(\w+)' object is not (?:callable|iterable|subscriptable)",
     r"(\w+)\(\) (?:missing|takes|got an)",
     r"(\w+)(?:\(\))? received an invalid",
@@ -99,8 +107,9 @@ AGREE = (
 )
 """What two messages must have in common if both have it: the operator's library, the backend, the
 dtype, whether it is the device that differs; of Python's own messages the names, which are all that
-they say: the attribute (but for wrappers, which lack any), the function, the types; whether a
-GPU's code is missing or broken."""
+they say: the attribute (but for wrappers and torch's own, which may lack any), the function, the
+types; whether a GPU's code is missing or broken, and which device has no memory; whether it is
+torch's library that lacks a symbol or is not there."""
 
 LOOKS = (
     rf"(?:^|[\s\]\"'`(]){TYPE}(?::|\()|^[ \t]*{TYPE}$",
