@@ -85,13 +85,14 @@ AGREE = (
     r"with arguments from the '(\w+)",
     r"not implemented for '(\w+)'",
     r"(?:Input|object of|expected) type (one_dtype|\(?torch)",
-    r"(?:'(?:Distributed)?|\b)((?:module|type object) '[\w.]+(?=' has)"
-    r"|(?<=['d])(?:DataParallel|torch\.r|Tensor|NoneType|function|list|tuple|dict|str|)(?=[\w.]*' obj))",
-    r"(?:^|[\s'])(?!object |\w*DataP|torch\.r|torch'|Tensor' obj)[\w.]+'?(?: object)? has no \w+"
-    r" ['`]([\w.]+)",
-    r"undefined symbol: ((?=\w*(?<!\d)(?:2at|3c10|5torch))_|)",
-    r"(lib(?=torch|c10|cu|nv|nccl)|)\w*\.so[\d.]*: cannot open",
-    r"([A-Z]{3,4})(?: backend)? out of memory",
+    (
+        r"(?:'(?:Distributed)?|\b)((?:module|type object) '[\w.]+(?=' has)|(?<=['d])"
+        r"(?:DataParallel|torch\.r|Tensor|NoneType|function|list|tuple|dict|str|)(?=[\w.]*' obj))"
+    ),
+    (
+        r"(?:^|[\s'])(?!object |\w*DataP|torch\.r|torch'|Tensor' obj)[\w.]+'?(?: object)?"
+        r" has no \w+ ['`]([\w.]+)"
+    ),
     r"'(\w+)' object is not (?:callable|iterable|subscriptable)",
     r"(\w+)\(\) (?:missing|takes|got an)",
     r"(\w+)(?:\(\))? received an invalid",
