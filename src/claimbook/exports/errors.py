@@ -23,6 +23,8 @@ from claimbook.pages.text import first_sentence
 TYPE = r"[A-Za-z_][\w.]*(?:Error|Exception|Warning|SymNode|\bexc\.[A-Z]\w+)"
 MESSAGE = rf"(?:^|[\s\]\"'`(])({TYPE})(?::[ \t]*(.*)|\([\"'](.*)|$)"
 WORD = r"\b[a-z_][a-z_0-9]*(?:\.[a-z_][a-z_0-9]*)*"
+FOLLOWS = r"(?<=load\(from_parent\))\s*EOFError: Ran out of input"
+"""What a child process says because its parent failed, whose own error stands before."""
 NO_WORDS = ["cpu", "cuda", "meta", "mps", "xpu"]
 STOP = r"\.(?=[A-Z])"
 """The end of a sentence where torch leaves out the blank."""
@@ -66,6 +68,7 @@ NOISE = (
     r"(?<=size mismatch for )\S+",
     r"(?<=loading state_dict for )\w+",
     r"(?<=inplace operation:)[\s\S]*",
+    r"(?<=subscript )\w\b",
     r"(?<=cannot pickle )'[\w.]+'",
     r"(?<=module 'torch' has no attribute )'\w+'|(?<='Tensor' object has no attribute )'\w+'",
     r"\S+\.so[\d.]*(?=: (?:undefined symbol|cannot open))|(?<=undefined symbol: )\w+",
@@ -193,7 +196,7 @@ def read(text: str) -> Message:
     >>> read("Traceback (most recent call last):\n  ...\nValueError: too small").type
     'ValueError'
     """
-    lines = text.replace("\r", "").strip().split("\n")
+    lines = re.sub(FOLLOWS, "", text.replace("\r", "")).strip().split("\n")
     for number in reversed(range(len(lines))):
         if found := _typed(lines[number]):
             said = "\n".join([found[1], *lines[number + 1 :]])
@@ -365,6 +368,7 @@ def lookup_data(
     return {
         "patterns": {
             "message": MESSAGE,
+            "follows": FOLLOWS,
             "word": WORD,
             "stop": STOP,
             "oneDtype": ONE_DTYPE,

@@ -19,7 +19,8 @@ class ErrorLookup {
   }
 
   read(text) {
-    const lines = text.replaceAll("\r", "").trim().split("\n");
+    const follows = new RegExp(this.patterns.follows, "g");
+    const lines = text.replaceAll("\r", "").replace(follows, "").trim().split("\n");
     for (let number = lines.length - 1; number >= 0; number--) {
       const found = this.typed(lines[number]);
       if (found) {
