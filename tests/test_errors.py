@@ -341,6 +341,16 @@ def test_what_python_says_of_anything_is_not_explained(text):
     assert first_place(text) == ""
 
 
+CHILD = """
+TypeError: cannot pickle 'Environment' object
+Traceback (most recent call last):
+  File "spawn.py", line 126, in _main
+    self = reduction.pickle.load(from_parent)
+EOFError: Ran out of input
+"""
+"""The error of a process that starts a worker, and that of the worker, which only follows."""
+
+
 @pytest.mark.parametrize(
     ("text", "place"),
     [
@@ -352,6 +362,7 @@ def test_what_python_says_of_anything_is_not_explained(text):
         ("'Tensor' object has no attribute 'no_such_name'", "first-aid/installation"),
         ("x.so: undefined symbol: _ZN3c104warnE", "first-aid/installation"),
         ("cannot pickle 'h5py.File' object", "data/worker-errors"),
+        (CHILD, "data/worker-errors"),
         ("MPS backend out of memory. Tried to allocate 2 GB", "devices/other-devices"),
     ],
 )

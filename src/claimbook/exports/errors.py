@@ -23,7 +23,10 @@ from claimbook.pages.text import first_sentence
 TYPE = r"[A-Za-z_][\w.]*(?:Error|Exception|Warning|SymNode|\bexc\.[A-Z]\w+)"
 MESSAGE = rf"(?:^|[\s\]\"'`(])({TYPE})(?::[ \t]*(.*)|\([\"'](.*)|$)"
 WORD = r"\b[a-z_][a-z_0-9]*(?:\.[a-z_][a-z_0-9]*)*"
-FOLLOWS = r"(?<=load\(from_parent\))\s*EOFError: Ran out of input"
+FOLLOWS = (
+    r"(?<=\S)\s*Traceback [^\n]*\n(?:[ \t][^\n]*\n)*"
+    r"[^\n]*load\(from_parent\)\s*EOFError: Ran out of input"
+)
 """What a child process says because its parent failed, whose own error stands before."""
 NO_WORDS = ["cpu", "cuda", "meta", "mps", "xpu"]
 STOP = r"\.(?=[A-Z])"
@@ -96,6 +99,9 @@ AGREE = (
         r"(?:^|[\s'])(?!object |\w*DataP|torch\.r|torch'|Tensor' obj)[\w.]+'?(?: object)?"
         r" has no \w+ ['`]([\w.]+)"
     ),
+    r"undefined symbol: ((?=\w*(?<!\d)(?:2at|3c10|5torch))_|)",
+    r"(lib(?=torch|c10|cu|nv|nccl)|)\w*\.so[\d.]*: cannot open",
+    r"([A-Z]{3,4})(?: backend)? out of memory",
     r"'(\w+)' object is not (?:callable|iterable|subscriptable)",
     r"(\w+)\(\) (?:missing|takes|got an)",
     r"(\w+)(?:\(\))? received an invalid",
