@@ -212,7 +212,7 @@ WRONG = {
     ),
     "a measurement's value": (
         {"measurements": [{"name": "x", "value": "1", "unit": ""}]},
-        "not a record: Expected `float`, got `str` - at `$.measurements[0].value`",
+        "not a record: Expected `int | float`, got `str` - at `$.measurements[0].value`",
     ),
     "what is shared": ({"common": 7}, "not a record: it shares line 7, which is missing or broken"),
 }

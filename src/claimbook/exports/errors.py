@@ -74,7 +74,8 @@ NOISE = (
     r"(?<=subscript )\w\b",
     r"(?<=cannot pickle )'[\w.]+'",
     r"(?<=module 'torch' has no attribute )'\w+'|(?<='Tensor' object has no attribute )'\w+'",
-    r"\S+\.so[\d.]*(?=: (?:undefined symbol|cannot open))|(?<=undefined symbol: )\w+",
+    r"(?<![\w./+-])[\w./+-]+\.so[\d.]*(?=: (?:undefined symbol|cannot open))",
+    r"(?<=undefined symbol: )\w+",
 )
 """That, and what names a program's own things."""
 
