@@ -419,11 +419,17 @@ def test_command_reuses_results(project, monkeypatch):
 def test_command_runs_on_each_lane(project):
     """What was found on one lane is not told of another."""
     command()
-    done = command("--lane", "cuda")
+    done = command("strong", "--lane", "cuda")
     assert "strong" not in done.stdout or torch.cuda.is_available()
     assert (done.exit_code, "cannot run here" in done.stderr) == (
         (0, False) if torch.cuda.is_available() else (2, True)
     )
+
+
+def test_command_leaves_to_the_cpu_what_runs_there(project):
+    """On a GPU, where none is named, only what that alone can show."""
+    done = command("--lane", "cuda")
+    assert (done.exit_code, "strong" in done.stdout, done.stderr) == (0, False, "")
 
 
 def test_command_requires(project):

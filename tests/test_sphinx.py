@@ -76,6 +76,7 @@ def test_claims_json_has_every_claim(built):
         "machine": [],
         "machines": {},
         "releases": {},
+        "cuda_releases": {},
         "falsified": None,
         "swept": None,
         "since": None,
@@ -87,6 +88,7 @@ def test_claims_json_has_every_claim(built):
         **dict.fromkeys(("outcome", "message", "torch", "device", "recorded", "seconds")),
         "outputs": [],
         "measurements": [],
+        "others": [],
     }
 
 
@@ -128,7 +130,7 @@ def test_what_no_run_has_shown_is_told_apart(tmp_path):
 def test_a_card_says_at_which_try_a_claim_held():
     """Nothing is said of one that held at once."""
     lane = {"status": "current", "outcome": "passed", "torch": "2", "device": "CPU"}
-    lane |= {"recorded": "2026-01-02", "message": ""}
+    lane |= {"recorded": "2026-01-02", "message": "", "others": []}
     later = lane | {"message": "held at try 2 of 3"}
     said = [
         next(render.how_it_ran("a", {"cpu": d}, None, None, "")).astext() for d in (lane, later)
