@@ -1,6 +1,7 @@
 """The lookup of errors: the claim that reproduces one is found, whatever its numbers are."""
 
 import re
+import time
 import tomllib
 from dataclasses import replace
 
@@ -384,6 +385,21 @@ def test_errors_of_other_programs():
     ]
     assert len(QUERIES) >= 40
     assert len(wrong) <= 0.05 * len(QUERIES), wrong
+
+
+@pytest.mark.parametrize(
+    "unit", ["a", "A", "_", "1", ".", "-", "/", "'", "(", " ", "\t", "\n", " \n"]
+)
+def test_half_a_megabyte_of_anything_is_read_in_a_moment(unit):
+    """No pattern starts anew at each letter of a word, or at each of many blanks."""
+    text = f"RuntimeError: x{unit * (500_000 // len(unit))}x"
+    started = time.process_time()
+    for pasted in (text, text.removeprefix("RuntimeError: ")):
+        errors.looks_like_error(pasted)
+        message = errors.read(pasted)
+        assert message.words is not None
+        assert len(message.names) == len(errors.AGREE)
+    assert time.process_time() - started < 10
 
 
 def test_likeness_falls_with_the_words():

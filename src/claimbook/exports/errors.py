@@ -42,11 +42,14 @@ ONE_DTYPE = (
 )
 """Types of two tensors that differ in the device alone, and the word for them."""
 
+BLANKS = r"(?:(?<!\s)\s+)?"
+"""Blanks before something, if any, from the first on: a search takes as long as there are many."""
+
 ADDED = (
-    r"\s*\(Triggered internally at .*?\)",
-    r"\s*(?:Search for `cuda|CUDA kernel errors|For debugging consider)[^\n]*",
-    r"\s*Compile with `TORCH_USE[^\n]*",
-    r"\s+at \S+\.(?:c|cpp|cu|h):\d+",
+    rf"{BLANKS}\(Triggered internally at [^)\n]*\)",
+    rf"{BLANKS}(?:Search for `cuda|CUDA kernel errors|For debugging consider)[^\n]*",
+    rf"{BLANKS}Compile with `TORCH_USE[^\n]*",
+    r"(?<!\s)\s+at \S+\.(?:c|cpp|cu|h):\d+",
 )
 """What torch adds to messages of any kind, and nobody needs to see."""
 
@@ -59,9 +62,9 @@ PYTHONS = (
 NOISE = (
     PYTHONS,
     *ADDED,
-    r"\s*Hint: [^\n]*",
+    rf"{BLANKS}Hint: [^\n]*",
     r"\n[^\n]*\bwarnings\.warn\([^\n]*",
-    r"\s*This could be because the operator[\s\S]*",
+    rf"{BLANKS}This could be because the operator[\s\S]*",
     r"(?<=Tried to allocate)[\s\S]*",
     r"(?<=when calling )`?cu\w+\([^\n]*",
     r"\bSee (?:more details|documentation|also)\b[^\n]*",
@@ -80,8 +83,8 @@ NOISE = (
 """That, and what names a program's own things."""
 
 LOG = (
-    r"(?:[A-Za-z]:)?[\w.~<>-]*[/\\][\w.~<>/\\+-]+(?::\d+)*:?",
-    r"\w+\.(?:py|cpp|cu|h):\d+[:\]]?",
+    r"(?:[A-Za-z]:)?(?:(?<![\w.~<>-])[\w.~<>-]+)?[/\\][\w.~<>/\\+-]+(?::\d+)*:?",
+    r"(?<!\w)\w+\.(?:py|cpp|cu|h):\d+[:\]]?",
     r"(?:^|\n)[\t ]*File \"[^\n]*(?:\n[\t ]+[^\n]*)?",
     r"\[\s*[Rr]ank ?\d+\s*\]:?",
 )
@@ -101,17 +104,17 @@ AGREE = (
         r" has no \w+ ['`]([\w.]+)"
     ),
     r"undefined symbol: ((?=\w*(?<!\d)(?:2at|3c10|5torch))_|)",
-    r"(lib(?=torch|c10|cu|nv|nccl)|)\w*\.so[\d.]*: cannot open",
+    r"(?<!\w)(lib(?=torch|c10|cu|nv|nccl)|)\w*\.so[\d.]*: cannot open",
     r"([A-Z]{3,4})(?: backend)? out of memory",
     r"'(\w+)' object is not (?:callable|iterable|subscriptable)",
-    r"(\w+)\(\) (?:missing|takes|got an)",
-    r"(\w+)(?:\(\))? received an invalid",
+    r"(?<!\w)(\w+)\(\) (?:missing|takes|got an)",
+    r"(?<!\w)(\w+)(?:\(\))? received an invalid",
     r"(?:positional|keyword) arguments?:? ['\"](\w+)",
     r"object of type '((?=[A-Z])|[a-z]\w*)",
     r"No module named '([\w.]+)",
     r"unsupported operand type\(s\) for \S+ ('\w+' and '\w+')",
     r"in dimension (0|)\d*\. Got",
-    r"(\w+) at index \d",
+    r"(?<!\w)(\w+) at index \d",
     r"must be [\w ]+, not (\w+)",
     r"(no|device) kernel image",
     r"argument #\d '(target|ind|)",
