@@ -1,6 +1,7 @@
 """Claims and pages under other names: links and records follow, and nothing is lost silently."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
@@ -105,6 +106,22 @@ def test_what_was_recorded_under_the_new_name_stays(book):
     records = Records.of(book.docs, Lane.CUDA, pytest.fail)
     assert records.load(changed) == new
     assert records.load(*loaded.select(["prod-multiplies"]))
+
+
+@pytest.mark.parametrize("new", ["adds", "sums-add"])
+def test_what_a_claim_that_was_renamed_by_hand_did_since_stays(book, new):
+    """Wherever its new name sorts: what was kept of the old one is older."""
+    book.replace("docs/a/sums.md", "{claim} sum-adds", f"{{claim}} {new}")
+    (claim,) = Book.load(book.root).select([new])
+    run = Run(new, Lane.CUDA, Outcome.FAILED, ("new",))
+    records, releases = Records.of(book.docs, Lane.CUDA, pytest.fail), Releases.of(book.docs)
+    records.save(claim, record_of(claim, run, HERE, MADE))
+    old = releases.load("2.6.0")
+    releases.save(replace(old, claims={**old.claims, new: result_of(claim, run)}))
+    assert call("rename", "sum-adds", new).exit_code == 0
+    (record,) = Records.of(book.docs, Lane.CUDA, pytest.fail).load_all(claim)
+    assert record.outcome is Outcome.FAILED
+    assert releases.load("2.6.0").claims[new].outcome is Outcome.FAILED
 
 
 def test_broken_records_stay_broken(book):

@@ -29,7 +29,8 @@ def rename(docs: Path, names: Mapping[str, str | None]) -> list[Path]:
         runs = kind.of(docs)
         for run in runs.load_all(lambda *_: None):
             if not names.keys().isdisjoint(run.claims):
-                new = {names.get(id_, id_): result for id_, result in run.claims.items()}
+                old_first = sorted(run.claims, key=lambda id_: id_ not in names)
+                new = {names.get(id_, id_): run.claims[id_] for id_ in old_first}
                 runs.save(replace(run, claims={id_: r for id_, r in new.items() if id_}))
                 changed.append(runs.path(run.name))
     return changed
@@ -75,9 +76,10 @@ def _rename_in(path: Path, names: Mapping[str, str | None]) -> bool:
         return False
     heads = {data.get("common"): data for _, data in lines if "claim" not in data}
     # Of two lines of one claim and one device the last stays: that of the new id.
+    old_first = sorted(claims, key=lambda data: data["claim"] not in names)
     own = {
         (new, _device(heads.get(data.get("common"), {}))): data
-        for data in claims
+        for data in old_first
         if (new := names.get(data["claim"], data["claim"]))
     }
     used = {None, *(data.get("common") for data in own.values())}  # None: of a broken line
