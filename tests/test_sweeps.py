@@ -199,6 +199,10 @@ def test_command_searches_on_a_gpu(book):
         2,
         "the cuda lane cannot run here; nothing was searched",
     )
+    book.replace("docs/a/sums.md", "{claim} sum-adds\n", "{claim} sum-adds\n:lanes: cpu\n")
+    done = book.claimbook("sweep", "sum-adds", "--lane", "cuda")
+    said = "claimbook: nothing to run: none of these sweeps is of a claim that runs on cuda\n"
+    assert (done.returncode, done.stderr) == (2, said)
 
 
 @pytest.mark.parametrize("rule", ["same(x, x)", "x.sum()", "pass"])

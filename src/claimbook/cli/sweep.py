@@ -73,6 +73,8 @@ def _tell_missing(book: Book, claims: list[Claim], written: Collection[str]) -> 
 def _search(sweeps: list[Written], lane: Lane, jobs: int | None) -> int:
     """Search on another lane, by the sweeps of claims that run there; tell what is found."""
     by_id = {each.claim.id: each for each in sweeps if lane in each.claim.lanes}
+    if sweeps and not by_id:
+        raise BookError(f"nothing to run: none of these sweeps is of a claim that runs on {lane}")
     searches = [each.runnable() for each in by_id.values()]
     with Runner(jobs, tries=1) as runner:
         runs = list(common.progress(runner, searches, lane, explained=False))
