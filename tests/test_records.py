@@ -214,6 +214,11 @@ WRONG = {
         {"measurements": [{"name": "x", "value": "1", "unit": ""}]},
         "not a record: Expected `int | float`, got `str` - at `$.measurements[0].value`",
     ),
+    "a list": ({"common": []}, "not a record: it shares line [], which is missing or broken"),
+    "a list as its claim": (
+        {"claim": []},
+        "not a record: Expected `str`, got `array` - at `$.claim`",
+    ),
     "what is shared": ({"common": 7}, "not a record: it shares line 7, which is missing or broken"),
 }
 

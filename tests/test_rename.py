@@ -11,7 +11,7 @@ from claimbook.engine import environment
 from claimbook.model import Lane, Outcome, Provenance, Run
 from claimbook.pages.book import Book
 from claimbook.records.book_runs import BookRun, Releases, result_of
-from claimbook.records.kept import orphans
+from claimbook.records.kept import orphans, rename
 from claimbook.records.runs import Records, record_of
 from helpers import TinyBook
 
@@ -234,8 +234,10 @@ def test_what_no_claim_has_is_named_and_forgotten(book):
 
 
 def test_what_no_claim_has_is_found_beside_broken_lines(tmp_path):
-    """A line that is no text, or that somebody wrote with other blanks, hides no other."""
+    """A line that is no text, names no claim, or has other blanks, hides no other."""
     file = tmp_path / "records/cuda/a.jsonl"
     file.parent.mkdir(parents=True)
-    file.write_bytes(b'{"claim": "g\xffne"}\n{"claim" : "gone"}\n{"claim": "here"}\n')
+    file.write_bytes(b'{"claim": "g\xffne"}\n{"claim" : "gone"}\n{"claim": []}\n{"common": {}}\n')
     assert [*orphans(tmp_path, ["here"])] == [(file, 2, "gone")]
+    assert rename(tmp_path, {"gone": None}) == [file]
+    assert file.read_bytes() == b'{"claim": "g\xffne"}\n{"claim": []}\n{"common": {}}\n'

@@ -55,12 +55,17 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _lines(path: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
-    """Yield each line with the object that it holds; one that holds none is named on reading."""
+    """Yield each line with the fields that it holds; one that is broken is named on reading."""
     for line in path.read_bytes().split(b"\n"):
         data = None
         with suppress(ValueError, RecursionError):
             data = json.loads(line)
-        yield line, data if isinstance(data, dict) else {}
+        yield line, data if isinstance(data, dict) and _is_named(data) else {}
+
+
+def _is_named(data: dict[str, Any]) -> bool:
+    """Return whether a line names its claim, and what it shares, as lines do."""
+    return isinstance(data.get("claim", ""), str) and isinstance(data.get("common", 0), int)
 
 
 def _device(head: dict[str, Any]) -> str:

@@ -251,7 +251,7 @@ class ByPage(ABC, Generic[T]):
         except BROKEN as error:
             self.tell(f"{path}:1", f"{self.wrong}: {error}")
             return
-        common: dict[Any, dict[str, Any]] = {}
+        common: dict[str, dict[str, Any]] = {}
         for number, line in enumerate(lines, start=1):
             try:
                 if line.strip():
@@ -260,7 +260,7 @@ class ByPage(ABC, Generic[T]):
                 self.tell(f"{path}:{number}", f"{self.wrong}: {error}")
 
     def _parse_line(
-        self, line: bytes, common: dict[Any, dict[str, Any]]
+        self, line: bytes, common: dict[str, dict[str, Any]]
     ) -> Iterator[tuple[str, T]]:
         data = json.loads(line)
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
@@ -268,7 +268,7 @@ class ByPage(ABC, Generic[T]):
         if data.pop("checksum", None) != digest(data)[:CHECKED]:
             raise ValueError("it was changed by hand, says its checksum; run it again")
         del data["schema"]
-        key = data.pop("common", None)
+        key = str(data.pop("common", None))
         if "claim" not in data:
             if common.setdefault(key, data) != data:  # of two sides of a merge
                 del common[key]
