@@ -57,7 +57,7 @@ def sweep_claims(
 
 
 def _tell_missing(book: Book, claims: list[Claim], written: Collection[str]) -> int:
-    """Lists the claims whose title speaks of all cases, with neither a sweep nor a reason."""
+    """List the claims whose title speaks of all cases, with neither a sweep nor a reason."""
     left = left_out(book.project, [claim.id for claim in book.claims])
     titles = {claim: first_sentence(claim.statement) for claim in claims}
     general = {claim: title for claim, title in titles.items() if GENERAL.search(title)}
@@ -107,7 +107,7 @@ def _tell(written: Written, run: Run) -> None:
 
 
 def _tell_weak(found: list[tuple[Written, Swept]]) -> bool:
-    """Names the sweeps that no change of their rule refutes, and says whether there are any."""
+    """Name the sweeps that no change of their rule refutes; return whether there are any."""
     weak = [f"{written.location}: {result.claim}" for written, result in found if not result.killed]
     for each in weak:
         common.warn(f"{each}: no change of its rule is noticed; what it asserts decides nothing")

@@ -45,7 +45,7 @@ STATUS_WORDS = {
     "varied": "came out otherwise on this machine",
 }
 
-Lanes = dict[str, dict[str, Any]]
+ByLane = dict[str, dict[str, Any]]
 """Lane → what it says of a claim."""
 
 
@@ -166,7 +166,7 @@ def _outputs(example: Example, on_cuda: Example | None) -> Iterator[nodes.contai
         yield box
 
 
-def show_run(card: nodes.Element, claim: Claim, lanes: Lanes) -> None:
+def show_run(card: nodes.Element, claim: Claim, lanes: ByLane) -> None:
     """Put what the run printed in place of what the page says, where these differ.
 
     An output that no current run has shown says so.
@@ -181,7 +181,7 @@ def show_run(card: nodes.Element, claim: Claim, lanes: Lanes) -> None:
                 _mark_unproved(box, STATUS_WORDS[data["status"]])
 
 
-def _lane_of(box: nodes.Element, lanes: Lanes) -> Lane:
+def _lane_of(box: nodes.Element, lanes: ByLane) -> Lane:
     """Return the lane that an output stands for; where it stands for both, the CPU."""
     of_cuda = f"on-{Lane.CUDA}" in box["classes"] or Lane.CPU not in lanes
     return Lane.CUDA if of_cuda else Lane.CPU
@@ -276,7 +276,9 @@ def prelude(code: str) -> str:
     return "".join(f"{line}\n" for sign, line in PRELUDE.items() if re.search(sign, code))
 
 
-def badges(claim: Claim, lanes: Lanes, ran: Container[str], *others: nodes.Node) -> nodes.paragraph:
+def badges(
+    claim: Claim, lanes: ByLane, ran: Container[str], *others: nodes.Node
+) -> nodes.paragraph:
     """Return where a claim is an exception on its page, and what one of a machine measured.
 
     Args:
@@ -323,7 +325,7 @@ def runs(data: dict[str, Any]) -> list[dict[str, Any]]:
     return [data, *data["others"]] if data["outcome"] else []
 
 
-def failing(claim: Claim, lanes: Lanes) -> Iterator[nodes.Node]:
+def failing(claim: Claim, lanes: ByLane) -> Iterator[nodes.Node]:
     """Yield what lanes printed on which the claim does not hold, if no output shows it."""
     for name, data in lanes.items():
         lane = Lane(name)
@@ -341,7 +343,7 @@ def failing(claim: Claim, lanes: Lanes) -> Iterator[nodes.Node]:
                 yield differing(title, claim, lane, run["outputs"], message)
 
 
-def _is_shown(example: Example, lane: Lane, lanes: Lanes) -> bool:
+def _is_shown(example: Example, lane: Lane, lanes: ByLane) -> bool:
     """Return whether the example has a box of its own that says what the lane printed."""
     return bool(example.want) and lane == next(iter(lanes))
 
@@ -395,7 +397,7 @@ def sources(
 
 def how_it_ran(
     claim: str,
-    lanes: Lanes,
+    lanes: ByLane,
     falsified: dict[str, Any] | None,
     swept: dict[str, Any] | None,
     repository: str,
