@@ -57,7 +57,7 @@ PROCESSORS = {
 
 
 def install(session: nox.Session, *groups: str) -> None:
-    """Installs the project and groups of dependencies, each at the version in constraints.txt.
+    """Install the project and groups of dependencies, each at the version in constraints.txt.
 
     There is one environment, because torch fills gigabytes; what it holds already is left as it is.
     """
@@ -95,7 +95,7 @@ def run_with(session: nox.Session, *torch: str) -> None:
 
 
 def passes(session: nox.Session, *command: str) -> bool:
-    """Runs a command; says whether it ended well, so that others may run all the same."""
+    """Run a command; return whether it ended well, so that others may run all the same."""
     try:
         session.run(*command)
     except nox.command.CommandFailed:
@@ -104,14 +104,14 @@ def passes(session: nox.Session, *command: str) -> bool:
 
 
 def check_built(session: nox.Session) -> None:
-    """Ends a session that reads the site, if there is none."""
+    """End a session that reads the site, if there is none."""
     if not (SITE / "index.html").exists():
         session.error("the site is not built; nox -s docs builds it")
 
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Builds docs/_build/html; warnings are errors. `-- --help` lists what else it takes."""
+    """Build docs/_build/html; warnings are errors. `-- --help` lists what else it takes."""
     parser = argparse.ArgumentParser(prog="nox -s docs --", epilog="The rest goes to sphinx-build.")
     parser.add_argument("--fresh", action="store_true", help="run and draw everything anew")
     parser.add_argument(
@@ -142,7 +142,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Runs every claim on the CPU, then tests the package and the examples in its docstrings.
+    """Run every claim on the CPU, then test the package and the examples in its docstrings.
 
     Both run, whatever comes of the first. `-- --strict` fails for what comes out otherwise on this
     machine; what else is given goes to one pytest.
@@ -165,7 +165,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def doctest(session: nox.Session) -> None:
-    """Runs the book's claims alone: `-- --lane cuda --require-lane` on a CUDA runner."""
+    """Run the book's claims alone: `-- --lane cuda --require-lane` on a CUDA runner."""
     install(session, "test")
     session.run("pytest", "docs", *session.posargs)
 
@@ -186,7 +186,7 @@ def processors(session: nox.Session) -> None:
 
 @nox.session(python=PYTHONS, venv_backend="venv")
 def pythons(session: nox.Session) -> None:
-    """Runs all claims on each Python that is found, with torch as PyPI gives it: 5 GB each.
+    """Run all claims on each Python that is found, with torch as PyPI gives it: 5 GB each.
 
     Once in the order of pages and once in another; whatever either says, the 5 GB are removed.
     """
@@ -203,7 +203,7 @@ def pythons(session: nox.Session) -> None:
 
 @nox.session
 def rehearse(session: nox.Session) -> None:
-    """Runs the CUDA lane on an emulated device, where there is no GPU; needs a C++ compiler."""
+    """Run the CUDA lane on an emulated device, where there is no GPU; needs a C++ compiler."""
     install(session, "docs")
     session.run("python", "tests/rehearsal", *session.posargs)
 
@@ -217,7 +217,7 @@ def sweeps(session: nox.Session) -> None:
 
 @nox.session
 def record(session: nox.Session) -> None:
-    """Runs claims and writes their records: `-- --lane cuda` on a CUDA machine."""
+    """Run claims and write their records: `-- --lane cuda` on a CUDA machine."""
     install(session)
     # A record of a claim that differs is a record too (3); a machine without a GPU writes none (2).
     session.run("claimbook", "record", *session.posargs, success_codes=[0, 3])
@@ -239,14 +239,14 @@ def upcoming(session: nox.Session, build: str) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measures the engine against the other ways to run the same claims: minutes, quiet machine."""
+    """Measure the engine against the other ways to run the same claims: minutes, quiet machine."""
     install(session, "docs", "test", "bench")
     session.run("python", "tests/bench", *session.posargs)
 
 
 @nox.session
 def serve(session: nox.Session) -> None:
-    """Builds the book, serves it, and builds and reloads at each save."""
+    """Build the book, serve it, and build and reload at each save."""
     install(session, "docs", "serve")
     watched = [argument for folder in ("gallery", "src") for argument in ("--watch", folder)]
     ignored = [argument for folder in MADE for argument in ("--ignore", str(folder.resolve()))]
@@ -258,7 +258,7 @@ def serve(session: nox.Session) -> None:
 
 @nox.session
 def browser(session: nox.Session) -> None:
-    """Looks at the built site with Chromium: errors, phone width, accessibility, lookup."""
+    """Look at the built site with Chromium: errors, phone width, accessibility, lookup."""
     if not any(map(shutil.which, BROWSERS)):
         session.error(f"there is no Chromium; on Debian: apt-get install {BROWSERS[0]}")
     check_built(session)
@@ -268,7 +268,7 @@ def browser(session: nox.Session) -> None:
 
 @nox.session
 def editions(session: nox.Session) -> None:
-    """Makes the EPUB and the offline zip of the built site; `-- --run` runs all notebooks too."""
+    """Make the EPUB and the offline zip of the built site; `-- --run` runs all notebooks too."""
     parser = argparse.ArgumentParser(prog="nox -s editions --")
     parser.add_argument("--run", action="store_true", help="run all notebooks too")
     options = parser.parse_args(session.posargs)
@@ -292,7 +292,7 @@ def editions(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Checks format, rules, types, spelling, and the workflow files: their schema, their safety."""
+    """Check format, rules, types, spelling, and the workflow files: their schema, their safety."""
     install(session, "docs", "test", "lint")
     session.run("ruff", "format", "--check", ".")
     session.run("ruff", "check", ".")

@@ -137,5 +137,5 @@ def _keep_citations(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> 
 
 
 def setup(app: Sphinx) -> None:
-    """What only this book needs of Sphinx."""
+    """Set what only this book needs of Sphinx."""
     app.connect("env-before-read-docs", _keep_citations)

@@ -231,7 +231,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def _tell_skipped(terminalreporter: pytest.TerminalReporter) -> None:
-    """A line for each reason, whatever the number of claims."""
+    """Write a line for each reason, whatever the number of claims."""
     reports = terminalreporter.stats.get("skipped", [])
     reasons = Counter(r.longrepr[2] for r in reports if r.nodeid.partition("::")[0].endswith(".md"))
     for reason, count in reasons.items():
@@ -240,7 +240,7 @@ def _tell_skipped(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def _accept(config: pytest.Config) -> Iterator[str]:
-    """Takes over, page by page, what says the same in other words; says how much, and what not."""
+    """Take over what says the same in other words; yield, page by page, how much and what not."""
     book = _book(config)
     assert book
     offered: dict[str, list[Change]] = {}
@@ -261,7 +261,7 @@ def _accept(config: pytest.Config) -> Iterator[str]:
 
 
 def _may_be_accepted(change: Change, page: Page) -> bool:
-    """Whether nobody need be asked: the page says the same afterwards, on the lane of all pages."""
+    """Return whether nobody need be asked: the page will say the same, and it is of the CPU."""
     asked = change.overturns or change.run.lane is not Lane.CPU
     return change.claim in page.claims and not asked
 

@@ -104,7 +104,7 @@ def _normal(text: str, lane: Lane) -> str:
 
 
 def _split_error(text: str) -> tuple[str, str | None]:
-    """Splits what was printed from the error that ended it: its type and message."""
+    """Split what was printed from the error that ended it: its type and message."""
     before, header, after = ("\n" + text).rpartition("\n" + HEADER)
     if not header:
         return text, None
@@ -137,7 +137,7 @@ def _compare_messages(want: str, got: str) -> Difference | None:
 
 
 def _matches(want: str, got: str) -> bool:
-    """Whether got is want with its `...` filled in."""
+    """Return whether got is want with its `...` filled in."""
     if "..." not in want:
         return False
     blocks = _OPEN_LINE.split(f"{want}\n")  # between lines that are `...` alone
@@ -221,7 +221,7 @@ def _shown(line: str | None) -> str:
 
 
 def _split_tensors(text: str) -> tuple[list[str], list[str]]:
-    """The texts between tensors, one more than these, and the tensors."""
+    """Return the texts between tensors, one more than these, and the tensors."""
     texts, tensors, position = [], [], 0
     for match in re.finditer(r"\btensor\(", text):
         end = _closing(text, match.end())
@@ -233,7 +233,7 @@ def _split_tensors(text: str) -> tuple[list[str], list[str]]:
 
 
 def _closing(text: str, position: int) -> int | None:
-    """Where the bracket opened before the position closes; None if it never does."""
+    """Return where the bracket that was opened before the position closes; None if nowhere."""
     return next((mark.end() for mark, depth in _marks(text, position) if depth < 0), None)
 
 
@@ -242,7 +242,7 @@ _DEEPER = {"(": 1, "[": 1, ")": -1, "]": -1}
 
 
 def _marks(text: str, position: int = 0) -> Iterator[tuple[re.Match[str], int]]:
-    """Quoted text, brackets and commas, each with how many brackets are open after it."""
+    """Yield quoted text, brackets and commas, each with how many brackets are open after it."""
     depth = 0
     for mark in _MARK.finditer(text, position):
         depth += _DEEPER.get(mark[0], 0)
@@ -250,7 +250,7 @@ def _marks(text: str, position: int = 0) -> Iterator[tuple[re.Match[str], int]]:
 
 
 def _parse_tensor(text: str) -> tuple[object, dict[str, str]]:
-    """The data of `tensor(...)`, and its other arguments by their names."""
+    """Return the data of `tensor(...)`, and its other arguments by their names."""
     data, fields = [], {}
     for part in _split_arguments(text[len("tensor(") : -1]):
         if match := re.fullmatch(r"(\w+)=(.*)", part, re.DOTALL):
@@ -266,7 +266,7 @@ def _split_arguments(text: str) -> list[str]:
 
 
 def _parse_data(text: str) -> object:
-    """A number as it was written, or a list of such, nested."""
+    """Return a number as it was written, or a nested list of such."""
     quoted = re.sub(r"[^\[\],\s]+", lambda word: json.dumps(word[0]), text)
     try:
         found: list[object] = json.loads(f"[{quoted}]")
@@ -342,7 +342,7 @@ def _compare_numbers(wants: list[Numbered], gots: list[Numbered]) -> Difference 
 
 
 def _kind(number: str) -> str | None:
-    """What kind of number a text is; None if it is none, or could be of two kinds."""
+    """Return what kind of number a text is; None if it is none, or could be of two kinds."""
     if number in ("True", "False"):
         return "bool"
     if number.endswith("j"):
@@ -358,7 +358,7 @@ def _kinds(numbers: list[Numbered]) -> str | None:
 
 
 def _same_number(want: str, got: str) -> bool:
-    """Whether two printed numbers agree to the digits that the want writes.
+    """Return whether two printed numbers agree to the digits that the want writes.
 
     A want without digits after its point stands for that very number.
     """
@@ -377,12 +377,12 @@ def _same_number(want: str, got: str) -> bool:
 
 
 def _form(number: str) -> tuple[bool, bool, bool]:
-    """Sign, exponent, no digit after the point: `2.0000` may be a rounded number, `2.` is none."""
+    """Return sign, exponent, no digit after the point: `2.0000` may be rounded, `2.` is not."""
     return number.startswith("-"), "e" in number, number.endswith(".")
 
 
 def _near(want: str, got: str) -> bool:
-    """Whether two numbers may be one number rounded differently."""
+    """Return whether two numbers may be one number rounded differently."""
     if want.startswith("-") != got.startswith("-"):
         return False
     w, g = Decimal(want), Decimal(got)

@@ -84,7 +84,7 @@ def differing(mismatch: Mismatch) -> list[str]:
 
 
 def _readable(text: str) -> Iterator[str]:
-    """Its lines; of very many the first and the last, and of a very long one its beginning."""
+    """Yield the lines of a text: of many the first and the last, of a long one its beginning."""
     lines, whole = text.translate(PICTURES).split("\n"), "(`claimbook run --json` prints all)"
     if (left := len(lines) - 2 * EDGE) > 0:
         lines[EDGE:-EDGE] = [f"  … {left} more lines {whole}"]

@@ -43,6 +43,6 @@ def main() -> None:
 
 
 def _stop(*_: object) -> None:
-    """Ends what runs as ^C does; what that cleans up, no second signal cuts short."""
+    """End what runs as ^C does; a second signal does not cut its cleaning up short."""
     if not isinstance(sys.exception(), KeyboardInterrupt):
         raise KeyboardInterrupt

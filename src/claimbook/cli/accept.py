@@ -54,7 +54,7 @@ def accept_outputs(
 def _offered(
     book: Book, runner: Runner, claims: list[Claim], lane: Lane
 ) -> tuple[list[Change], int]:
-    """The outputs that differ, in the order of pages, and how many claims were refused."""
+    """Return the outputs that differ, in the order of pages, and how many claims were refused."""
     by_id = {claim.id: claim for claim in claims}
     offered, refused = [], 0
     for run in [*common.progress(runner, claims, lane, explained=False)]:
@@ -87,7 +87,7 @@ def _check_on_cpu(runner: Runner, claim: Claim) -> None:
 def _agreed(
     drafts: dict[str, Draft], offered: list[Change], yes: bool, values: bool
 ) -> Iterable[Change]:
-    """Shows each change; gives those that may be made and that the author wants."""
+    """Show each change; yield those that may be made and that the author wants."""
     for change in offered:
         where = f"{change.location}: {change.claim.id} [{change.run.lane}] {change.severity}"
         click.echo("\n".join([where, *differing(change.mismatch)]))

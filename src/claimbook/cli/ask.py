@@ -66,7 +66,7 @@ def show(name: str) -> None:
 
 
 def _names(answer: Answer) -> tuple[str, str, str]:
-    """By which names an entry is asked for: its own, its question's, its source's."""
+    """Return the names by which an entry is asked for: its own, its question's, its source's."""
     entry = answer.entry
     return entry.id, entry.id.split(".")[0], entry.source
 

@@ -191,7 +191,7 @@ def print_caught(rows: Mapping[Claim, tuple[int, ...]], *titles: str) -> None:
 
 
 def _with_share(rows: Iterable[tuple[int, ...]]) -> list[str]:
-    """The sums of columns, and what part of the mutants was caught."""
+    """Return the sums of columns, and what part of the mutants was caught."""
     sums = [sum(column) for column in zip(*rows, strict=True)]
     *_, mutants, caught = sums
     return [*(f"{count:,}" for count in sums), f"{100 * caught / mutants:.0f} %" if mutants else ""]

@@ -43,7 +43,7 @@ def explain_error(given: tuple[str, ...], limit: int) -> None:
 
 
 def _text(given: str) -> str:
-    """What is to be explained: what was given, what a file of that name holds, or what is piped."""
+    """Return what is to be explained: what was given, a file of that name, or what is piped."""
     if given not in {"", "-"}:
         # No message names a file, and some are too long to.
         with suppress(OSError, ValueError), Path(given).open("rb") as file:
@@ -55,7 +55,7 @@ def _text(given: str) -> str:
 
 
 def _start(file: BinaryIO) -> str:
-    """As much of a file as a log may hold; a device has no end."""
+    """Read as much of a file as a log may hold; a device has no end."""
     data = file.read(AT_MOST + 1)  # at once: a terminal that is read again after its end waits
     if len(data) > AT_MOST:
         common.warn(f"only the first {AT_MOST // 2**20} MiB are read")

@@ -56,7 +56,7 @@ def falsify_claims(
 
 
 def _fails(runner: Runner, claim: Claim, run: Run) -> bool:
-    """Tells why a claim could not be falsified, and whether it fails as it stands."""
+    """Tell why a claim could not be falsified; return whether it fails as it stands."""
     common.check_lane(runner, [claim], run.lane, f": {run.message}")
     common.err.print(explain(claim, run) + "\n", markup=False)
     return run.outcome is not Outcome.SKIPPED

@@ -37,6 +37,6 @@ def keep(book: Book) -> Path:
 
 
 def _ran(records: Records, claim: Claim) -> bool:
-    """Whether it has run on the CPU, as printed if it is about PyTorch and not about a machine."""
+    """Return whether it ran on the CPU: as printed, unless it is about a machine."""
     said = status(claim, Lane.CPU, records.load(claim), environment.torch_version())
     return said in (Status.CURRENT, Status.VARIED) or Lane.CPU not in claim.lanes

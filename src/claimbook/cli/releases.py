@@ -55,7 +55,7 @@ KINDS: dict[Lane, type[Releases]] = {Lane.CPU: Releases, Lane.CUDA: CudaReleases
 
 
 def _run(book: Book, lane: Lane, recorded: list[BookRun]) -> BookRun:
-    """What all claims did here; what stays where a claim and the environment are as on record."""
+    """Run all claims here, but those that are on record for this environment as they stand."""
     claims = {claim.id: claim for claim in book.claims if lane in claim.lanes}
     known = [release for release in recorded if release.environment == environment.describe(lane)]
     kept = {c.id: result for release in known for c in claims.values() if (result := release.of(c))}
@@ -86,7 +86,7 @@ def _lasting(run: Run) -> Run:
 
 
 def _flips(book: Book, old: BookRun, new: BookRun) -> list[str]:
-    """Markdown that says which claims hold on just one of two releases."""
+    """Return Markdown that says which claims hold on just one of two releases."""
     if not (found := flipped(book.claims, old, new)):
         return []
     lines = [f"## torch {new.name}, compared with {old.name}", ""]

@@ -63,7 +63,7 @@ def _claim(change: ClaimChange, was: dict[str, Claim], now: dict[str, Claim]) ->
 
 
 def _text(claim: Claim) -> list[str]:
-    """What a reader sees of a claim, in lines: what it says of entries, statement, session."""
+    """Return what a reader sees of a claim, in lines: relations, statement, session."""
     relations = [f"{relation.kind} {relation.entry}" for relation in claim.relations]
     return [*relations, claim.statement, *session(claim)]
 

@@ -103,7 +103,7 @@ def _keep_machine(
     where: Environment,
     provenance: Provenance,
 ) -> str:
-    """Keeps what this machine did; where it ran other claims in the same environment, that too."""
+    """Keep what this machine did, with what it did before in the same environment."""
     machines, hardware = Machines.of(book.project.docs), environment.hardware()
     name = machine_name(where, hardware)
     known = None

@@ -92,7 +92,7 @@ def _current(store: Results, sweeps: list[Written]) -> dict[str, Swept]:
 
 
 def _tell(written: Written, run: Run) -> None:
-    """Tells what refutes a sweep, as code, or why it broke off."""
+    """Tell what refutes a sweep, as code, or why it broke off."""
     printed = next((text for text in run.outputs if text), "")
     where = f"{written.location}: {written.claim.id}"
     if not printed:

@@ -109,7 +109,7 @@ def _processor() -> str:
 
 @cache
 def _cpuinfo() -> dict[str, str]:
-    """What Linux says of the first processor."""
+    """Return what Linux says of the first processor."""
     file = Path("/proc/cpuinfo")
     text = file.read_text(errors="replace") if file.exists() else ""
     pairs = (line.partition(":") for line in text.partition("\n\n")[0].splitlines())

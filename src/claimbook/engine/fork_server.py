@@ -94,7 +94,7 @@ class ForkServer:
 
 
 def _connect() -> socket.socket | None:
-    """A connection to the server that is kept; None if none is that a run here could use."""
+    """Return a connection to the server that is kept; None if a run here could use none."""
     address = os.environ.get(KEPT, "")
     if not address.endswith(_of_start()):
         return None
@@ -108,7 +108,7 @@ def _connect() -> socket.socket | None:
 
 
 def _of_start() -> str:
-    """What Python reads when it starts, as a name; with other settings it needs another server."""
+    """Return what Python reads when it starts, as a name: other settings need another server."""
     settings = {name: value for name, value in _environ().items() if name.startswith("PYTHON")}
     return f"/{digest([sys.executable, settings])[:16]}"
 
@@ -171,7 +171,7 @@ def main(descriptor: int, *, listens: bool) -> None:
 
 
 def _accept(listener: socket.socket) -> socket.socket:
-    """Forks for each runner that calls; returns its socket in the process that is for it."""
+    """Fork for each runner that calls; return its socket in the process that is for it."""
     while listener in select.select([listener, sys.stdin], [], [])[0]:
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
@@ -187,7 +187,7 @@ def _accept(listener: socket.socket) -> socket.socket:
 
 
 def _answer(control: socket.socket, scratch: Path, workers: set[int]) -> None:
-    """Does what the runner asks, until it is gone; the workers are those that it has not ended."""
+    """Do what the runner asks until it is gone; note which workers it has not ended."""
     reply = Channel(control)
     while True:
         request, descriptors, _, _ = socket.recv_fds(control, 64, 1)
@@ -226,13 +226,13 @@ def _variable(name: str, value: str) -> Iterator[None]:
 
 
 def _adopt_orphans() -> None:
-    """On Linux, makes this process the parent of what examples leave behind, even daemons."""
+    """Become the parent of what examples leave behind, even of daemons; on Linux alone."""
     if sys.platform == "linux":
         LIBC.prctl(36, 1)  # PR_SET_CHILD_SUBREAPER
 
 
 def _end_orphans(workers: set[int]) -> None:
-    """Ends every child that is not one of the workers."""
+    """End every child that is not one of the workers."""
     listing = Path(f"/proc/self/task/{os.getpid()}/children")
     while listing.exists():
         orphans = {int(pid) for pid in listing.read_text().split()} - workers

@@ -56,7 +56,7 @@ class Snapshot:
 
 
 def _settings() -> list[str]:
-    """What is set, as text, since some of it is changed where it stands."""
+    """Return what is set, as text, since some of it is changed where it stands."""
     import torch
 
     asked: list[object] = []
@@ -92,7 +92,7 @@ def _settings_of_python() -> list[object]:
 
 
 def _places() -> list[object]:
-    """Modules and classes, whose functions a claim may replace."""
+    """Return the modules and classes whose functions a claim may replace."""
     import torch
     from torch import nn
 
@@ -102,7 +102,7 @@ def _places() -> list[object]:
 
 
 def _hold(place: object, things: dict[str, object]) -> bool:
-    """Whether each public name, each function and class stands for what it stood for."""
+    """Return whether each public name, each function and class stands for what it stood for."""
     found = vars(place)
     # A new name may hide what a class inherits; in a module it does no harm.
     hides = isinstance(place, type) and any(n[:2] != "__" for n in found.keys() - things)

@@ -152,7 +152,7 @@ class Runner:
                 yield from self._lose(worker, late=limit)
 
     def _refused(self, claim: Claim) -> Run:
-        """What becomes of a claim for which no worker comes up, from the start or any more."""
+        """Return what becomes of a claim for which no worker comes up, or none any more."""
         if self._lane not in self.environments:
             return _skipped(claim, self._lane, self._refusal)
         reason = f"the {self._lane} lane is gone: {self._refusal}"
@@ -223,13 +223,13 @@ class Runner:
                 worker.channel.send({"sources": sources})
 
     def _begin(self, worker: _Worker) -> None:
-        """Starts the clock of the claim that a worker runs now, if it has one."""
+        """Start the clock of the claim that a worker runs now, if it has one."""
         worker.outputs = []
         limit = self.limit(worker.claims[0], self._lane) if worker.claims else float("inf")
         worker.deadline = time.monotonic() + limit
 
     def _ready(self) -> list[_Worker]:
-        """Waits until a worker has something to say or is late; those that have."""
+        """Wait until a worker has something to say or is late; return those that have."""
         deadline = min(worker.deadline for worker in self._workers)
         patience = None if deadline == float("inf") else max(0.0, deadline - time.monotonic())
         with selectors.DefaultSelector() as selector:
@@ -270,7 +270,7 @@ class Runner:
         return run
 
     def _settled(self, claim: Claim, run: Run) -> Iterator[Run]:
-        """The run, with the try at which it held if that is not the first; or none yet."""
+        """Yield the run, with the try at which it held if that is not the first; or none yet."""
         if run.outcome is Outcome.PASSED and self._number > 1:
             run = replace(run, message=f"held at try {self._number} of {self.tries}")
         if claim.cpu_build and not self.environments[run.lane].torch.endswith("+cpu"):
@@ -284,7 +284,7 @@ class Runner:
         yield replace(run, outcome=Outcome.VARIED) if differs and claim.machine else run
 
     def _lose(self, worker: _Worker, late: str = "") -> Iterator[Run]:
-        """Takes a worker away that died or is late, and the claim that it was running with it."""
+        """Take away a worker that died or is late, and with it the claim that it was running."""
         # Without one it died idle, of what an earlier claim had left to happen.
         claim = worker.claims.popleft() if worker.claims else None
         status = self._stop(worker)
@@ -301,7 +301,7 @@ class Runner:
             self._stop(worker)
 
     def _stop(self, worker: _Worker) -> int:
-        """Ends a worker, whose other claims wait again; its status as `os.waitpid` gives it."""
+        """End a worker, whose other claims wait again; return its status as `os.waitpid` does."""
         self._workers.remove(worker)
         self._queue.extendleft(reversed(worker.claims))
         self._kill(worker)

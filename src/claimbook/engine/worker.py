@@ -215,13 +215,13 @@ class _Sandbox:
 
 
 def _future_flags(names: dict[str, Any]) -> int:
-    """The compiler's flags for what earlier examples have imported from `__future__`."""
+    """Return the compiler's flags for what earlier examples imported from `__future__`."""
     known = {name: getattr(__future__, name) for name in __future__.all_feature_names}
     return sum(known[name].compiler_flag for name in known if names.get(name) is known[name])
 
 
 def _has_company() -> bool:
-    """Whether a thread or a process is left that an example started."""
+    """Return whether a thread or a process is left that an example started."""
     with contextlib.suppress(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
         return True

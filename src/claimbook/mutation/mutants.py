@@ -292,7 +292,7 @@ def mutants(claim: Claim, lane: Lane) -> Iterator[Mutant]:
 
 
 def _distinct(example: Example) -> Iterator[tuple[str, Text, Change]]:
-    """The changes that give another syntax tree than the original and each other."""
+    """Yield the changes whose syntax tree differs from the original's and from each other's."""
     if not _compiles(example.source):  # an example of a syntax error
         return
     text = Text(example)

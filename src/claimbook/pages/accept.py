@@ -172,7 +172,7 @@ class Draft:
 
 
 def _comparable(want: str, got: str) -> Iterator[tuple[str, str]]:
-    """Want and got, whole, in pieces, and without what hides a difference of values."""
+    """Yield want and got, whole, in pieces, and without what hides a difference of values."""
     yield want, got
     yield want, _WARNING.sub(lambda match: match[0] * (match[0].strip() in want), got)
     for texts in ((want, got), (_FIELD.sub("", want), _FIELD.sub("", got))):
@@ -234,7 +234,7 @@ def _lacks_fence(claim: Claim, fence: Fence, lane: Lane) -> bool:
 
 
 def _second_fence(lines: list[str], fence: Fence, edits: list[Edit]) -> Edit:
-    """The `pycon cuda` fence to stand below a fence: its copy, with the edits made."""
+    """Return the `pycon cuda` fence to stand below a fence: its copy, with the edits made."""
     opening = _OPENING.fullmatch(lines[fence.line - 1])
     close = _place(fence.examples[-1]).stop
     while close < len(lines) and not lines[close].strip():
@@ -249,7 +249,7 @@ def _second_fence(lines: list[str], fence: Fence, edits: list[Edit]) -> Edit:
 
 
 def _rewritten(claim: Claim, wants: Mapping[int, str], lane: Lane) -> Claim:
-    """The claim as it will be when these outputs are taken over, but for its lines."""
+    """Return the claim as it will be when these outputs are taken over, but for its lines."""
     fences = []
     for fence in claim.fences:
         old = fence.on(lane)
@@ -262,7 +262,7 @@ def _rewritten(claim: Claim, wants: Mapping[int, str], lane: Lane) -> Claim:
 
 
 def _content(page: Page) -> object:
-    """What a page says, without where it says it."""
+    """Return what a page says, without where it says it."""
     return (
         [(problem.kind, problem.message) for problem in page.problems],
         [(remark.entries, remark.text) for remark in page.remarks],

@@ -171,7 +171,7 @@ class Book:
         return list(wanted.values()) if wanted else list(self.claims)
 
     def _hiding(self) -> Iterator[str]:
-        """What is wrong on pages, any of which may hide a claim."""
+        """Yield what is wrong on pages, any of which may hide a claim."""
         wrong = [each for each in self.problems if each.kind is not ProblemKind.BAD_REGISTER]
         if wrong:
             yield from ("What is wrong on a page may hide it:", *map(str, wrong))
@@ -195,7 +195,7 @@ class Book:
         return here and (not id_ or id_.partition("[")[0] == claim.id)
 
     def _holds(self, name: str, path: str) -> bool:
-        """Whether a name is that of a page or of a folder around it."""
+        """Return whether a name is that of a page or of a folder around it."""
         place, page = name.partition("::")[0], self.project.root / path
         near_here, root = Path(place).resolve(), self.project.root
         return page.is_relative_to(near_here) or page.is_relative_to(root / place)

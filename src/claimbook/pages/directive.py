@@ -92,7 +92,7 @@ class ClaimReader:
         )
 
     def _parse(self, argument: str, content: str) -> Any:
-        """What MyST makes of the directive, with the claim's name noted; None if nothing."""
+        """Return what MyST makes of the directive, None if nothing; note the claim's name."""
         if not argument.strip():
             self._problem(ProblemKind.MALFORMED_CLAIM, "its id stands after `{claim}`")
             return None
@@ -111,7 +111,7 @@ class ClaimReader:
         return parsed
 
     def _check_options(self, content: str) -> None:
-        """Reports what MyST passes over in silence: an option lost, a line taken for prose."""
+        """Report what MyST passes over in silence: an option lost, a line taken for prose."""
         names: list[str] = []
         for number, line in enumerate(lines(content), start=self.location.line + 1):
             if not line.lstrip().startswith(":"):
@@ -144,7 +144,7 @@ class ClaimReader:
     def _members(
         self, name: str, options: Mapping[str, str], kind: type[LaneOrFactor]
     ) -> tuple[LaneOrFactor, ...]:
-        """The members of an enumeration that an option names; none if it is not given."""
+        """Return the members of an enumeration that an option names; none if it is not given."""
         named = options.get(name, "").replace(",", " ").split()
         unknown = [each for each in named if each not in tuple(kind)]
         if name in options and (unknown or not named):
@@ -235,7 +235,7 @@ def _syntax_error(example: Example) -> tuple[int, str] | None:
 
 
 def _about_option(said: str) -> str:
-    """What MyST says of an option, in the words of an author."""
+    """Return what MyST says of an option, in the words of an author."""
     if wrong := re.match(r"Invalid option value for '([^']*)': .*?: (.*)", said, re.DOTALL):
         return f"{wrong[1]} {wrong[2]}"
     if not (name := re.match(r"Unknown option key: '([^']*)'", said)):
@@ -245,7 +245,7 @@ def _about_option(said: str) -> str:
 
 
 def _is_whole(source: str) -> bool:
-    """Whether a statement ends where it does, without a block that could go on."""
+    """Return whether a statement ends where it does, without a block that could go on."""
     with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
         return not hasattr(ast.parse(source).body[-1], "body")
     return False

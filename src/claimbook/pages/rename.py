@@ -74,7 +74,7 @@ def _files(project: Project) -> Iterator[Path]:
 
 
 def _links(text: str, lead: Callable[[str, str], str]) -> str:
-    """A text with its links led elsewhere.
+    """Return a text with its links led elsewhere.
 
     Args:
         lead: what stands in place of a link, by its words and what they are: path or name.
@@ -91,7 +91,7 @@ def _links(text: str, lead: Callable[[str, str], str]) -> str:
 
 
 def _from_elsewhere(project: Project, old: Path, new: Path, name: str, kind: str) -> str:
-    """A link of a page that moves, as it leads to the same file from its new place."""
+    """Return a link of a page that moves, leading to the same file from its new place."""
     target = (old.parent / name) if kind == "path" else (old.parent / f"{name}.md")
     if new.parent == old.parent or not target.exists():
         return name
@@ -101,7 +101,7 @@ def _from_elsewhere(project: Project, old: Path, new: Path, name: str, kind: str
 
 
 def _follow(project: Project, old: Path, new: Path, path: Path, text: str) -> str:
-    """A text with its links to a page led to where the page is now."""
+    """Return a text with its links to a page led to where the page is now."""
     was, now = (page.relative_to(project.docs).with_suffix("").as_posix() for page in (old, new))
     beside = os.path.relpath(old.with_suffix(""), path.parent)
 

@@ -51,7 +51,7 @@ def spans(claim: Claim, releases: Iterable[BookRun]) -> list[Span]:
 
 
 def _printed(claim: Claim, result: Result, lane: Lane) -> Iterable[str]:
-    """What each example printed, and `NOT_REACHED` for ever where the claim did not come to."""
+    """Return what each example printed, and without end `NOT_REACHED` for those never reached."""
     if result.outcome is Outcome.PASSED:
         return [example.want for example in claim.examples(lane)]
     return chain(result.outputs, repeat(NOT_REACHED))

@@ -46,7 +46,7 @@ logger = logging.getLogger(__name__)
 
 
 def connect(app: Sphinx) -> None:
-    """Hook the steps of a build together."""
+    """Connect the steps of a build."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # all ends that was started
     lanes, started = Lanes(app), time.time()

@@ -19,7 +19,7 @@ _LINK = re.compile(r'(?<=reference internal" href=")[^"]*')
 
 
 def connect(app: Sphinx) -> None:
-    """Comes before the theme asks for the contents."""
+    """Come before the theme asks for the contents."""
     kept: dict[str, Contents] = {}
 
     def show(page: str, **options: Any) -> str:

@@ -29,7 +29,7 @@ MENDED = {
 
 
 def connect(app: Sphinx) -> None:
-    """Comes after the theme has made its contents."""
+    """Come after the theme has made its contents."""
     app.connect("html-page-context", mend, priority=900)
 
 

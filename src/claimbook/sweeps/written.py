@@ -132,7 +132,7 @@ def _check_assertions(function: ast.FunctionDef, name: str) -> None:
 
 
 def _assertions(tree: ast.AST) -> list[ast.Assert | ast.Expr]:
-    """The assertions of a rule: statements, and calls that compare two things."""
+    """Return the assertions of a rule: statements, and calls that compare two things."""
     return [
         node
         for node in ast.walk(tree)
@@ -141,14 +141,14 @@ def _assertions(tree: ast.AST) -> list[ast.Assert | ast.Expr]:
 
 
 def _compares(node: ast.expr) -> bool:
-    """Whether a call compares; a thing is not compared with itself."""
+    """Return whether a call compares two things; a thing with itself is no comparison."""
     if not isinstance(node, ast.Call) or ast.unparse(node.func) not in COMPARE:
         return False
     return len({ast.dump(argument) for argument in node.args[:2]}) > 1
 
 
 def _call(node: ast.stmt) -> bool:
-    """Whether a statement is a function under `@sweep(...)`."""
+    """Return whether a statement is a function under `@sweep(...)`."""
     if not isinstance(node, ast.FunctionDef) or len(node.decorator_list) != 1:
         return False
     made = node.decorator_list[0]
@@ -156,5 +156,5 @@ def _call(node: ast.stmt) -> bool:
 
 
 def _source(lines: list[str], node: ast.stmt | ast.expr) -> str:
-    """The lines on which something stands; of a function, without decorators."""
+    """Return the lines on which something stands; of a function, without decorators."""
     return "".join(lines[node.lineno - 1 : node.end_lineno]).rstrip("\n") + "\n"

@@ -75,7 +75,7 @@ def _box(box: Box, width: float, x: float, top: float) -> str:
 def _ports(
     routes: list[list[int]], end: int, beside: int, xs: dict[int, float], widths: Sequence[float]
 ) -> list[float]:
-    """Where each route meets the box at its ``end``; routes that share a box stand side by side."""
+    """Return where each route meets the box at its ``end``; those of one box stand side by side."""
     ports = []
     for route in routes:
         box = route[end]
@@ -86,7 +86,7 @@ def _ports(
 
 
 def _arrow(xs: Sequence[float], top: float) -> str:
-    """From the box at ``top`` down one row for each further x: a curve, and straight past a row."""
+    """Draw from the box at ``top`` down a row for each further x: a curve, straight past a row."""
     path = f"M{xs[0]:.1f},{top + BOX_HEIGHT}"
     for i, (x, next_x) in enumerate(pairwise(xs), 1):
         upper, lower = top + ROW * (i - 1) + BOX_HEIGHT, top + ROW * i

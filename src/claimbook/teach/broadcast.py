@@ -48,7 +48,7 @@ def _rule(sizes: list[list[str]]) -> str:
 
 
 def _stretched(tensor: Tensor, shape: torch.Size) -> list[list[tuple[str, bool]]]:
-    """Rows of cells: the text of the value, and whether the tensor holds the cell itself."""
+    """Return rows of cells: the text of the value, and whether the tensor holds it itself."""
     own = torch.zeros(shape, dtype=torch.bool, device="cpu")
     own[tuple(slice(size) for size in (1,) * (len(shape) - tensor.ndim) + tensor.shape)] = True
     planes = [t[(None,) * (2 - len(shape))].tolist() for t in (tensor.expand(shape), own)]

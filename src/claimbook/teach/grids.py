@@ -68,7 +68,7 @@ def _words(tensor: Tensor, drawn: list[Plane]) -> str:
 def _shades(
     planes: Mapping[str, list[Plane]], group: Callable[[float], object] | None
 ) -> dict[str, float]:
-    """How dark each value is drawn, by its text."""
+    """Return how dark each value is drawn, by its text."""
     groups: dict[str, object] = {}
     for place, drawn in enumerate(planes.values()):
         for value in (value for plane in drawn for row in plane for value in row):

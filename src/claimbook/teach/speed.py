@@ -66,7 +66,7 @@ def compare(a: Work, b: Work, *, rounds: int = 7) -> Comparison:
 
 
 def _calls(work: Work) -> int:
-    """How many calls fill one timing: doubled until they do, as ``timeit.Timer.autorange`` does."""
+    """Double the calls until they fill one timing, as ``timeit.Timer.autorange`` does."""
     calls = 1
     while _seconds(work, calls) * calls < BATCH:
         calls *= 2
@@ -74,7 +74,7 @@ def _calls(work: Work) -> int:
 
 
 def _seconds(work: Work, calls: int) -> float:
-    """Seconds that one call takes, the mean of ``calls`` calls."""
+    """Return the seconds that one call takes, the mean of ``calls`` calls."""
     _synchronize()
     start = perf_counter()
     for _ in repeat(None, calls):

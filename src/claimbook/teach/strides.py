@@ -74,7 +74,7 @@ def _draw(
 
 
 def _step(x: float, end: float, y: float, label: str) -> str:
-    """An arrow in a line of its own, or a dot."""
+    """Return an arrow in a line of its own, or a dot."""
     head = f"M{end - 5:.1f},{y - 4}l5,4l-5,4" if end > x else f"M{x:.1f},{y}"
     dot = f'<circle cx="{x:.1f}" cy="{y}" r="2.5"/>'
     path = f'<path class="step" d="M{x:.1f},{y}H{end:.1f}{head}" style="{STEP}"/>'

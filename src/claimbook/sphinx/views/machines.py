@@ -90,7 +90,7 @@ def _rows(claim: Claim, domain: ClaimDomain) -> list[_Row]:
 
 
 def _gpus(claim: Claim, domain: ClaimDomain) -> list[dict[str, Any]]:
-    """What each GPU did, as data; none of a claim about PyTorch, or of one that was edited."""
+    """Return what each GPU did, as data; none of a claim about PyTorch or one that was edited."""
     lane = domain.shown[claim.id].get(Lane.CUDA)
     known = lane and lane["status"] != Status.STALE
     return render.runs(lane) if lane and known and claim.machine else []
