@@ -13,7 +13,7 @@ from claimbook.cli import falsify as falsifying
 from claimbook.cli import main
 from claimbook.engine.environment import describe
 from claimbook.engine.pool import Runner
-from claimbook.model import Example, Fence, Lane, Outcome, Run, digest
+from claimbook.model import Example, Fence, Lane, Outcome, Run
 from claimbook.mutation import mutants
 from claimbook.mutation.falsify import (
     Falsified,
@@ -21,7 +21,7 @@ from claimbook.mutation.falsify import (
     falsified_data,
     falsify,
 )
-from helpers import TinyBook, claim, claim_text
+from helpers import TinyBook, claim, claim_text, signed
 
 CPU = Lane.CPU
 
@@ -344,7 +344,7 @@ def test_wrong_fields_are_refused(tmp_path, kept, change):
     common, line = results.path(original).read_text().splitlines()
     data = json.loads(line) | change
     del data["checksum"]
-    line = json.dumps(data | {"checksum": digest(data)[:16]})
+    line = signed(data)
     results.path(original).write_text(f"{common}\n{line}\n")
     told = []
     again = Results.of(tmp_path, lambda *what: told.append(what))

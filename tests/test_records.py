@@ -22,11 +22,9 @@ from claimbook.model import (
     Provenance,
     Record,
     Status,
-    digest,
 )
-from claimbook.records import store as files
 from claimbook.records.runs import Records, shown, status
-from helpers import TinyBook, claim
+from helpers import TinyBook, claim, signed
 
 CLAIM = claim("sums", ">>> 1\n1")
 RECORD = Record(
@@ -226,9 +224,9 @@ WRONG = {
 def rewritten(path, number, change):
     """Changes the fields of a line, with the checksum that is right for these."""
     lines = path.read_text("utf-8").rstrip("\n").split("\n")
-    data = {**json.loads(lines[number - 1]), **change}
+    data = json.loads(lines[number - 1])
     del data["checksum"]
-    lines[number - 1] = json.dumps({**data, "checksum": digest(data)[:16]})
+    lines[number - 1] = signed({**data, **change})
     path.write_text("\n".join(lines) + "\n", "utf-8")
 
 
@@ -301,7 +299,7 @@ def test_a_byte_changed(tmp_path_factory, data):
 
 def test_too_large(store, path, monkeypatch):
     """A file beyond the limit is not even read."""
-    monkeypatch.setattr(files, "SIZE_LIMIT", 100)
+    monkeypatch.setattr("claimbook.records.store.SIZE_LIMIT", 100)
     assert refused(store) == f"{path}:1: not a record: over 100 bytes; no record is that long"
 
 
@@ -379,7 +377,9 @@ def test_shared_lines_of_two_sides_of_a_merge(tmp_path):
     records.save(CLAIM, RECORD)
     path = records.path(CLAIM)
     ours, line, _ = path.read_text().split("\n")
-    path.write_text(f"{ours}\n{files.line_of({**json.loads(ours), 'recorded': None})}{line}\n")
+    theirs = {**json.loads(ours), "recorded": None}
+    del theirs["checksum"]
+    path.write_text(f"{ours}\n{signed(theirs)}\n{line}\n")
     told = []
     records = Records(tmp_path, Lane.CPU, lambda place, _: told.append(place))
     assert records.load(CLAIM) is None

@@ -15,7 +15,7 @@ from claimbook.cli.ask import coverage, list_claims, show
 from claimbook.cli.explain import explain_error
 from claimbook.cli.falsify import falsify_claims
 from claimbook.cli.releases import record_release
-from claimbook.cli.rename import forget, rename
+from claimbook.cli.rename import rename
 from claimbook.cli.run import record, run
 from claimbook.cli.sweep import sweep_claims
 from claimbook.cli.versions import print_changes
@@ -25,7 +25,7 @@ from claimbook.cli.versions import print_changes
     cls=common.Commands,
     commands=[
         *(list_claims, show, explain_error, coverage, run, record, accept_outputs),
-        *(falsify_claims, sweep_claims, record_release, print_changes, rename, forget),
+        *(falsify_claims, sweep_claims, record_release, print_changes, rename),
     ],
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -4,8 +4,9 @@ Nothing in them is believed: one that is broken, or a line of it, is named, and 
 """
 
 import json
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
@@ -265,7 +266,7 @@ class ByPage(ABC, Generic[T]):
         data = json.loads(line)
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
             raise ValueError(f"it is no object of schema {SCHEMA}")
-        if data.pop("checksum", None) != digest(data)[:CHECKED]:
+        if data.pop("checksum", None) != _checksum(data):
             raise ValueError("it was changed by hand, says its checksum; run it again")
         del data["schema"]
         key = str(data.pop("common", None))
@@ -314,16 +315,24 @@ CHECKED = 16
 def line_of(data: Data) -> str:
     """Return the line that holds data, with its checksum."""
     held = {**data, "schema": SCHEMA}
-    held.pop("checksum", None)
-    checked = {**held, "checksum": digest(held)[:CHECKED]}
-    return json.dumps(checked, sort_keys=True, ensure_ascii=False) + "\n"
+    held["checksum"] = _checksum(held)
+    return json.dumps(held, sort_keys=True, ensure_ascii=False) + "\n"
 
 
-def signed_again(data: Data, **new: Any) -> str:
-    """Return the line that holds new data; one that was changed by hand stays such a line."""
-    whole = json.loads(line_of(data)) == data
-    changed = {**data, **new}
-    return line_of(changed) if whole else json.dumps(changed, ensure_ascii=False) + "\n"
+def _checksum(held: Data) -> str:
+    """Return the checksum of a line, whatever the id of its claim: a claim may be renamed."""
+    return digest({name: value for name, value in held.items() if name != "claim"})[:CHECKED]
+
+
+def orphans(docs: Path, claims: Collection[str]) -> Iterator[tuple[Path, int, str]]:
+    """Yield what is kept, and committed, of an id that no claim has: file, line, id."""
+    for path in sorted((docs / "records").rglob("*.jsonl")):
+        for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
+            if (found := _CLAIM.search(line)) and (name := found[1].decode()) not in claims:
+                yield path, number, name
+
+
+_CLAIM = re.compile(rb'"claim": "([a-z0-9-]+)"')
 
 
 def _field(name: str, value: object) -> str:

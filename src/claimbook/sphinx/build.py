@@ -29,7 +29,7 @@ from claimbook.model import Claim, Lane, Outcome, Page, Problem, Status, digest
 from claimbook.mutation.falsify import Results, falsified_data
 from claimbook.pages.book import BookError, Project, read_page, script_problems
 from claimbook.pages.register import check_relations
-from claimbook.records import kept
+from claimbook.records.store import orphans
 from claimbook.records.version_history import ages
 from claimbook.sphinx import chapter, render
 from claimbook.sphinx import nodes as places
@@ -161,8 +161,8 @@ def report_problems(app: Sphinx, env: BuildEnvironment) -> list[str]:
         if page.claims and not any(ran):
             warn(docname, "none of this page's claims ran on any lane", "nothing-ran")
     # A fence that is not closed swallows the claims below it; they are not gone.
-    for path, line, name in () if problems else kept.orphans(project.docs, domain.places()):
-        advice = f"renamed? claimbook rename {name} NEW. Deleted? claimbook forget"
+    for path, line, name in () if problems else orphans(project.docs, domain.places()):
+        advice = f"renamed? claimbook rename {name} NEW. Deleted? remove this line"
         warn(f"{project.name(path)}:{line}", f"no claim is called {name!r}; {advice}", "orphan")
     if app.config.claimbook_whole_register:
         _demand_answers(domain)
