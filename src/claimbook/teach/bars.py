@@ -1,10 +1,9 @@
 """Draw named numbers as horizontal bars, so that they can be compared at a glance."""
 
 from collections.abc import Mapping
-from html import escape
 from math import inf
 
-from claimbook.teach.figure import BRAND, CHAR, FONT, Figure, drawing
+from claimbook.teach.figure import BRAND, CHAR, Figure, drawing, text
 
 ROW, BAR, PAD, LENGTH = 26, 16, 8, 320
 
@@ -38,10 +37,9 @@ def bars(values: Mapping[str, float], *, unit: str = "", alt: str) -> Figure:
 
 def _row(name: str, word: str, left: float, top: float, length: float) -> str:
     baseline = top + BAR - 4
-    text = f'y="{baseline:.0f}" style="{FONT}"'
-    return (
-        f'<text {text} x="{left:.0f}" text-anchor="end">{escape(name)}</text>'
+    bar = (
         f'<rect x="{left + PAD:.0f}" y="{top:.0f}" width="{max(length, 1):.1f}" height="{BAR}" '
         f'rx="2" style="fill:{BRAND}"/>'
-        f'<text {text} x="{left + 2 * PAD + length:.0f}">{escape(word)}</text>'
     )
+    value = text(left + 2 * PAD + length, baseline, word, "value")
+    return text(left, baseline, name, "name", "end") + bar + value

@@ -1,11 +1,9 @@
 """Draw how two tensors broadcast: their shapes aligned from the right, and each stretched."""
 
-from html import escape
-
 import torch
 from torch import Tensor
 
-from claimbook.teach.figure import BRAND, CHAR, FONT, Figure, drawing, number
+from claimbook.teach.figure import BRAND, CHAR, Figure, drawing, number, text
 
 CELL, COLUMN, LINE, PAD = 26, 44, 18, 10
 OWN = f"stroke:{BRAND};fill:{BRAND};fill-opacity:.15"
@@ -59,7 +57,7 @@ def _stretched(tensor: Tensor, shape: torch.Size) -> list[list[tuple[str, bool]]
 
 
 def _words(name: str, tensor: Tensor, shape: torch.Size) -> str:
-    rows = " / ".join(" ".join(text for text, _ in row) for row in _stretched(tensor, shape))
+    rows = " / ".join(" ".join(value for value, _ in row) for row in _stretched(tensor, shape))
     return f"{name}, stretched: {rows}, of which it holds {tensor.numel()} of {shape.numel()}."
 
 
@@ -67,14 +65,14 @@ def _draw(tensors: tuple[Tensor, Tensor], shape: torch.Size, sizes: list[list[st
     parts, left, top = [], float(PAD), PAD + 4 * LINE
     for row, (name, line) in enumerate(zip(("a", "b", "result"), sizes, strict=True)):
         y = PAD + LINE * row + 12
-        parts.append(_text(PAD, y, name, "name"))
+        parts.append(text(PAD, y, name, "name"))
         columns = enumerate(line, start=2)
-        parts += [_text(PAD + COLUMN * i, y, size, "size", "end") for i, size in columns]
+        parts += [text(PAD + COLUMN * i, y, size, "size", "end") for i, size in columns]
     width = PAD + COLUMN * (len(shape) + 1.0)
     for name, tensor in zip("ab", tensors, strict=True):
         rows = _stretched(tensor, shape)
-        cell = max(CELL, PAD + CHAR * max(len(text) for row in rows for text, _ in row))
-        parts.append(_text(left, top + 12, f"{name}, stretched", "title"))
+        cell = max(CELL, PAD + CHAR * max(len(value) for row in rows for value, _ in row))
+        parts.append(text(left, top + 12, f"{name}, stretched", "title"))
         parts += _cells(rows, left, top + LINE, cell)
         left += max(cell * len(rows[0]), CHAR * 12) + 3 * PAD
         width = max(width, left - 3 * PAD)
@@ -86,12 +84,7 @@ def _cells(rows: list[list[tuple[str, bool]]], left: float, top: float, cell: fl
     return [
         f'<g{"" if held else FAINT}><rect x="{left + cell * j:.1f}" y="{top + CELL * i}" '
         f'width="{cell:.1f}" height="{CELL}" style="{OWN if held else COPY}"/>'
-        f"{_text(left + cell * (j + 0.5), top + CELL * i + 17, text, 'value', 'middle')}</g>"
+        f"{text(left + cell * (j + 0.5), top + CELL * i + 17, value, 'value', 'middle')}</g>"
         for i, row in enumerate(rows)
-        for j, (text, held) in enumerate(row)
+        for j, (value, held) in enumerate(row)
     ]
-
-
-def _text(x: float, y: float, text: str, kind: str, anchor: str = "start") -> str:
-    place = f'x="{x:.1f}" y="{y}" text-anchor="{anchor}"'
-    return f'<text class="{kind}" {place} style="{FONT}">{escape(text)}</text>'

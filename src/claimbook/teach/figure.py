@@ -16,6 +16,12 @@ def drawing(width: float, height: float, content: str) -> str:
     return f'<svg {size} fill="currentColor">{content}</svg>'
 
 
+def text(x: float, y: float, words: str, kind: str, anchor: str = "start") -> str:
+    """Return a ``<text>`` in `FONT` of the class ``kind``; ``anchor`` is where in it ``x`` lies."""
+    place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
+    return f'<text class="{kind}" {place} style="{FONT}">{escape(words)}</text>'
+
+
 def number(value: float) -> str:
     """Write a value as drawings show it."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)

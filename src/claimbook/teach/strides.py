@@ -1,13 +1,12 @@
 """Draw a tensor's storage as a row of boxes, and which box each index of the tensor reads."""
 
-from html import escape
 from itertools import product
 from operator import mul
 
 import torch
 from torch import Tensor
 
-from claimbook.teach.figure import BRAND, CHAR, FONT, Figure, drawing, number
+from claimbook.teach.figure import BRAND, CHAR, Figure, drawing, number, text
 
 PAD, LINE, BOX, MOST = 10, 18, 26, 24
 STEP = "fill:none;stroke:currentColor"
@@ -59,11 +58,11 @@ def _draw(
     values: list[str], readers: list[tuple[str, int]], steps: tuple[int, ...], start: int, head: str
 ) -> str:
     below = [[index for index, place in readers if place == i] for i in range(len(values))]
-    letters = max(len(text) for column in [values, *below] for text in column)
+    letters = max(len(words) for column in [values, *below] for words in column)
     cell = max(BOX, CHAR * letters + PAD)
     xs = [PAD + cell * (i + 0.5) for i in range(len(values) + 1)]  # an empty slice may start behind
     top = PAD + LINE * (len(steps) + 2)
-    parts = [_text(PAD, PAD + 12, head, 'class="head"')]
+    parts = [text(PAD, PAD + 12, head, "head")]
     for dim, step in enumerate(steps):
         end = start + step if start + step < len(values) else start
         parts.append(_step(xs[start], xs[end], PAD + LINE * (dim + 1.5), f"dim {dim}: +{step}"))
@@ -78,20 +77,15 @@ def _step(x: float, end: float, y: float, label: str) -> str:
     head = f"M{end - 5:.1f},{y - 4}l5,4l-5,4" if end > x else f"M{x:.1f},{y}"
     dot = f'<circle cx="{x:.1f}" cy="{y}" r="2.5"/>'
     path = f'<path class="step" d="M{x:.1f},{y}H{end:.1f}{head}" style="{STEP}"/>'
-    return dot + path + _text(end + 8, y + 4, label, 'class="dim"')
+    return dot + path + text(end + 8, y + 4, label, "dim")
 
 
 def _cell(x: float, top: float, width: float, place: int, value: str, below: list[str]) -> str:
     box = f'x="{x - width / 2:.1f}" y="{top}" width="{width:.1f}" height="{BOX}"'
     look = f"stroke:{BRAND};fill:{BRAND};fill-opacity:.15" if below else STEP
-    texts = [_text(x, top - 4, str(place), 'class="position" opacity=".7"')]
-    texts += [_text(x, top + 17, value, 'class="value"')]
-    texts += [
-        _text(x, top + BOX + LINE * i - 4, text, 'class="index"') for i, text in enumerate(below, 1)
-    ]
+    texts = [text(x, top - 4, str(place), "position", "middle")]
+    texts += [text(x, top + 17, value, "value", "middle")]
+    lines = enumerate(below, 1)
+    texts += [text(x, top + BOX + LINE * i - 4, index, "index", "middle") for i, index in lines]
     pale = "" if below else ' opacity=".55"'
-    return f'<g text-anchor="middle"{pale}><rect {box} style="{look}"/>{"".join(texts)}</g>'
-
-
-def _text(x: float, y: float, text: str, more: str) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" {more} style="{FONT}">{escape(text)}</text>'
+    return f'<g{pale}><rect {box} style="{look}"/>{"".join(texts)}</g>'

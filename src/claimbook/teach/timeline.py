@@ -1,9 +1,8 @@
 """Draw when things ran: one row a name, one block a span of time, over a common clock."""
 
 from collections.abc import Mapping, Sequence
-from html import escape
 
-from claimbook.teach.figure import BRAND, CHAR, FONT, Figure, drawing
+from claimbook.teach.figure import BRAND, CHAR, Figure, drawing, text
 
 ROW, BAR, PAD, LENGTH = 26, 16, 8, 420
 
@@ -34,7 +33,7 @@ def timeline(rows: Mapping[str, Spans], *, alt: str) -> Figure:
         for number, (name, row) in enumerate(rows.items())
     )
     width, bottom = left + LENGTH + 3 * PAD, PAD + ROW * len(rows)
-    clock = _text(f"0 to {longest:.2f} s", left + PAD, bottom + BAR - 4, "start")
+    clock = text(left + PAD, bottom + BAR - 4, f"0 to {longest:.2f} s", "clock")
     lines = [" ".join(alt.split()), *(_words(name, row) for name, row in rows.items() if row)]
     return Figure(drawing(width, bottom + ROW, blocks + clock), "\n".join(lines))
 
@@ -46,12 +45,7 @@ def _row(name: str, row: Spans, left: float, top: float, scale: float) -> str:
         f'style="fill:{BRAND};fill-opacity:{0.55 if number % 2 else 0.95}"/>'
         for number, (start, end) in enumerate(row)
     )
-    return _text(name, left, top + BAR - 4, "end") + blocks
-
-
-def _text(text: str, x: float, y: float, anchor: str) -> str:
-    place = f'x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}"'
-    return f'<text {place} style="{FONT}">{escape(text)}</text>'
+    return text(left, top + BAR - 4, name, "name", "end") + blocks
 
 
 def _words(name: str, row: Spans) -> str:
