@@ -5,6 +5,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import textwrap
 import time
 from functools import partial
 from itertools import permutations
@@ -498,11 +499,20 @@ def test_a_caller_may_take_its_time():
 
 @pytest.mark.parametrize("taken", [0, 1, 5])
 def test_nothing_is_left(taken, monkeypatch, tmp_path):
-    """After the runner, no process and no file of it is there, even if its runs were dropped."""
+    """After the runner, no process and no file of it is there, even if its runs were dropped.
+
+    Nor a temporary file that a claim, or a process that it started, has left to others.
+    """
     monkeypatch.delenv(KEPT)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
-    claims = [claim(f"c-{n}", ">>> open('file', 'w').close()") for n in range(20)]
+    code = """
+        >>> import subprocess, sys, tempfile
+        >>> open('file', 'w').close()
+        >>> make = 'import tempfile; tempfile.mkdtemp()'
+        >>> exec(make)
+        >>> _ = subprocess.run([sys.executable, '-c', make])"""
+    claims = [claim(f"c-{n}", textwrap.dedent(code)) for n in range(20)]
     with Runner(jobs=2) as runner:
         stream = runner.run(claims, Lane.CPU)
         for _ in range(taken):

@@ -72,6 +72,8 @@ def serve(channel: Channel, lane: Lane, scratch: Path) -> None:
         # So that a machine with a GPU says what one without does.
         os.environ[VISIBLE] = ""
     _limit(resource.RLIMIT_FSIZE, FILE_LIMIT)
+    # What is left there, as multiprocessing does in a process that is killed, goes with the runner.
+    os.environ["TMPDIR"] = tempfile.tempdir = str(scratch)
     sandbox = _Sandbox(lane, scratch)
     channel.send({"environment": asdict(environment.describe(lane))})
     clean, worker = True, os.getpid()
