@@ -104,6 +104,15 @@ def test_a_later_build_says_it_again(varied, clock):
     assert f"slow-is-slower: {OTHERWISE} [claim.varied]" in strict.stderr.replace("\n", "")
 
 
+def test_it_is_run_again_when_it_is_about_no_machine_any_more(tmp_path):
+    """And fails, as a build from nothing says."""
+    book = book_with(tmp_path, claim_text("sums-are-sums", ">>> 1 + 1\n3", ":machine: cores\n"))
+    assert book.sphinx().returncode == 0
+    book.replace("docs/index.md", ":machine: cores\n", "")
+    done = book.sphinx()
+    assert (done.returncode, "sums-are-sums [cpu] failed" in done.stderr) == (1, True)
+
+
 def test_a_clock_that_agrees(tmp_path, clock):
     """The same book on a machine where it holds: nothing is told, strict or not."""
     book = book_with(tmp_path, WITH_CLOCK)

@@ -507,6 +507,19 @@ PROBLEMS = {
         f"{FENCE}{{eval-rst}}\n>>> x\n1\n{FENCE}\n",
         [f"p.md:2: {NOT_RUN}"],
     ),
+    "prompts beside the fences of a claim": (
+        claim_with(statement="S.\n\n    >>> 2\n    3\n\n> >>> 4\n> 5\n"),
+        [f"p.md:5: {NOT_RUN}", f"p.md:8: {NOT_RUN}"],
+    ),
+    "a fence of a claim in a list": (
+        claim_with(statement="S.\n\n- A list.\n\n  ```pycon\n  >>> 2\n  2\n  ```\n"),
+        [
+            (
+                "p.md:7: a-claim: a fence stands at the margin of its claim, in no list or quote "
+                "[claim.bad-fence]"
+            )
+        ],
+    ),
     "a wrong sample": (
         f"````markdown\n{claim_with(name='A')}````\n",
         [

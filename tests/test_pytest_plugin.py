@@ -30,6 +30,13 @@ def test_names(book, pytester):
     ]
 
 
+def test_samples_of_one_id(book, pytester):
+    """Each has its own outcome, whatever pytest calls it."""
+    book.write("docs/how.md", SAMPLE + SAMPLE.replace("\n1\n", "\n2\n"))
+    done = pytester.runpytest_inprocess("docs/how.md")
+    assert done.parseoutcomes() == {"passed": 1, "failed": 1}
+
+
 def test_names_on_both_lanes(book, pytester):
     """A claim is an item on each lane asked for that it runs on."""
     lanes = ["--lane", "cpu", "--lane", "cuda"]

@@ -15,6 +15,7 @@ from claimbook.engine import environment
 from claimbook.files import write_atomically
 from claimbook.model import (
     Environment,
+    Factor,
     Lane,
     Location,
     Measurement,
@@ -318,6 +319,7 @@ def test_a_broken_record_is_replaced(store, path):
 
 
 FAILED = replace(RECORD, outcome=Outcome.FAILED)
+VARIED = replace(RECORD, outcome=Outcome.VARIED)
 
 
 @pytest.mark.parametrize(
@@ -338,6 +340,13 @@ FAILED = replace(RECORD, outcome=Outcome.FAILED)
 def test_status(record, torch, told):
     """What a reader is told follows from the record, the claim and the pinned torch."""
     assert status(CLAIM, Lane.CPU, record, torch) is told
+
+
+def test_status_of_a_claim_about_a_machine():
+    """Once it is about a machine no more, a run in which it varied says nothing of it."""
+    claim = replace(CLAIM, machine=(Factor.CLOCK,))
+    assert status(claim, Lane.CPU, VARIED, "2.13.0") is Status.VARIED
+    assert status(CLAIM, Lane.CPU, VARIED, "2.13.0") is Status.STALE
 
 
 @pytest.mark.parametrize("step", ["write_bytes", "replace"])
@@ -457,4 +466,5 @@ def test_a_moved_claim_takes_the_records_of_all_gpus_along(tmp_path):
 )
 def test_which_record_speaks_for_a_lane(records, order):
     """One that does not hold, else the newest; a stale one where there is no other."""
-    assert shown(CLAIM, Lane.CUDA, records, "2.13.0") == [records[n] for n in order]
+    claim = replace(CLAIM, machine=(Factor.CLOCK,))
+    assert shown(claim, Lane.CUDA, records, "2.13.0") == [records[n] for n in order]

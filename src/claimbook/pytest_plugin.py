@@ -161,6 +161,8 @@ class _Runs:
 
     def __init__(self, items: Iterable[ClaimItem], *, together: bool) -> None:
         self.items = list(items)
+        # By number: samples of one page may share an id, and pytest calls both the same.
+        self.keys = {item: str(number) for number, item in enumerate(self.items)}
         self.together = together
         self.done: dict[str, Run] = {}
         self.streams: dict[Lane, Iterator[Run]] = {}
@@ -177,11 +179,12 @@ class _Runs:
         return lane not in self.runners[lane].environments
 
     def of(self, item: ClaimItem) -> Run:
-        if item.nodeid not in self.done and not self.together:
+        key = self.keys[item]
+        if key not in self.done and not self.together:
             self._take(self._start([item], item.lane), item.lane)
-        while item.nodeid not in self.done:
+        while key not in self.done:
             self._take(self._stream(item.lane), item.lane)
-        return replace(self.done[item.nodeid], claim=item.claim.id)
+        return replace(self.done[key], claim=item.claim.id)
 
     def _take(self, stream: Iterator[Run], lane: Lane) -> None:
         if lane in self.ended:
@@ -199,8 +202,8 @@ class _Runs:
         return self.streams[lane]
 
     def _start(self, items: list[ClaimItem], lane: Lane) -> Iterator[Run]:
-        # A sample may have the id of a claim; what pytest calls an item is its own.
-        return self.runners[lane].run((replace(i.claim, id=i.nodeid) for i in items), lane)
+        claims = (replace(item.claim, id=self.keys[item]) for item in items)
+        return self.runners[lane].run(claims, lane)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -26,6 +26,7 @@ from claimbook.model import (
 from claimbook.pages.myst import (
     STAR,
     ClaimSyntax,
+    fence_lines,
     fences,
     is_closed,
     lines,
@@ -53,6 +54,8 @@ class ClaimReader:
     def __init__(self, location: Location) -> None:
         self.location = location
         self.problems: list[Problem] = []
+        self.owned: set[int] = set()
+        """Page lines of its fences."""
         self.name = "claim"
 
     def _problem(self, kind: ProblemKind, message: str, line: int | None = None) -> None:
@@ -168,6 +171,10 @@ class ClaimReader:
             if not is_closed(token, body):
                 message = f"this fence is never closed: end it with {token.markup}"
                 self._problem(ProblemKind.BAD_FENCE, message, line)
+            if token.level:
+                message = "a fence stands at the margin of its claim, in no list or quote"
+                self._problem(ProblemKind.BAD_FENCE, message, line)
+            self.owned.update(fence_lines(token, line))
             self._fence(token, line, found)
         if not found:
             message = "a claim shows its statement in a `pycon` fence; this one has none"

@@ -73,6 +73,12 @@ def fences(tokens: Iterable[Token], first_line: int) -> Iterator[tuple[Token, in
             yield token, first_line + token.map[0]
 
 
+def fence_lines(token: Token, line: int) -> range:
+    """Return the page lines of a fence that begins on the given one."""
+    assert token.map
+    return range(line, line + token.map[1] - token.map[0])
+
+
 def star_lists(tokens: Iterable[Token], first_line: int) -> Iterator[int]:
     """Yield the lines of a page that begin with `*` or `+`, and so a list."""
     for token in tokens:

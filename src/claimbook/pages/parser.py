@@ -16,6 +16,7 @@ from claimbook.pages.directive import ClaimReader
 from claimbook.pages.myst import (
     STAR,
     RemarkSyntax,
+    fence_lines,
     fences,
     is_closed,
     lines,
@@ -130,10 +131,12 @@ class _Scan:
     def claim(self, argument: str, token: Token, line: int) -> None:
         reader = ClaimReader(Location(self.path, line))
         claim = reader.read(argument, token.content)
-        self.own(token, line)
         self.problems += reader.problems
         if claim:
+            self.owned |= reader.owned
             self.claims.append(claim)
+        else:
+            self.own(token, line)
 
     def remark(self, argument: str, token: Token, line: int) -> None:
         try:
@@ -158,8 +161,7 @@ class _Scan:
         self.own(token, line)
 
     def own(self, token: Token, line: int) -> None:
-        assert token.map
-        self.owned.update(range(line, line + token.map[1] - token.map[0]))
+        self.owned.update(fence_lines(token, line))
 
     def unowned(self, token: Token, line: int, what: str) -> None:
         advice = "write it as a claim, or as a code cell that draws"

@@ -76,6 +76,8 @@ def status(claim: Claim, lane: Lane, record: Record | None, torch: str) -> Statu
         return Status.MISSING
     if record.digest != claim.digest(lane) or release(record.environment.torch) != release(torch):
         return Status.STALE
+    if record.outcome is Outcome.VARIED and not claim.machine:  # it was about a machine then
+        return Status.STALE
     said = {Outcome.PASSED: Status.CURRENT, Outcome.VARIED: Status.VARIED}
     return said.get(record.outcome, Status.FAILING)
 

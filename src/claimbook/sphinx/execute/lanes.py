@@ -15,7 +15,7 @@ from claimbook.checking.report import explain, first_place
 from claimbook.engine import environment
 from claimbook.engine.pool import Runner
 from claimbook.exports.data import lane_data
-from claimbook.model import Claim, Environment, Lane, Outcome, Run
+from claimbook.model import Claim, Environment, Lane, Outcome, Run, Status
 from claimbook.pages.book import Project, read_page
 from claimbook.records.runs import Records, record_of, shown, status
 from claimbook.sphinx.domain import claim_domain, tell_broken
@@ -24,8 +24,8 @@ logger = logging.getLogger(__name__)
 
 LaneData = dict[str, Any]
 
-SETTLED = {Outcome.PASSED, Outcome.VARIED}
-"""What came of a claim that is not run again while it stays the same, and the machine does."""
+SETTLED = {Status.CURRENT, Status.VARIED}
+"""What is said of a claim that is not run again while it stays the same, and the machine does."""
 
 LOGGED = 50
 """Of so many claims that have run, a log names one."""
@@ -86,10 +86,9 @@ class Lanes:
         )
 
     def _is_due(self, claim: Claim, lane: Lane, records: Records) -> bool:
-        kept = {Outcome.PASSED} if self._app.config.claimbook_strict else SETTLED
+        kept = {Status.CURRENT} if self._app.config.claimbook_strict else SETTLED
         return not any(
-            record.outcome in kept
-            and record.digest == claim.digest(lane)
+            status(claim, lane, record, environment.torch_version()) in kept
             and record.environment == self._environment(lane)
             for record in records.load_all(claim)
         )
