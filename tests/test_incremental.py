@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.cmd.build import main as sphinx_build
 
 from helpers import CONF, PAGES, PRODUCT, SHAPE, TinyBook, claim_text
@@ -180,3 +181,16 @@ def test_an_edit_leaves_what_a_build_from_nothing_makes(sites, edit):
     upon, anew = sites[edit]
     assert upon.keys() == anew.keys()
     assert [name for name in anew if upon[name] != anew[name]] == []
+
+
+def test_a_build_that_did_not_end_leaves_nothing_to_the_next(tmp_path, monkeypatch):
+    """It has kept what pages say and not written it; what it warned of, nobody knows."""
+    book = TinyBook(tmp_path, BOOK, conf=FURO)
+    upon, anew = tmp_path / "upon", tmp_path / "anew"
+    assert build(book, upon) == 0
+    EDITS["a title of a section"](book)
+    with monkeypatch.context() as killed:
+        killed.setattr(StandaloneHTMLBuilder, "handle_page", lambda *_, **__: os._exit(1))
+        assert build(book, upon) == 1
+    assert build(book, upon) == build(book, anew) == 1  # of a link to that section
+    assert files(upon) == files(anew)

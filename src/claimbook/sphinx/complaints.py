@@ -1,7 +1,8 @@
 """What a build warns of: named once more at its end, and looked at again by the next one.
 
 Sphinx alone would take a page that has not changed as it was, with what is wrong in it, and a
-build that failed would pass when it is called again.
+build that failed would pass when it is called again. What pages say is kept before they are
+written: after a build that did not come to its end, all pages are read and written anew.
 """
 
 import json
@@ -26,7 +27,8 @@ TOLD = 2
 """Lines of each warning that are named once more; the first says where, the next how."""
 
 KEPT = "complaints.json"
-"""The file beside what Sphinx keeps: the places that the last build warned of, and what it said."""
+"""The file beside what Sphinx keeps: the places that the last build warned of, and what it said.
+It is not there while pages are written."""
 
 
 class Complaints(logging.Handler):
@@ -38,6 +40,7 @@ class Complaints(logging.Handler):
         self.file = Path(app.doctreedir, KEPT)
         self.found: list[tuple[str, str]] = []
         app.connect("env-get-outdated", self.pages_to_mend)
+        app.connect("env-updated", self.begin, priority=1000)
         app.connect("build-finished", self.tell_and_keep, priority=900)
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -54,19 +57,24 @@ class Complaints(logging.Handler):
     def pages_to_mend(
         self, app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], *_: object
     ) -> Iterable[str]:
-        """Return the pages that the last build warned of; all, if it did not say where.
+        """Return the pages that the last build warned of; all, if it did not say where, or end.
 
         What is wrong with other files, each build says without reading a page.
         """
-        text = self.file.read_text("utf-8") if self.file.exists() else "[]"
+        text = self.file.read_text("utf-8") if self.file.exists() else '[["", ""]]'
         places = {place.partition(":")[0] for place, _ in json.loads(text)}
         pages = {env.path2doc(place) if "." in place else place for place in places}
         return env.all_docs.keys() if "" in places else env.all_docs.keys() & pages
 
+    def begin(self, *_: object) -> list[str]:
+        """Forget the last build before Sphinx keeps what this one has read; return no page."""
+        self.file.unlink(missing_ok=True)
+        return []
+
     def tell_and_keep(self, app: Sphinx, exception: Exception | None) -> None:
         """Name at the end of the log what has to be mended, and keep it for the next build."""
         logging.getLogger(sphinx_logging.NAMESPACE).removeHandler(self)
-        if app.doctreedir.is_dir():
+        if not exception and app.doctreedir.is_dir():
             write_atomically(self.file, json.dumps(self.found))
         if self.found:
             lines = (f"{self._shown(place)}{text}" for place, text in self.found)
