@@ -815,6 +815,18 @@ def test_a_child_runs_no_more_examples(runner, fork, ends):
     assert len(done.outputs) == 5
 
 
+def test_a_child_takes_no_output_away(runner):
+    """It has the file into which the claim prints, and comes to its end while that prints on."""
+    session = """
+    >>> import os, time
+    >>> if not os.fork():
+    ...     time.sleep(0.1)
+    >>> print("the parent's"); time.sleep(0.5)
+    the parent's
+    """
+    assert between(runner, session).outcome is Outcome.PASSED
+
+
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_what_c_code_prints_is_of_its_example(monkeypatch, unbuffered):
     """Whatever the caller has set for Python; it does not turn up in another claim."""

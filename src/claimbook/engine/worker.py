@@ -76,12 +76,10 @@ def serve(channel: Channel, lane: Lane, scratch: Path) -> None:
     os.environ["TMPDIR"] = tempfile.tempdir = str(scratch)
     sandbox = _Sandbox(lane, scratch)
     channel.send({"environment": asdict(environment.describe(lane))})
-    clean, worker = True, os.getpid()
+    clean = True
     while clean and (job := channel.receive()) is not None:
         started = time.perf_counter()
         for output in sandbox.perform(job["sources"]):
-            if os.getpid() != worker:  # a child that an example made comes to its end here
-                os._exit(0)
             channel.send({"output": output})
         seconds = time.perf_counter() - started
         channel.send(
@@ -162,7 +160,7 @@ class _Sandbox:
 
     def perform(self, sources: list[str]) -> Iterator[str]:
         """Run the examples of one claim in a fresh `__main__`; yield what each printed."""
-        module = self._module()
+        module, worker = self._module(), os.getpid()
         # Leaving it also makes Python forget which warnings it has shown already.
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
@@ -170,6 +168,8 @@ class _Sandbox:
                 warnings.filterwarnings("ignore", message)
             for number, source in enumerate(sources):
                 self._run(source, f"<example {number + 1}>", module)
+                if os.getpid() != worker:  # a child that an example made comes to its end here
+                    os._exit(0)
                 yield self._take_printed()
         module.__dict__.clear()
 
