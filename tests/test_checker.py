@@ -79,7 +79,38 @@ DIFFERENT = {
     "the first of two numbers that only look like a tensor": (
         "tensor(1, 5)",
         "tensor(2, 5)",
-        "value: element [0]: want 1, got 2",
+        "value: want 1,5, got 2,5",
+    ),
+    "numbers without their bracket": (
+        "tensor(1., 2.)",
+        "tensor([1., 2.])",
+        "shape: want tensor(1., 2.), got tensor([1., 2.])",
+    ),
+    "another bracket at the end": (
+        "tensor([1], dtype=torch.int32]",
+        "tensor([1], dtype=torch.int32)",
+        "value: want 'tensor([1], dtype=torch.int32]', got 'tensor([1], dtype=torch.int32)'",
+    ),
+    "another bracket at the end of a tensor within one": (
+        "tensor(values=tensor([1.]])",
+        "tensor(values=tensor([1.]))",
+        "value: values: want tensor([1.]], got tensor([1.])",
+    ),
+    "two signs": ("tensor(1.+-2.j)", "tensor(1.-2.j)", "value: want 1.+-2.j, got 1.-2.j"),
+    "a sign that torch leaves out": (
+        "tensor(+0.5)",
+        "tensor(0.5000)",
+        "rounding: a last digit differs: want +0.5, got 0.5000",
+    ),
+    "a zero in front": (
+        "tensor(00.5)",
+        "tensor(0.5000)",
+        "rounding: a last digit differs: want 00.5, got 0.5000",
+    ),
+    "more digits than are printed": (
+        "tensor(0.50000)",
+        "tensor(0.5000)",
+        "rounding: a last digit differs: want 0.50000, got 0.5000",
     ),
     "an address": (
         "<object at 0x7f00>",

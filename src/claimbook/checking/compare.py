@@ -233,8 +233,9 @@ def _split_tensors(text: str) -> tuple[list[str], list[str]]:
 
 
 def _closing(text: str, position: int) -> int | None:
-    """Return where the bracket that was opened before the position closes; None if nowhere."""
-    return next((mark.end() for mark, depth in _marks(text, position) if depth < 0), None)
+    """Return where the parenthesis opened before the position closes; None if it never does."""
+    mark = next((mark for mark, depth in _marks(text, position) if depth < 0), None)
+    return mark.end() if mark and mark[0] == ")" else None
 
 
 _MARK = re.compile(r"'[^'\n]*'|[()\[\],]")
@@ -269,10 +270,10 @@ def _parse_data(text: str) -> object:
     """Return a number as it was written, or a nested list of such."""
     quoted = re.sub(r"[^\[\],\s]+", lambda word: json.dumps(word[0]), text)
     try:
-        found: list[object] = json.loads(f"[{quoted}]")
+        (found,) = json.loads(f"[{quoted}]")
     except ValueError:  # torch prints no such thing
         return text
-    return found[0] if len(found) == 1 else found
+    return found
 
 
 def _compare_tensors(want: str, got: str) -> Difference | None:
@@ -298,13 +299,17 @@ FIELD_KINDS = {
 def _compare_fields(want: dict[str, str], got: dict[str, str]) -> Difference | None:
     for name in sorted(want.keys() | got.keys()):
         w, g = want.get(name), got.get(name)
-        if w and g and w.startswith("tensor(") and g.startswith("tensor("):
+        if w and g and _is_tensor(w) and _is_tensor(g):
             if difference := _compare_tensors(w, g):
                 return difference
         elif _collapse(w) != _collapse(g):
             kind = FIELD_KINDS.get(name, Kind.VALUE)
             return Difference(kind, f"{name}: want {w or 'none'}, got {g or 'none'}")
     return None
+
+
+def _is_tensor(text: str) -> bool:
+    return _split_tensors(text)[0] == ["", ""]
 
 
 def _collapse(text: str | None) -> str | None:
@@ -364,16 +369,20 @@ def _same_number(want: str, got: str) -> bool:
     """
     if want == got:
         return True
-    if want.endswith("j") and got.endswith("j"):
-        parts = [re.findall(_NUMBER, text[:-1]) for text in (want, got)]
-        return len(parts[0]) == len(parts[1]) == 2 and all(map(_same_number, *parts))
-    if _kind(want) != "float" or _kind(got) != "float":
-        return False
-    if _form(want) != _form(got):
-        return False
-    w, g = Decimal(want), Decimal(got)
-    digits = min(w.as_tuple().exponent, 0)
-    return abs(w - g) <= (Decimal(10) ** int(digits) / 2 if digits else 0)
+    if (w := _COMPLEX.fullmatch(want)) and (g := _COMPLEX.fullmatch(got)):
+        return all(map(_same_number, w.groups(), g.groups()))
+    numbers = _FLOAT.fullmatch(want) and _FLOAT.fullmatch(got)
+    return bool(numbers) and _form(want) == _form(got) and _agree(Decimal(want), Decimal(got))
+
+
+_UNSIGNED = r"(?:0|[1-9][0-9]*)\.[0-9]*(?:e[+-](?:[0-9]{2}|[1-9][0-9]{2}))?"
+_FLOAT = re.compile(f"-?{_UNSIGNED}")
+_COMPLEX = re.compile(f"(-?{_UNSIGNED})([+-])({_UNSIGNED})j")
+
+
+def _agree(want: Decimal, got: Decimal) -> bool:
+    last, printed = (int(number.as_tuple().exponent) for number in (want, got))
+    return last >= printed and abs(want - got) <= (Decimal(10) ** last / 2 if last < 0 else 0)
 
 
 def _form(number: str) -> tuple[bool, bool, bool]:
