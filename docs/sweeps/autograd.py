@@ -1035,10 +1035,14 @@ def only_saved_values_must_stay(x, function, write):
 
     assume(not error(lambda: result(x * 1)))
     (undisturbed,) = grad(result(x * 1), x)
-    y = x * 1
+    y, saved = x * 1, []
+    with torch.autograd.graph.saved_tensors_hooks(saved.append, lambda packed: packed):
+        result(y)
     z = result(y)
     getattr(y, write)(*([2.0] if write in ("add_", "fill_") else []))
-    if not error(lambda: grad(z, x, retain_graph=True)):
+    if error(lambda: grad(z, x, retain_graph=True)):
+        assert y.data_ptr() in [tensor.data_ptr() for tensor in saved]
+    else:
         same(grad(z, x)[0], undisturbed)
 
 
