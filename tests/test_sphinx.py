@@ -16,7 +16,7 @@ from claimbook.model import Lane, Outcome, Provenance, Run
 from claimbook.pages.book import Book
 from claimbook.records.runs import Records, record_of
 from claimbook.sphinx import STATIC, render
-from claimbook.sphinx.execute.lanes import _told
+from claimbook.sphinx.execute.lanes import _told, run_by
 from helpers import CONF, PAGES, PRODUCT, SHAPE, SUM, TinyBook, claim, claim_text, python
 
 SCHEMA = json.loads((STATIC / "claims.schema.json").read_text("utf-8"))
@@ -589,6 +589,7 @@ def bad(tmp_path_factory):
     index = PAGES["index"].replace("ledger\n", "ledger\n" + "\n".join(pages) + "\n")
     conf = CONF.replace('"off"', '"force"')
     book = TinyBook(tmp_path_factory.mktemp("bad"), {**PAGES, **pages, "index": index}, conf=conf)
+    run_by(book.docs / "_build/records/cpu").renew()
     book.write(BROKEN_RECORD, "{}")
     return book
 
@@ -626,6 +627,15 @@ def test_a_broken_record_is_a_warning(bad_build, bad):
     assert found.startswith(f"{path}:1: WARNING: {said}")
     _, line = path.read_text("utf-8").rstrip("\n").split("\n")
     assert json.loads(line)["outcome"] == "passed"
+
+
+def test_records_that_other_code_has_made_count_for_nothing(tmp_path):
+    """The code that runs claims, compares, or that they call, may print something else now."""
+    book = TinyBook(tmp_path, {"index": f"# I\n\n{SUM}"})
+    assert "claims on cpu: 1 run" in book.sphinx().stdout
+    assert "claims on cpu: 0 run" in book.sphinx().stdout
+    book.write("docs/_build/records/cpu/.run-by", "other code")
+    assert "claims on cpu: 1 run" in book.sphinx().stdout
 
 
 def test_a_dangling_reference_is_a_warning(bad_build, bad):

@@ -1,7 +1,9 @@
 """Files of authors: one that cannot be read is named, and nobody ever finds half of one."""
 
 import os
+import shutil
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 
@@ -68,3 +70,21 @@ def write_changed(path: Path, text: str) -> None:
     """Write a text, unless it is what the file holds; the file then keeps its time."""
     if not path.exists() or path.read_bytes() != text.encode():
         write_atomically(path, text)
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """A file that says with what its folder was made."""
+
+    path: Path
+    now: str
+
+    def is_current(self) -> bool:
+        """Return whether the folder was made with what there is now."""
+        return self.path.exists() and self.path.read_text("utf-8") == self.now
+
+    def renew(self) -> None:
+        """Take away a folder that was made with something else, and begin it."""
+        if not self.is_current():
+            shutil.rmtree(self.path.parent, ignore_errors=True)
+            write_atomically(self.path, self.now)

@@ -6,12 +6,10 @@ fifth of the time of a build in which nothing changed.
 
 import io
 import os
-import shutil
 import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from textwrap import dedent
 from typing import Any
@@ -25,6 +23,7 @@ from sphinx_gallery.utils import get_md5sum
 import claimbook
 from claimbook.engine import environment
 from claimbook.engine.fork_server import SETTINGS
+from claimbook.files import Stamp
 from claimbook.model import Lane, digest
 from claimbook.pages.book import Project
 from claimbook.sphinx.execute.lanes import warn
@@ -79,18 +78,16 @@ class _Gallery:
         folders = self._conf["examples_dirs"], self._conf["gallery_dirs"]
         scripts, made = (Path(app.srcdir, folder) for folder in folders)
         self._labs = {
-            lab: _Stamp(made / f"{lab.relative_to(scripts)}.md5", get_md5sum(str(lab), mode="t"))
+            lab: Stamp(made / f"{lab.relative_to(scripts)}.md5", get_md5sum(str(lab), mode="t"))
             for lab in scripts.rglob("plot_*.py")
         }
-        self._pens = _Stamp(made / ".drawn-with", drawn_with())
+        self._pens = Stamp(made / ".drawn-with", drawn_with())
         app.connect("builder-inited", self._prepare, priority=400)  # before it draws
         app.connect("builder-inited", self._try_again, priority=600)
 
     def _prepare(self, app: Sphinx) -> None:
         """Take away what has to be drawn again, and the pages of labs that are gone."""
-        if not self._pens.is_current():
-            shutil.rmtree(self._pens.path.parent, ignore_errors=True)
-            self._pens.set()
+        self._pens.renew()
         for page in self._pens.path.parent.rglob("plot_*.rst"):
             if page.with_suffix(".py.md5") not in [lab.path for lab in self._labs.values()]:
                 page.unlink()
@@ -131,21 +128,6 @@ def _telling(told: bool) -> Iterator[None]:
     observation.told = told
     yield
     observation.told = False
-
-
-@dataclass(frozen=True)
-class _Stamp:
-    """A file that says with what its folder was made."""
-
-    path: Path
-    now: str
-
-    def is_current(self) -> bool:
-        return self.path.exists() and self.path.read_text("utf-8") == self.now
-
-    def set(self) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.path.write_text(self.now, "utf-8")
 
 
 def _end_processes(app: Sphinx, exception: Exception | None) -> None:

@@ -11,10 +11,12 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.display import status_iterator
 
+import claimbook
 from claimbook.checking.report import explain, first_place
 from claimbook.engine import environment
 from claimbook.engine.pool import Runner
 from claimbook.exports.data import lane_data
+from claimbook.files import Stamp
 from claimbook.model import Claim, Environment, Lane, Outcome, Run, Status
 from claimbook.pages.book import Project, read_page
 from claimbook.records.runs import Records, record_of, shown, status
@@ -29,6 +31,17 @@ SETTLED = {Status.CURRENT, Status.VARIED}
 
 LOGGED = 50
 """Of so many claims that have run, a log names one."""
+
+
+RUN_BY = ("engine", "checking", "teach")
+"""The folders of the package with the code that runs claims, that compares, that they call."""
+
+
+def run_by(records: Path) -> Stamp:
+    """Return what names the code by which the records of a folder were made."""
+    package = Path(claimbook.__file__).parent
+    code = (path for folder in RUN_BY for path in sorted(package.glob(f"{folder}/[!.]*.py")))
+    return Stamp(records / ".run-by", environment.digest_of_code(code))
 
 
 def project_of(env: BuildEnvironment) -> Project:
@@ -95,7 +108,10 @@ class Lanes:
 
     def _records(self, lane: Lane) -> Records:
         if lane not in self._kept:
-            self._kept[lane] = Records.of(project_of(self._app.env).docs, lane, tell_broken)
+            records = Records.of(project_of(self._app.env).docs, lane, tell_broken)
+            if lane is Lane.CPU:
+                run_by(records.folder).renew()
+            self._kept[lane] = records
         return self._kept[lane]
 
     def _environment(self, lane: Lane) -> Environment | None:
