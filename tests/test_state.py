@@ -149,6 +149,82 @@ OTHERS = {
         'import os; os.mkdir("d"); oct(os.stat("d").st_mode)',
     ),
     "arguments": ("import sys; sys.argv.append(1)", "import sys; len(sys.argv)"),
+    "threads between operators": (
+        "torch.set_num_interop_threads(3)",
+        "torch.get_num_interop_threads()",
+    ),
+    "a hook of all parameters": (
+        "_ = nn.modules.module.register_module_parameter_registration_hook(print)",
+        "_ = nn.Linear(1, 1)",
+    ),
+    "a hook of all buffers": (
+        "_ = nn.modules.module.register_module_buffer_registration_hook(print)",
+        "_ = nn.BatchNorm1d(1)",
+    ),
+    "a profiler that goes on": (
+        "torch.kept = torch.autograd.profiler.profile(); _ = torch.kept.__enter__()",
+        "torch.autograd._profiler_enabled()",
+    ),
+    "the order of bytes in a file": (
+        "s = torch.serialization; s.set_default_load_endianness(s.LoadEndianness.BIG)",
+        "torch.serialization.get_default_load_endianness()",
+    ),
+    "where models are kept": ("torch.hub.set_dir('here')", "torch.hub.get_dir()"),
+    "an operator": (
+        "torch.kept = torch.library.Library('mine', 'DEF'); _ = torch.kept.define('f() -> ()')",
+        "hasattr(torch.ops.mine, 'f')",
+    ),
+    "a tree": (
+        "torch.utils._pytree.register_pytree_node(slice, list, slice)",
+        "torch.utils._pytree.tree_leaves(slice(1)) == [slice(1)]",
+    ),
+    "an operator of tensors": ("torch.Tensor.__add__ = None", "torch.ones(1) + 1"),
+    "what a subclass is told": (
+        "nn.Module.__init_subclass__ = classmethod(print)",
+        "class Layer(nn.Module): pass",
+    ),
+    "a method of loaders": (
+        "torch.utils.data.DataLoader.__len__ = None",
+        "len(torch.utils.data.DataLoader([1]))",
+    ),
+    "a method of functions": (
+        "torch.autograd.Function.apply = None",
+        "callable(torch.autograd.Function.apply)",
+    ),
+    "a function of a part of torch": ("torch.linalg.norm = None", "callable(torch.linalg.norm)"),
+    "a function of random": (
+        "import random; random.random = None",
+        "import random; random.random()",
+    ),
+    "decimal digits": (
+        "import decimal; decimal.getcontext().prec = 3",
+        "import decimal; decimal.Decimal(1) / 3",
+    ),
+    "digits of an integer": (
+        "import sys; sys.set_int_max_str_digits(700)",
+        "len(str(10**1000))",
+    ),
+    "a logger": (
+        "import logging as log; log.getLogger('train').addHandler(log.StreamHandler()); "
+        "log.getLogger('train').setLevel(20)",
+        "import logging; logging.getLogger('train').info('slow')",
+    ),
+    "how the log looks": (
+        "import logging; logging.basicConfig(format='%(message)s')",
+        "import logging; logging.warning('slow')",
+    ),
+    "what garbage is told to": (
+        "import gc; gc.callbacks.append(lambda *_: None)",
+        "import gc; len(gc.callbacks)",
+    ),
+    "how much time": (
+        "import resource as r; r.setrlimit(r.RLIMIT_CPU, (50, 100))",
+        "import resource as r; r.getrlimit(r.RLIMIT_CPU)",
+    ),
+    "where temporary files are": (
+        "import tempfile; tempfile.tempdir = 'nowhere'",
+        "import tempfile; tempfile.gettempdir() == 'nowhere'",
+    ),
     "standard input": ("import sys; sys.stdin = None", "import sys; sys.stdin.read()"),
 }
 """What a claim changes, and code by which another would notice."""

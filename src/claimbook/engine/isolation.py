@@ -1,13 +1,17 @@
 """The global state of Python and torch, by which a worker tells that a claim has changed it."""
 
 import builtins
+import decimal
 import gc
 import locale
 import logging
+import math
 import os
+import random
 import resource
 import signal
 import sys
+import tempfile
 import threading
 import time
 from operator import attrgetter
@@ -33,12 +37,20 @@ backends.mkldnn.matmul.fp32_precision backends.opt_einsum.enabled backends.mha.g
 backends.cuda.flash_sdp_enabled backends.cuda.math_sdp_enabled backends.cuda.cudnn_sdp_enabled
 backends.cuda.mem_efficient_sdp_enabled backends.cuda.matmul.fp32_precision
 backends.cuda.matmul.allow_fp16_reduced_precision_reduction _C._cuda_get_sync_debug_mode
-backends.cuda.matmul.allow_bf16_reduced_precision_reduction
+backends.cuda.matmul.allow_bf16_reduced_precision_reduction get_num_interop_threads
+is_deterministic_algorithms_warn_only_enabled nn.modules.module._global_module_registration_hooks
+nn.modules.module._global_buffer_registration_hooks nn.utils.parametrize._cache_enabled hub._hub_dir
+nn.modules.module._global_parameter_registration_hooks autograd._profiler_enabled
+serialization.get_default_load_endianness serialization.get_crc32_options library._defs.__len__
+utils._pytree.SUPPORTED_NODES.__len__
 """
 """Settings of torch, and functions that tell one; not every release has each of them."""
 
 GETTERS = [*map(attrgetter, ASKED.split())]
 GETTERS += [lambda torch: torch._C._autograd._top_saved_tensors_default_hooks(True)]  # type: ignore[list-item]
+LIMITS = [value for name, value in vars(resource).items() if name.startswith("RLIMIT_")]
+OF_PYTHON = {"__slotnames__", "__annotations__"}
+"""What Python notes in a class that is looked at, or of which an object is copied."""
 SIGNALS = ("SIGINT", "SIGTERM", "SIGALRM", "SIGHUP", "SIGUSR1", "SIGUSR2")
 
 
@@ -83,11 +95,24 @@ def _settings_of_python() -> list[object]:
         os.getpriority(os.PRIO_PROCESS, 0),
         *(sys.path, sys.meta_path, sys.argv, sys.stdin, sys.displayhook, sys.excepthook),
         *(sys.gettrace(), sys.getprofile(), sys.getrecursionlimit(), sys.getswitchinterval()),
-        *(logging.root.level, logging.root.disabled, logging.root.manager.disable),
-        *(gc.isenabled(), gc.get_threshold(), threading.excepthook, len(vars(builtins))),
-        *(locale.setlocale(locale.LC_ALL), resource.getrlimit(resource.RLIMIT_NOFILE)),
+        *(sys.unraisablehook, sys.get_int_max_str_digits(), threading.getprofile()),
+        *(gc.isenabled(), gc.get_threshold(), gc.get_debug(), gc.callbacks),
+        *(threading.excepthook, threading.gettrace(), tempfile.tempdir, len(vars(builtins))),
+        *(locale.setlocale(locale.LC_ALL), decimal.getcontext(), *map(resource.getrlimit, LIMITS)),
+        *(logging.root.disabled, logging.root.manager.disable, *_loggers()),
         *(signal.getitimer(signal.ITIMER_REAL), sys.float_info.min / 2),  # 0 if it is flushed
         *(signal.getsignal(getattr(signal, name)) for name in SIGNALS),
+    ]
+
+
+def _loggers() -> list[object]:
+    """The loggers that tell something, with how they do; not torch's, which come with imports."""
+    known = logging.root.manager.loggerDict.values()
+    loggers = [
+        each for each in known if isinstance(each, logging.Logger) and each.name[:5] != "torch"
+    ]
+    return [
+        (each, each.handlers) for each in [logging.root, *loggers] if each.level or each.handlers
     ]
 
 
@@ -95,16 +120,19 @@ def _places() -> list[object]:
     """Return the modules and classes whose functions a claim may replace."""
     import torch
     from torch import nn
+    from torch.utils import checkpoint, data
 
-    layers = [thing for thing in vars(nn).values() if isinstance(thing, type)]
-    functions = [nn, nn.functional, nn.init, torch.autograd, torch.optim, builtins, os, time]
-    return [torch, torch.Tensor, *layers, *functions]
+    things = [*vars(nn).values(), *vars(data).values()]
+    layers = [thing for thing in things if isinstance(thing, type)]
+    functions = [nn, nn.functional, nn.init, nn.utils, torch.autograd, torch.optim, torch.linalg]
+    functions += [torch.func, data, checkpoint, builtins, os, time, math, random]
+    return [torch, torch.Tensor, torch.autograd.Function, *layers, *functions]
 
 
 def _hold(place: object, things: dict[str, object]) -> bool:
     """Return whether each public name, each function and class stands for what it stood for."""
     found = vars(place)
     # A new name may hide what a class inherits; in a module it does no harm.
-    hides = isinstance(place, type) and any(n[:2] != "__" for n in found.keys() - things)
+    hides = isinstance(place, type) and found.keys() - things - OF_PYTHON
     kept = (found.get(n) is t for n, t in things.items() if n[0] != "_" or callable(t))
     return not hides and all(kept)
