@@ -1295,6 +1295,7 @@ def downsampling_skips_pixels_without_antialias(width, smaller, antialias):
     read = [torch.autograd.grad(each, x, retain_graph=True)[0].ne(0) for each in out.flatten()]
     assert antialias or max(int(each.sum()) for each in read) <= 2
     assert not antialias or sum(read).ne(0).all()
+    assert antialias or 2 * smaller >= width or not sum(read).ne(0).all()
 
 
 @sweep(width=integers(1, 40), size=integers(1, 40), dtype=among(FLOATS))
