@@ -205,9 +205,8 @@ OTHERS = {
         "len(str(10**1000))",
     ),
     "a logger": (
-        "import logging as log; log.getLogger('train').addHandler(log.StreamHandler()); "
-        "log.getLogger('train').setLevel(20)",
-        "import logging; logging.getLogger('train').info('slow')",
+        "import logging as l; a = l.getLogger('a'); a.addHandler(l.StreamHandler()); a.setLevel(20)",
+        "import logging; logging.getLogger('a').info('slow')",
     ),
     "how the log looks": (
         "import logging; logging.basicConfig(format='%(message)s')",

@@ -120,12 +120,12 @@ def _places() -> list[object]:
     """Return the modules and classes whose functions a claim may replace."""
     import torch
     from torch import nn
-    from torch.utils import checkpoint, data
+    from torch.utils import data
 
     things = [*vars(nn).values(), *vars(data).values()]
     layers = [thing for thing in things if isinstance(thing, type)]
     functions = [nn, nn.functional, nn.init, nn.utils, torch.autograd, torch.optim, torch.linalg]
-    functions += [torch.func, data, checkpoint, builtins, os, time, math, random]
+    functions += [torch.func, data, builtins, os, time, math, random]
     return [torch, torch.Tensor, torch.autograd.Function, *layers, *functions]
 
 
