@@ -630,7 +630,7 @@ def test_a_broken_record_is_a_warning(bad_build, bad):
 
 
 def test_records_that_other_code_has_made_count_for_nothing(tmp_path):
-    """The code that runs claims, compares, or that they call, may print something else now."""
+    """With the code that runs claims, compares outputs or measures, the outcome may change."""
     book = TinyBook(tmp_path, {"index": f"# I\n\n{SUM}"})
     assert "claims on cpu: 1 run" in book.sphinx().stdout
     assert "claims on cpu: 0 run" in book.sphinx().stdout

@@ -205,7 +205,7 @@ OTHERS = {
         "len(str(10**1000))",
     ),
     "a logger": (
-        "import logging as l; a = l.getLogger('a'); a.addHandler(l.StreamHandler()); a.setLevel(20)",
+        "import logging as l; l.root.level = 20; l.getLogger('a').addHandler(l.StreamHandler())",
         "import logging; logging.getLogger('a').info('slow')",
     ),
     "how the log looks": (

@@ -106,14 +106,10 @@ def _settings_of_python() -> list[object]:
 
 
 def _loggers() -> list[object]:
-    """The loggers that tell something, with how they do; not torch's, which come with imports."""
-    known = logging.root.manager.loggerDict.values()
-    loggers = [
-        each for each in known if isinstance(each, logging.Logger) and each.name[:5] != "torch"
-    ]
-    return [
-        (each, each.handlers) for each in [logging.root, *loggers] if each.level or each.handlers
-    ]
+    """Return the loggers that were set, with their handlers; not torch's: imports set those."""
+    known = [logging.root, *logging.root.manager.loggerDict.values()]
+    own = (x for x in known if isinstance(x, logging.Logger) and not x.name.startswith("torch"))
+    return [(logger, logger.handlers) for logger in own if logger.level or logger.handlers]
 
 
 def _places() -> list[object]:

@@ -34,7 +34,7 @@ LOGGED = 50
 
 
 RUN_BY = ("engine", "checking", "teach")
-"""The folders of the package with the code that runs claims, that compares, that they call."""
+"""The folders of the package whose code runs claims, compares outputs, or is called by claims."""
 
 
 def run_by(records: Path) -> Stamp:
