@@ -447,6 +447,10 @@ PROBLEMS = {
         "\n~~~Py title=x\nx = 1\n~~~\n",
         [f"p.md:2: a plain `py` fence is never run: {UNOWNED}"],
     ),
+    "a py3 fence": (
+        "```py3\nx = 1\n```\n",
+        [f"p.md:1: a plain `py3` fence is never run: {UNOWNED}"],
+    ),
     "a pycon fence": (
         f"\n{FENCE}pycon\n>>> x\n1\n{FENCE}\n",
         [f"p.md:2: a plain `pycon` fence is never run: {UNOWNED}"],

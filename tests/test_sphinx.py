@@ -638,6 +638,15 @@ def test_records_that_other_code_has_made_count_for_nothing(tmp_path):
     assert "claims on cpu: 1 run" in book.sphinx().stdout
 
 
+def test_a_claim_on_a_page_that_is_no_markdown_is_an_error(tmp_path):
+    """Nothing would run it, and the page would not show it."""
+    book = TinyBook(tmp_path, {"index": "# I\n\n```{toctree}\nr\n```\n"})
+    book.write("docs/r.rst", "R\n=\n\n.. claim:: in-r\n\n   It says so.\n")
+    done = book.sphinx()
+    assert done.returncode == 1
+    assert "r.rst:4: ERROR: claims stand on Markdown pages; this one would never run" in done.stderr
+
+
 def test_a_dangling_reference_is_a_warning(bad_build, bad):
     """A role that names no claim is reported."""
     page = bad.docs / "lanes.md"

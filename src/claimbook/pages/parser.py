@@ -27,7 +27,7 @@ from claimbook.pages.myst import (
 from claimbook.pages.text import strip_markup
 
 PYTHON_LANGUAGES = frozenset(
-    {"py", "python", "python3", "pycon", "python-console", "ipython", "ipython3", "doctest"}
+    {"py", "py3", "python", "python3", "pycon", "python-console", "ipython", "ipython3", "doctest"}
 )
 CODE_DIRECTIVES = frozenset({"code", "code-block", "sourcecode", "doctest", "testcode"})
 RAW_DIRECTIVES = frozenset({"code-cell", "raw-cell", "raw", "math", "literalinclude"})

@@ -57,6 +57,8 @@ class ClaimDirective(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the claim as a card; nothing if the scan could not read it, or its id is taken."""
         domain = claim_domain(self.env)
+        if self.env.docname not in domain.pages:
+            raise self.error("claims stand on Markdown pages; this one would never run")
         claim = domain.claim_on(self.env.docname, "".join(self.arguments))
         if claim is None or anchor(claim.id) in self.state.document.ids:
             return []
