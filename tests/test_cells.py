@@ -68,6 +68,10 @@ def test_what_was_drawn_is_kept(tmp_path):
     ("code", "said"),
     [
         ("said = 0\nprint('mind')\n" + SAID, "value: want nothing, got 'mind'"),
+        (
+            f"said = 0\n{SAID} if print('mind') is None else 1",
+            "value: want 'picture ...', got 'mind'",
+        ),
         ("1 + 1", "an error came: AttributeError: 'int' object has no attribute '_repr_html_'"),
         ("x = 1", "a code cell ends with an expression, which draws"),
         ("said = 0 + no\n" + SAID, "an error came: NameError: name 'no' is not defined"),
