@@ -97,7 +97,7 @@ def _settings_of_python() -> list[object]:
         *(sys.gettrace(), sys.getprofile(), sys.getrecursionlimit(), sys.getswitchinterval()),
         *(sys.unraisablehook, sys.get_int_max_str_digits(), threading.getprofile()),
         *(gc.isenabled(), gc.get_threshold(), gc.get_debug(), gc.callbacks),
-        *(threading.excepthook, threading.gettrace(), tempfile.tempdir, len(vars(builtins))),
+        *(threading.excepthook, threading.gettrace(), tempfile.gettempdir(), len(vars(builtins))),
         *(locale.setlocale(locale.LC_ALL), decimal.getcontext(), *map(resource.getrlimit, LIMITS)),
         *(logging.root.disabled, logging.root.manager.disable, *_loggers()),
         *(signal.getitimer(signal.ITIMER_REAL), sys.float_info.min / 2),  # 0 if it is flushed
