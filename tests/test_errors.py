@@ -148,13 +148,21 @@ def test_reading(text, kind, words):
     """The last message of a text counts, by its words."""
     message = errors.read(text)
     assert message.type == kind
-    assert message.words == ({"last", "of", "two", "lines"} if words is None else words)
+    assert {*message.words} == ({"last", "of", "two", "lines"} if words is None else words)
+
+
+def test_words_that_stand_side_by_side():
+    """The same words in another order say something else."""
+    lookup = errors.Lookup([errors.read("call to the function failed at once")])
+    there, scattered = "a call to the function failed", "the function failed a call to it"
+    found = [lookup.search(text)[0].likeness for text in (there, scattered)]
+    assert found[0] > found[1]
 
 
 def other_numbers(text):
     """The same message from another program: other sizes, another device."""
     text = re.sub(r"(?<![\w.'`])\d+", lambda number: str(int(number[0]) + 7), text)
-    return text.replace("cpu", "cuda:1")
+    return re.sub(r"\bcpu\b", "cuda:1", text)
 
 
 @pytest.mark.parametrize("message", BOOK, ids=[f"{m.claims[0].id}-{m.type}" for m in BOOK])
@@ -184,36 +192,6 @@ def test_every_message_of_the_book_is_found(message):
 def test_part_of_a_message(pasted, expected):
     """A piece of a line, as people paste it, finds the message too."""
     assert expected in OF_PRINTED.search(pasted, 1)[0].message.text
-
-
-def what_differs(text, other):
-    """Whether two messages may explain each other at all."""
-    found = errors.Lookup([errors.read(other)]).search(text, 1)
-    return not found
-
-
-@pytest.mark.parametrize(
-    ("text", "other"),
-    [
-        (
-            "Could not run 'quantized::conv2d.new' with arguments from the 'CPU' backend.",
-            "Could not run 'aten::conv2d.new' with arguments from the 'CPU' backend.",
-        ),
-        (
-            "Could not run 'aten::max' with arguments from the 'CUDA' backend.",
-            "Could not run 'aten::max' with arguments from the 'SparseCPU' backend.",
-        ),
-        ("\"addmm\" not implemented for 'Half'", "\"addmm\" not implemented for 'Long'"),
-        (
-            "Input type (torch.cuda.HalfTensor) and weight type (torch.HalfTensor) differ",
-            "Input type (torch.cuda.HalfTensor) and weight type (torch.cuda.FloatTensor) differ",
-        ),
-    ],
-)
-def test_what_must_agree(text, other):
-    """Operator, backend and dtype of a message are no matter of likeness."""
-    assert what_differs(text, other)
-    assert not what_differs(text, text)
 
 
 ASKED = """# Page
@@ -397,8 +375,7 @@ def test_half_a_megabyte_of_anything_is_read_in_a_moment(unit):
     for pasted in (text, text.removeprefix("RuntimeError: ")):
         errors.looks_like_error(pasted)
         message = errors.read(pasted)
-        assert message.words is not None
-        assert len(message.names) == len(errors.AGREE)
+        assert len(message.marks) < 5
     assert time.process_time() - started < 10
 
 

@@ -1,8 +1,8 @@
 """Which claims reproduce an error: a lookup by what torch printed.
 
-Messages are compared by their words. Numbers, shapes, addresses and devices differ from program to
-program, so they are no words here. `lookup_data` prepares all that for the browser, patterns
-included; `static/errors.js` compares, as `Lookup` does.
+Messages are compared by their words and by which words stand side by side. Numbers, shapes,
+addresses and devices differ from program to program, so they are no words here. `lookup_data`
+prepares all that for the browser, patterns included; `static/errors.js` compares, as `Lookup` does.
 """
 
 import re
@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from math import log, sqrt
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,8 @@ STOP = r"\.(?=[A-Z])"
 """The end of a sentence where torch leaves out the blank."""
 STARTS = re.compile(rf"(?:{TYPE})(?::|$)|\S+:\d+: {TYPE}:", re.ASCII)
 """How a line of an output begins that is an error or a warning."""
+WRAPS = "\nOriginal "
+"""The end of an error that only passes on a worker's."""
 NAMED = re.compile(rf"`({TYPE}: [^`]+)`", re.ASCII)
 """An error whose words depend on something, and so stand in the statement and not in an output."""
 
@@ -59,71 +62,64 @@ PYTHONS = (
 )
 """What Python says of anything, and the key of a KeyError: no example explains it."""
 
-NOISE = (
-    PYTHONS,
-    *ADDED,
-    rf"{BLANKS}Hint: [^\n]*",
-    r"\n[^\n]*\bwarnings\.warn\([^\n]*",
-    rf"{BLANKS}This could be because the operator[\s\S]*",
-    r"(?<=Tried to allocate)[\s\S]*",
-    r"(?<=when calling )`?cu\w+\([^\n]*",
-    r"\bSee (?:more details|documentation|also)\b[^\n]*",
-    r"https?://\S+",
-    r"\bsm_\d+",
+OTHERS = (
+    r"object of type '[a-z]\w*' has no len\(\)",
+    r"cannot import name '\w+' from (?!'torch\b)'[\w.]+'",
+    r"undefined symbol: (?!\w*(?<!\d)(?:2at|3c10|5torch))\w+",
+    (
+        r"(?<![\w./+-])(?!(?:[\w.+-]*/)*lib(?:torch|c10|cu|nv|nccl))"
+        r"[\w./+-]+\.so[\d.]*: cannot open[^\n]*"
+    ),
+)
+"""What is said of a type of Python's or of another library."""
+
+NAMES = (
+    (
+        r"(?<=module 'torch' has no attribute )'\w+'|(?<='Tensor' object has no attribute )'\w+'"
+        r"|(?<=DataParallel' object has no attribute )'\w+'"
+    ),
+    r"(?<=object of type )'\w+'",
+    r"\b[\w.]+\.(?=(?!__)\w+\(\) (?:missing|takes|got an unexpected))",
+    r"(?<=cannot import name )'\w+'",
+    r"(?<=cannot pickle )'[^']+'",
     r"(?<=key\(s\) in state_dict:)[^\n]*",
     r"(?<=size mismatch for )\S+",
     r"(?<=loading state_dict for )\w+",
-    r"(?<=inplace operation:)[\s\S]*",
     r"(?<=subscript )\w\b",
-    r"(?<=cannot pickle )'[\w.]+'",
-    r"(?<=module 'torch' has no attribute )'\w+'|(?<='Tensor' object has no attribute )'\w+'",
+    r"(?<=Caught )\w+(?= in )",
     r"(?<![\w./+-])[\w./+-]+\.so[\d.]*(?=: (?:undefined symbol|cannot open))",
     r"(?<=undefined symbol: )\w+",
 )
-"""That, and what names a program's own things."""
+"""What a program or a user chose, so that an example has another."""
 
-LOG = (
+PHRASES = (
+    r" object has no attribute (?=')|(?<=') has no attribute (?=')",
+    r" object is not (?=(?:callable|iterable|subscriptable)\b)",
+    r"(?<=\)) (?:missing \d+ required positional arguments?|got an unexpected keyword argument)",
+    r"(?<=\)) takes [^\n]*arguments? but \d+ (?:was|were) given",
+    r"No module named|unsupported operand type\(s\) for|(?<=') and (?=')",
+)
+"""Python's own phrases, in which the names are all that is said."""
+
+PLACES = (
     r"(?:[A-Za-z]:)?(?:(?<![\w.~<>-])[\w.~<>-]+)?[/\\][\w.~<>/\\+-]+(?::\d+)*:?",
     r"(?<!\w)\w+\.(?:py|cpp|cu|h):\d+[:\]]?",
     r"(?:^|\n)[\t ]*File \"[^\n]*(?:\n[\t ]+[^\n]*)?",
+    r"\n[^\n]*\bwarnings\.warn\([^\n]*",
     r"\[\s*[Rr]ank ?\d+\s*\]:?",
 )
-"""Where something was logged: paths, lines of a program, processes."""
+"""Where something was said: paths, lines of a program, processes."""
 
-AGREE = (
-    r"Could not run '(\w+)::",
-    r"with arguments from the '(\w+)",
-    r"not implemented for '(\w+)'",
-    r"(?:Input|object of|expected) type (one_dtype|\(?torch)",
-    (
-        r"(?:'(?:Distributed)?|\b)((?:module|type object) '[\w.]+(?=' has)|(?<=['d])"
-        r"(?:DataParallel|torch\.r|Tensor|NoneType|function|list|tuple|dict|str|)(?=[\w.]*' obj))"
-    ),
-    (
-        r"(?:^|[\s'])(?!object |\w*DataP|torch\.r|torch'|Tensor' obj)[\w.]+'?(?: object)?"
-        r" has no \w+ ['`]([\w.]+)"
-    ),
-    r"undefined symbol: ((?=\w*(?<!\d)(?:2at|3c10|5torch))_|)",
-    r"(?<!\w)(lib(?=torch|c10|cu|nv|nccl)|)\w*\.so[\d.]*: cannot open",
-    r"([A-Z]{3,4})(?: backend)? out of memory",
-    r"'(\w+)' object is not (?:callable|iterable|subscriptable)",
-    r"(?<!\w)(\w+)\(\) (?:missing|takes|got an)",
-    r"(?<!\w)(\w+)(?:\(\))? received an invalid",
-    r"(?:positional|keyword) arguments?:? ['\"](\w+)",
-    r"object of type '((?=[A-Z])|[a-z]\w*)",
-    r"No module named '([\w.]+)",
-    r"unsupported operand type\(s\) for \S+ ('\w+' and '\w+')",
-    r"in dimension (0|)\d*\. Got",
-    r"(?<!\w)(\w+) at index \d",
-    r"must be [\w ]+, not (\w+)",
-    r"(no|device) kernel image",
-    r"argument #\d '(target|ind|)",
+NOISE = (
+    PYTHONS,
+    *OTHERS,
+    *NAMES,
+    *PHRASES,
+    *ADDED,
+    rf"{BLANKS}This could be because the operator[\s\S]*",
+    *PLACES,
 )
-"""What two messages must have in common if both have it: the operator's library, the backend, the
-dtype, whether it is the device that differs; of Python's own messages the names, which are all that
-they say: the attribute (but for wrappers and torch's own, which may lack any), the function, the
-types; whether a GPU's code is missing or broken, and which device has no memory; whether it is
-torch's library that lacks a symbol or is not there."""
+"""What is no word of a message."""
 
 LOOKS = (
     rf"(?:^|[\s\]\"'`(]){TYPE}(?::|\()|^[ \t]*{TYPE}$",
@@ -138,7 +134,11 @@ LOOKS = (
 SAME_TYPE = 0.1
 """What a common type adds to the likeness of two messages, which is between 0 and 1."""
 
-LIKE = 0.6
+EXPLAINS = 0.02
+"""How much likelier a message may be than one whose section is about it, and still come after it;
+twice that where the section is about nothing else."""
+
+LIKE = 0.55
 """Messages that are less like a text than this do not explain it."""
 
 PART, SOME = 2, 4
@@ -168,19 +168,18 @@ class Message:
     """How far that is about it: a section that is about nothing else 2, a claim that explains 1."""
 
     @cached_property
-    def words(self) -> frozenset[str]:
-        """What it is compared by; the type where an error says no more."""
+    def words(self) -> tuple[str, ...]:
+        """Its words, in their order; the type where an error says no more."""
         text = re.sub(STOP, ". ", re.sub(*ONE_DTYPE, self.text, flags=re.ASCII))
         for pattern in NOISE:
             text = re.sub(pattern, " ", text, flags=re.ASCII)
-        found = frozenset(re.findall(WORD, text.lower(), re.ASCII)) - {*NO_WORDS}
-        return found or frozenset(filter(None, [self.type.lower()]))
+        found = [word for word in re.findall(WORD, text.lower(), re.ASCII) if word not in NO_WORDS]
+        return tuple(found or filter(None, [self.type.lower()]))
 
     @cached_property
-    def names(self) -> tuple[frozenset[str], ...]:
-        """What `AGREE` finds in it."""
-        text = re.sub(*ONE_DTYPE, self.text, flags=re.ASCII)
-        return tuple(frozenset(re.findall(pattern, text, re.ASCII)) for pattern in AGREE)
+    def marks(self) -> frozenset[str]:
+        """What it is compared by: its words, and pairs that stand side by side."""
+        return frozenset(self.words) | frozenset(map(" ".join, pairwise(self.words)))
 
 
 @dataclass(frozen=True)
@@ -213,10 +212,7 @@ def read(text: str) -> Message:
             for pattern in ADDED:
                 said = re.sub(pattern, "", said, flags=re.ASCII)
             return Message(found[0].rpartition(".")[2], said.strip())
-    text = "\n".join(lines)
-    for pattern in LOG:
-        text = re.sub(pattern, " ", text, flags=re.ASCII)
-    return Message("", text.strip())
+    return Message("", "\n".join(lines))
 
 
 def _typed(line: str) -> tuple[str, str] | None:
@@ -236,7 +232,7 @@ def messages(claims: Iterable[Claim]) -> list[Message]:
     """
     printed = [(claim, [m for m in _told(claim) if _is_torchs(m)]) for claim in claims]
     printed.sort(key=lambda pair: (not pair[0].explains, len(pair[1])))
-    found: dict[tuple[str, frozenset[str]], list[Message]] = {}
+    found: dict[tuple[str, tuple[str, ...]], list[Message]] = {}
     for claim, printed_here in printed:
         for message in printed_here:
             same = found.setdefault((message.type, message.words), [])
@@ -312,39 +308,34 @@ class Lookup:
 
     def __init__(self, among: Iterable[Message]) -> None:
         self._among = list(among)
-        count = Counter(word for message in self._among for word in message.words)
-        self._weights = {word: log(1 + len(self._among) / n) for word, n in count.items()}
+        count = Counter(mark for message in self._among for mark in message.marks)
+        self._weights = {mark: log(1 + len(self._among) / n) for mark, n in count.items()}
         self._unknown = log(1 + len(self._among))
-        self._whole = [self._weight(message.words) for message in self._among]
+        self._whole = [self._weight(message.marks) for message in self._among]
 
-    def _weight(self, words: Iterable[str]) -> float:
-        return sum(self._weights.get(word, self._unknown) for word in words)
+    def _weight(self, marks: Iterable[str]) -> float:
+        return sum(self._weights.get(mark, self._unknown) for mark in marks)
 
     def search(self, text: str, limit: int = 5) -> list[Match]:
         """Return the messages most like the one in a text, the likest first.
 
-        The likeness is the weight of the common words over the geometric mean of the weights of
-        both; a word that few messages have weighs more, by the logarithm of its rarity. One of the
-        two may be a part of the other, whose weight is bounded then: see `PART`. Of equals, those
-        come first whose claim explains them.
+        The likeness is the weight of the common marks over the geometric mean of the weights of
+        both; a mark that few messages have weighs more, by the logarithm of its rarity. One of the
+        two may be a part of the other, whose weight is bounded then: see `PART`. Of
+        those nearly as like, the one that is explained comes first.
         """
         wanted = read(text)
-        matches, asked = [], self._weight(wanted.words)
+        matches, asked = [], self._weight(wanted.marks)
         part = len(wanted.words) >= SOME
         for message, whole in zip(self._among, self._whole, strict=True):
-            common = message.words & wanted.words
-            if common and _agree(message, wanted):
+            if common := message.marks & wanted.marks:
                 size = min(whole, PART * asked) if part else whole
                 text_size = min(asked, PART * whole) if len(message.words) >= SOME else asked
                 likeness = self._weight(common) / sqrt(size * text_size)
                 likeness += SAME_TYPE * (message.type == wanted.type or (part and not message.type))
                 matches.append(Match(message, likeness))
-        matches.sort(key=lambda m: (-round(m.likeness, 6), -m.message.explained))
+        matches.sort(key=lambda m: -(m.likeness + EXPLAINS * m.message.explained))
         return matches[:limit]
-
-
-def _agree(one: Message, other: Message) -> bool:
-    return all(not (a and b) or a & b for a, b in zip(one.names, other.names, strict=True))
 
 
 def _is_torchs(message: Message) -> bool:
@@ -357,7 +348,7 @@ def _told(claim: Claim) -> Iterator[Message]:
         for want in (example.want for example in claim.examples(lane)):
             before, *errors = want.split(HEADER)
             yield from (read(line) for line in before.split("\n") if STARTS.match(line))
-            yield from map(read, errors)
+            yield from (read(error) for error in errors if not error.endswith(WRAPS))
 
 
 def lookup_data(
@@ -380,15 +371,19 @@ def lookup_data(
             "message": MESSAGE,
             "follows": FOLLOWS,
             "word": WORD,
+            "noWords": NO_WORDS,
             "stop": STOP,
             "oneDtype": ONE_DTYPE,
             "noise": NOISE,
-            "log": LOG,
-            "agree": AGREE,
             "looks": LOOKS,
-            "noWords": NO_WORDS,
         },
-        "numbers": {"sameType": SAME_TYPE, "like": LIKE, "part": PART, "some": SOME},
+        "numbers": {
+            "sameType": SAME_TYPE,
+            "explains": EXPLAINS,
+            "like": LIKE,
+            "part": PART,
+            "some": SOME,
+        },
         "messages": told,
         "sections": [sections[number] for number in used],
     }
@@ -400,8 +395,7 @@ def _message_data(message: Message, where: Mapping[str, int]) -> dict[str, Any]:
     return {
         "type": message.type,
         "text": message.text[:LENGTH],
-        "words": " ".join(sorted(message.words)),
-        "names": [sorted(names) for names in message.names],
+        "words": " ".join(message.words),
         "explained": message.explained,
         "sections": [*dict.fromkeys([*places, *(where[claim.id] for claim in claims)])],
         "claims": [(c.id, first_sentence(c.statement), where[c.id]) for c in claims[:SHOWN]],

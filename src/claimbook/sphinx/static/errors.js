@@ -6,10 +6,10 @@ class ErrorLookup {
     this.patterns = patterns;
     this.numbers = numbers;
     this.sections = sections;
-    this.messages = messages.map((message) => ({ ...message, words: new Set(message.words.split(" ")) }));
+    this.messages = messages.map((message) => ({ ...message, ...this.marks(message.words.split(" ")) }));
     this.frequency = new Map();
-    for (const { words } of this.messages) {
-      for (const word of words) this.frequency.set(word, (this.frequency.get(word) ?? 0) + 1);
+    for (const { marks } of this.messages) {
+      for (const mark of marks) this.frequency.set(mark, (this.frequency.get(mark) ?? 0) + 1);
     }
   }
 
@@ -28,9 +28,7 @@ class ErrorLookup {
         return this.message(found.type.split(".").pop(), said);
       }
     }
-    const bare = this.patterns.log.reduce(
-      (rest, pattern) => rest.replace(new RegExp(pattern, "g"), " "), lines.join("\n"));
-    return this.message("", bare.trim());
+    return this.message("", lines.join("\n"));
   }
 
   typed(line) {
@@ -44,41 +42,40 @@ class ErrorLookup {
   }
 
   message(type, said) {
-    const { oneDtype, stop, noise, word, noWords, agree } = this.patterns;
+    const { oneDtype, stop, noise, word, noWords } = this.patterns;
     const all = (pattern) => new RegExp(pattern, "g");
-    const named = said.replace(all(oneDtype[0]), oneDtype[1]);
-    const text = noise.reduce(
-      (rest, pattern) => rest.replace(all(pattern), " "), named.replace(all(stop), ". "));
-    const words = new Set(text.toLowerCase().match(all(word)) ?? []);
-    noWords.forEach((each) => words.delete(each));
-    if (!words.size && type) words.add(type.toLowerCase());
-    const names = agree.map((pattern) => [...named.matchAll(all(pattern))].map((found) => found[1]));
-    return { type, words, names };
+    const named = said.replace(all(oneDtype[0]), oneDtype[1]).replace(all(stop), ". ");
+    const text = noise.reduce((rest, pattern) => rest.replace(all(pattern), " "), named);
+    const found = text.toLowerCase().match(all(word)) ?? [];
+    const words = found.filter((each) => !noWords.includes(each));
+    if (!words.length && type) words.push(type.toLowerCase());
+    return { type, ...this.marks(words) };
+  }
+
+  // What a message is compared by: its words, and pairs that stand side by side.
+  marks(words) {
+    const pairs = words.slice(1).map((word, number) => `${words[number]} ${word}`);
+    return { words, marks: new Set([...words, ...pairs]) };
   }
 
   // The messages most like the one in a text, the likest first.
   find(text, limit) {
-    const { sameType, like, part, some } = this.numbers;
+    const { sameType, explains, like, part, some } = this.numbers;
     const wanted = this.read(text);
-    const rarity = (word) => Math.log(1 + this.messages.length / (this.frequency.get(word) ?? 1));
-    const weight = (words) => [...words].reduce((sum, word) => sum + rarity(word), 0);
-    const agree = (names) => names.every((each, number) => {
-      const others = wanted.names[number];
-      return !each.length || !others.length || each.some((name) => others.includes(name));
-    });
-    const matches = [], asked = weight(wanted.words);
+    const rarity = (mark) => Math.log(1 + this.messages.length / (this.frequency.get(mark) ?? 1));
+    const weight = (marks) => [...marks].reduce((sum, mark) => sum + rarity(mark), 0);
+    const matches = [], asked = weight(wanted.marks), isPart = wanted.words.length >= some;
     for (const message of this.messages) {
-      const common = weight([...message.words].filter((word) => wanted.words.has(word)));
-      if (!common || !agree(message.names)) continue;
-      const whole = weight(message.words);
-      const isPart = wanted.words.size >= some;
+      const common = weight([...message.marks].filter((mark) => wanted.marks.has(mark)));
+      if (!common) continue;
+      const whole = weight(message.marks);
       const size = isPart ? Math.min(whole, part * asked) : whole;
-      const textSize = message.words.size >= some ? Math.min(asked, part * whole) : asked;
+      const textSize = message.words.length >= some ? Math.min(asked, part * whole) : asked;
       const likeness = common / Math.sqrt(size * textSize)
         + (message.type === wanted.type || (isPart && !message.type) ? sameType : 0);
       if (likeness >= like) matches.push({ message, likeness });
     }
-    const rank = ({ message, likeness }) => Math.round(likeness * 1e6) + message.explained / 4;
+    const rank = ({ message, likeness }) => likeness + explains * message.explained;
     return matches.sort((a, b) => rank(b) - rank(a)).slice(0, limit);
   }
 }
