@@ -134,7 +134,7 @@ LOOKS = (
 SAME_TYPE = 0.1
 """What a common type adds to the likeness of two messages, which is between 0 and 1."""
 
-EXPLAINS = 0.02
+EXPLAINS = 0.015
 """How much likelier a message may be than one whose section is about it, and still come after it;
 twice that where the section is about nothing else."""
 
