@@ -58,9 +58,10 @@ ADDED = (
 
 PYTHONS = (
     r"^(?:list index out of range|'module' object is not callable|unhashable type: '\w+'"
-    r"|\[Errno 2\].*|'[\w./-]+')$"
+    r"|\[Errno 2\].*|'(?![\w.]+\.(?:weight|bias)'$)[\w./-]+')$"
 )
-"""What Python says of anything, and the key of a KeyError: no example explains it."""
+"""What Python says of anything, and the key of a KeyError unless it is a weight's name: no example
+explains it."""
 
 OTHERS = (
     r"object of type '[a-z]\w*' has no len\(\)",
@@ -77,11 +78,13 @@ NAMES = (
     (
         r"(?<=module 'torch' has no attribute )'\w+'|(?<='Tensor' object has no attribute )'\w+'"
         r"|(?<=DataParallel' object has no attribute )'\w+'"
+        r"|(?<=OrderedDict' object has no attribute )'\w+'"
     ),
     r"(?<=object of type )'\w+'",
     r"\b[\w.]+\.(?=(?!__)\w+\(\) (?:missing|takes|got an unexpected))",
     r"(?<=cannot import name )'\w+'",
-    r"(?<=cannot pickle )'[^']+'",
+    r"^'[\w.]+\.(?=(?:weight|bias)'$)",
+    r"(?<=pickle )'[^']+'|(?<=local object )(?:'[^']+'|<[^\n]+ at \w+>)|<function [^\n]+ at \w+>",
     r"(?<=key\(s\) in state_dict:)[^\n]*",
     r"(?<=size mismatch for )\S+",
     r"(?<=loading state_dict for )\w+",
