@@ -337,7 +337,7 @@ class Lookup:
                 likeness = self._weight(common) / sqrt(size * text_size)
                 likeness += SAME_TYPE * (message.type == wanted.type or (part and not message.type))
                 matches.append(Match(message, likeness))
-        matches.sort(key=lambda m: -(m.likeness + EXPLAINS * m.message.explained))
+        matches.sort(key=lambda m: -round(m.likeness + EXPLAINS * m.message.explained, 6))
         return matches[:limit]
 
 

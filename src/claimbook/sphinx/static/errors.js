@@ -75,7 +75,8 @@ class ErrorLookup {
         + (message.type === wanted.type || (isPart && !message.type) ? sameType : 0);
       if (likeness >= like) matches.push({ message, likeness });
     }
-    const rank = ({ message, likeness }) => likeness + explains * message.explained;
+    const rank = ({ message, likeness }) =>
+      Math.round((likeness + explains * message.explained) * 1e6);
     return matches.sort((a, b) => rank(b) - rank(a)).slice(0, limit);
   }
 }
