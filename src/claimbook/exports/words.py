@@ -35,19 +35,26 @@ RULES = (
 
 STOP = frozenset(
     """
-    a about an and any anyone anyway are as at be been being best better between but by can correct
-    correctly could did difference different do does doesn doing don each every exactly for from get
-    gets getting give gives got had has have help hi how i if implement implementation implementing
-    in into is isn issue it its just make me my need of on one or our please problem proper properly
-    question same should simple so some something still than that the their them then there these
-    this those to trying understand understanding up us use used using versus very vs want was way
-    ways we what when where whether which while who whose why will with without work works would you
-    your
+    a able about actually affect affected affects also an and another any anyone anything anyway
+    are as at bad be been being best better between but by can certain correct correctly could
+    did difference different do does doesn doing don during each every exactly fix fixed for
+    from get gets getting give gives good got had handle handles handling happen happened
+    happens has have help hi how i idea if implement implementation implementing in inside
+    instead into is isn issue it its just make me my need of on one or other our perform
+    performed performing perhaps please possible practice practices problem proper properly
+    question really reasonable recommend recommended regarding related respect same seem seems
+    should simple so solution solve solved some something still such than that the their them
+    then there these this those to trying understand understanding up us usage use used using
+    various versus very via vs want was way ways we what whats when where whether which while
+    who whose why will with without work works would wrt you your
     """.split()  # noqa: SIM905
 )
 """Words that say nothing of what is asked."""
 EVERYWHERE = frozenset(
-    ["torch", "pytorch", "nn", "py", "tensor", "code", "example", "function", "method", "pre"]
+    """
+    torch pytorch nn py tensor code example function method pre
+    layer layers network networks value values
+    """.split()  # noqa: SIM905
 )
 """They say next to nothing beside another word."""
 
