@@ -726,6 +726,22 @@ def packed_data_go_step_by_step(lengths, x):
     same(packed.data, torch.stack([x[sample, step] for sample, step in steps]))
 
 
+@sweep(
+    x=tensors(DOUBLE, rank=(4, 4), size=(1, 4), values="normal", layouts=ANY_LAYOUT),
+    kernel=tensors(DOUBLE, rank=(2, 2), size=(1, 3), values="normal"),
+    stride=integers(1, 2),
+)
+def one_kernel_for_every_channel(x, kernel, stride):
+    """Each channel alone gives its part of the result."""
+    channels = x.shape[1]
+    options = {"padding": 1, "stride": stride}
+    together = functional.conv2d(
+        x, kernel.expand(channels, 1, *kernel.shape), groups=channels, **options
+    )
+    alone = [functional.conv2d(x[:, [c]], kernel[None, None], **options) for c in range(channels)]
+    assert_close(together, torch.cat(alone, 1))
+
+
 # Lazy modules
 
 
@@ -946,6 +962,21 @@ def one_relu_may_serve_in_many_places(kind, uses):
     assert len([*shared.parameters()]) == len([*layer.parameters()])
     for weight, *own in zip(layer.parameters(), *(c.parameters() for c in copies), strict=True):
         assert_close(weight.grad, sum(each.grad for each in own))
+
+
+@sweep(
+    x=tensors(DOUBLE, rank=(1, 3), size=(1, 4), values="normal", layouts=ANY_LAYOUT),
+    sizes=several(SIZES, min_size=1, max_size=4),
+    bias=booleans(),
+)
+def layers_of_one_input_are_one_wider_layer(x, sizes, bias):
+    """Any number of layers, of any widths."""
+    layers = [nn.Linear(x.shape[-1], size, bias, dtype=DOUBLE) for size in sizes]
+    weight = torch.cat([layer.weight for layer in layers])
+    biases = torch.cat([layer.bias for layer in layers]) if bias else None
+    parts = functional.linear(x, weight, biases).split(sizes, dim=-1)
+    for layer, part in zip(layers, parts, strict=True):
+        assert_close(layer(x), part)
 
 
 # Normalisation

@@ -272,6 +272,26 @@ def label_smoothing_mixes_in_even_odds(logits, seed, share, reduction):
     close(loss(logits, target, label_smoothing=share), loss(logits, mixed))
 
 
+@sweep(
+    log_p=lambda: tensors(torch.float64, rank=(2, 2), size=(1, 4), values="normal"),
+    target=lambda log_p: several(integers(1, max(1, log_p.shape[1] - 1)), max_size=3),
+)
+def ctc_adds_up_all_alignments(log_p, target):
+    """The product over all ways to choose a class at each step."""
+    steps, count = log_p.shape
+    assume(count > 1 and target)
+    log_p = log_p.log_softmax(1)
+    total = log_p.new_zeros(())
+    for path in itertools.product(range(count), repeat=steps):
+        merged = [label for label, _ in itertools.groupby(path)]
+        if [label for label in merged if label] == target:
+            total += log_p[range(steps), path].sum().exp()
+    loss = functional.ctc_loss(
+        log_p[:, None], torch.tensor([target]), [steps], [len(target)], reduction="sum"
+    )
+    close(loss.neg().exp(), total)
+
+
 # Losses of one's own
 
 
