@@ -170,6 +170,14 @@ def test_a_letter_too_many(open_page):
     assert spelled == ["random", "random", "random", "random", "rnadmo", "xylophone"]
 
 
+def test_a_name_with_a_number(open_page):
+    """A model of a size that the book does not name is taken for the model; others stay whole."""
+    spelled = searching(open_page).evaluate(
+        "['resnet18', 'vgg16', 'xylophone7'].map((word) => theSearch.spelled(word))"
+    )
+    assert spelled == ["resnet", "vgg", "xylophone7"]
+
+
 def test_a_fault_leads_to_the_section_of_its_message(open_page):
     """Where a question names one, sections whose title is a message count more."""
     page = searching(open_page)

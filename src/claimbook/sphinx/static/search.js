@@ -88,10 +88,13 @@ class Search {
     return null;
   }
 
-  // A word that nobody uses may be one with a letter too many, too few or another, or with two that
-  // changed places: the most frequent.
+  // A word that nobody uses may be a name with a number, `resnet18`, or a word with a letter too many,
+  // too few or another, or with two that changed places: the most frequent.
   spelled(term) {
-    if (this.knows(term) || term.length < 5) return term;
+    if (this.knows(term)) return term;
+    const name = term.replace(/\d+$/, "");
+    if (name.length > 2 && this.knows(name)) return name;
+    if (term.length < 5) return term;
     const near = [...this.terms].filter(([other]) => oneApart(term, other));
     return near.sort(([, a], [, b]) => b.length - a.length)[0]?.[0] ?? term;
   }
