@@ -46,6 +46,11 @@ BY_FILE = ["loadfile", "--no-loadscope-reorder"]
 OTHERS = ["--ignore", "tests/browser", "--ignore", "tests/editions"]
 """Tests of what is made of the book, which have sessions of their own."""
 MADE = [Path("docs/_build"), Path("docs/labs")]
+RECORDS = Path("docs/_build/records/cpu")
+RAN = ENVIRONMENT / "ran.txt"
+"""The state of the book of which a build has run every claim."""
+SAMPLES = "docs/contributing"
+"""Where authors are shown claims that are not of the book: pytest runs them, a build does not."""
 BROWSERS = ["chromium-headless-shell", "chromium"]
 """Either looks at the site; the first, which draws no window, opens pages in half the time."""
 PROCESSORS = {
@@ -70,13 +75,27 @@ def install(session: nox.Session, *groups: str) -> None:
         return
     if not shutil.which("pip", path=str(PROGRAMS)):
         session.run_install(sys.executable, "-m", "venv", str(ENVIRONMENT))
-    packages = nox.project.dependency_groups(PYPROJECT, *groups) if groups else []
+    held = held if kept == versions else []
+    missing = [group for group in groups if group not in held]
+    packages = nox.project.dependency_groups(PYPROJECT, *missing) if missing else []
     # To compile all that is installed takes a third of the time, and most of it nobody imports.
     pip = ["python", "-m", "pip", "install", "--no-compile", "-c", "constraints.txt"]
-    pip += ["-e", ".", *packages]
+    # The project is built anew wherever it is named, and what is there is resolved again.
+    pip += packages if held else ["-e", ".", *packages]
     session.run_install(*pip, silent=not sys.stdout.isatty())
-    held = [*held, *groups] if kept == versions else [*groups]
-    stamp.write_text(" ".join([versions, *held]))
+    stamp.write_text(" ".join([versions, *held, *missing]))
+
+
+def state(session: nox.Session) -> str:
+    """The commit and what is installed for it; nothing where a file differs from the commit."""
+    asked = [["git", "status", "--porcelain"], ["git", "rev-parse", "HEAD"]]
+    quiet = {"silent": True, "external": True, "log": False}
+    try:
+        changed, commit = (str(session.run(*each, **quiet)).strip() for each in asked)
+    except nox.command.CommandFailed:
+        return ""
+    versions, *_ = (ENVIRONMENT / "installed.txt").read_text().split()
+    return "" if changed else f"{commit} {versions}"
 
 
 def run_with(session: nox.Session, *torch: str) -> None:
@@ -136,7 +155,10 @@ def docs(session: nox.Session) -> None:
         rest += ["-D", "claimbook_strict_cuda=1"]
     if options.max_age is not None:
         rest += ["-D", f"claimbook_max_age={options.max_age}"]
+    whole = not RECORDS.exists()
     session.run("sphinx-build", *BUILD, *rest, "docs", str(SITE))
+    if whole and (built := state(session)):
+        RAN.write_text(built)
     session.log(f"open {SITE / 'index.html'}")
 
 
@@ -144,8 +166,9 @@ def docs(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Run every claim on the CPU, then test the package and the examples in its docstrings.
 
-    Both run, whatever comes of the first. `-- --strict` fails for what comes out otherwise on this
-    machine; what else is given goes to one pytest.
+    Both run, whatever comes of the first. A book of which `nox -s docs` has run every claim is not
+    run again while no file has changed: a test asks that build for what came. `-- --strict` fails
+    for what comes out otherwise on this machine; what else is given goes to one pytest.
     """
     install(session, "docs", "test")
     strict = ["--strict-machine"] if "--strict" in session.posargs else []
@@ -158,6 +181,9 @@ def tests(session: nox.Session) -> None:
         "the book's claims": ["docs", *strict],
         "the package's tests": [*SHARED, *BY_FILE, *OTHERS, "tests", "src"],
     }
+    if not strict and RAN.is_file() and RAN.read_text() == state(session):
+        session.log(f"the build has run all claims of this commit but those in {SAMPLES}")
+        halves["the book's claims"] = [SAMPLES]
     failed = [name for name, half in halves.items() if not passes(session, "pytest", *half)]
     if failed:
         session.error(f"failed: {' and '.join(failed)}; what failed stands above")

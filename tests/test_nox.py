@@ -2,6 +2,7 @@
 
 import runpy
 import signal
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -10,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from browser.conftest import PROGRAMS
-from helpers import ROOT
+from helpers import ROOT, whole_book
 
 
 class FailedError(Exception):
@@ -23,10 +24,19 @@ class Session:
     def __init__(self, *posargs, failing=()):
         self.posargs, self.failing, self.ran = [*posargs], failing, []
 
-    def run(self, *command):
+    def run(self, *command, **_):
+        if command[0] == "git":
+            return subprocess.run(command, capture_output=True, text=True, check=True).stdout
         self.ran.append(" ".join(command))
         if self.failing and command[: len(self.failing)] == tuple(self.failing):
             raise FailedError
+        return None
+
+    def run_install(self, *command, **_):
+        self.run(*command)
+
+    def log(self, text):
+        pass
 
     def install(self, *packages):
         self.run("pip", "install", *packages)
@@ -43,6 +53,7 @@ def sessions(monkeypatch):
         project=SimpleNamespace(
             load_toml=lambda name: tomllib.loads(Path(name).read_text()),
             python_versions=lambda _: ["3.11"],
+            dependency_groups=lambda _, *groups: [*groups],
         ),
         session=lambda function=None, **_: function or (lambda function: function),
         parametrize=lambda *_, **__: lambda function: function,
@@ -114,6 +125,53 @@ def test_both_halves_of_the_tests_run(sessions, monkeypatch, failing):
     assert session.ran[0] == "pytest docs --strict-machine"
     half = "the book's claims" if failing[1] == "docs" else "the package's tests"
     assert str(stopped.value) == f"failed: {half}; what failed stands above"
+
+
+@pytest.mark.parametrize("changed", [True, False])
+def test_claims_that_a_build_has_run_are_not_run_again(sessions, monkeypatch, tmp_path, changed):
+    """While it is the same commit and no file was edited; a build that ran some is no proof."""
+    known = sessions["tests"].__globals__
+    monkeypatch.setitem(known, "install", lambda *_: None)
+    monkeypatch.setitem(known, "ENVIRONMENT", tmp_path)
+    monkeypatch.setitem(known, "RAN", tmp_path / "ran.txt")
+    (tmp_path / "installed.txt").write_text("versions docs")
+    monkeypatch.chdir(tmp_path)
+    git = ["git", "-c", "user.name=A", "-c", "user.email=a@example.com"]
+    (tmp_path / ".gitignore").write_text("*.txt\ndocs\n")
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
+        subprocess.run([*git, *command], check=True)
+    sessions["docs"](Session())
+    if changed:
+        (tmp_path / "page.md").write_text("")
+    ran = []
+    for options in ([], ["--strict"]):
+        sessions["tests"](session := Session(*options))
+        ran.append([command.split()[1] for command in session.ran])
+    claims = "docs" if changed else "docs/contributing"
+    assert ran == [[claims, "--durations"], ["docs", "--durations"]]
+    (tmp_path / "ran.txt").unlink()
+    known["RECORDS"].mkdir(parents=True)
+    sessions["docs"](Session())
+    assert not (tmp_path / "ran.txt").exists()
+
+
+def test_claims_that_no_build_runs_are_where_pytest_runs_them(sessions):
+    """Those that a page only shows."""
+    shown = {page.path.rpartition("/")[0] for page in whole_book().pages if page.samples}
+    assert shown == {sessions["SAMPLES"]}
+
+
+def test_what_is_installed_stays(sessions, monkeypatch, tmp_path):
+    """A session adds what it lacks; all is installed again where a version has changed."""
+    monkeypatch.setitem(sessions["install"].__globals__, "ENVIRONMENT", tmp_path)
+    monkeypatch.setattr("shutil.which", lambda *_, **__: "pip")
+    session = Session()
+    for groups in (["docs"], ["docs", "test"], ["test"]):
+        sessions["install"](session, *groups)
+    (tmp_path / "installed.txt").write_text("others docs test")
+    sessions["install"](session, "docs")
+    named = [command.partition("constraints.txt ")[2] for command in session.ran]
+    assert named == ["-e . docs", "test", "-e . docs"]
 
 
 def test_the_matrix_runs_the_release_that_was_asked_for(sessions, monkeypatch):
