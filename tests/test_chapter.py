@@ -63,17 +63,39 @@ how many are true
 """
 
 
+TITLES = {
+    "It is `x`. `y` is not.": ("It is x.", "y is not."),
+    "It is 0.5. Half\nof it.": ("It is 0.5.", "Half of it."),
+    "*All* of `a.b` are one.\n`c` is": ("All of a.b are one.", "c is"),
+    "Does it end? Yes.": ("Does it end?", "Yes."),
+    "It is [a link](index.md). {claim}`sums <t>` too.": ("It is a link.", "sums too."),
+}
+ERROR = claim_text(
+    "zero",
+    ">>> 1 / 0\nTraceback (most recent call last):\nZeroDivisionError: division by zero",
+)
+
+
+def said_by_cards(statements):
+    """Claims that say so, each by another name."""
+    for number, said in enumerate(statements, 1):
+        yield claim_text("t" * number, ">>> 1\n1").replace("It says so.", said)
+
+
 @pytest.fixture(scope="module")
 def chapter(tmp_path_factory):
     """A book of one chapter, which two guides lead to, with all its forms."""
     pages = {
-        "index": "# Tiny\n\n```{route} The way\nsums\n```\n\n```{toctree}\nguide\nledger\n```\n",
+        "index": "# Tiny\n\n```{route} The way\nsums\n```\n\n"
+        "```{toctree}\nguide\nledger\ntitles\nerrors\n```\n",
         "guide": "# Guide\n\n```{overview}\n```\n\n```{questions}\nsums#what-is-a-sum\n"
         "sums#what-is-a-sum basics-01.2\n```\n\n"
         '```{beliefs}\nsums-add: "A sum is a vector."\n```\n\n```{toctree}\nsums\nones\n```\n',
         "ledger": "# Ledger\n\n```{ledger}\n```\n",
         "sums": CHAPTER,
-        "ones": "# Ones\n\n" + SHAPE,
+        "ones": f"# Ones\n\n{SHAPE}\nSee {{claim}}`sums-add`.\n",
+        "titles": "# Titles\n\n" + "\n".join(said_by_cards(TITLES)),
+        "errors": f"# Errors\n\n```{{errors}}\n```\n\n{ERROR}",
     }
     book = TinyBook(tmp_path_factory.mktemp("chapter"), pages, conf=FORMS)
     done = book.sphinx()
@@ -91,29 +113,26 @@ def test_a_title_is_the_first_sentence(chapter):
     assert rest.text == "The shape does not matter."
 
 
-TITLES = {
-    "It is `x`. `y` is not.": ("It is x.", "y is not."),
-    "It is 0.5. Half\nof it.": ("It is 0.5.", "Half of it."),
-    "*All* of `a.b` are one.\n`c` is": ("All of a.b are one.", "c is"),
-    "Does it end? Yes.": ("Does it end?", "Yes."),
-    "It is [a link](index.md). {claim}`sums <t>` too.": ("It is a link.", "sums too."),
-}
-
-
-def test_where_a_first_sentence_ends(tmp_path):
+def test_where_a_first_sentence_ends(chapter):
     """At its stop, whatever markup is around it; not at the point of a number or a name."""
-    claims = [
-        claim_text("t" * n, ">>> 1\n1").replace("It says so.", said)
-        for n, said in enumerate(TITLES, 1)
-    ]
-    book = TinyBook(tmp_path, {"index": "# I\n\n" + "\n".join(claims)})
-    assert book.sphinx().returncode == 0
-    cards = book.page("index").select("div.claim")
     found = [
         (card.select_one(".claim-title").text.removesuffix("#"), paragraph_of(card))
-        for card in cards
+        for card in chapter.page("titles").select("div.claim")
     ]
     assert found == list(TITLES.values())
+
+
+def test_the_tip_of_a_link_is_plain_text(chapter):
+    """It says what the claim states, without Markdown's marks of code."""
+    (link,) = chapter.page("ones").select("p > a.reference[title]")
+    assert link["title"] == "A sum adds all elements. The shape does not matter."
+
+
+def test_errors_are_listed(chapter):
+    """Each error of the book stands under its type, with a link to its claim."""
+    section = chapter.page("errors").select_one("[id=errors-ZeroDivisionError]")
+    assert "division by zero" in section.text
+    assert section.select("a[href='#claim-zero']")
 
 
 def paragraph_of(card):

@@ -362,26 +362,6 @@ def test_spoilt_records_are_named_and_count_as_missing(tmp_path, stand_in):
     assert "alert(1)" not in built
 
 
-@pytest.mark.parametrize(
-    ("spoil", "said"),
-    [
-        (lambda path: path.write_text(path.read_text().replace(DEVICE, "<b>")), "changed by hand"),
-        (lambda path: os.truncate(path, 50_000_000), "over 10,000,000 bytes"),
-    ],
-    ids=["another device", "50 MB"],
-)
-def test_a_spoilt_page_of_records(tmp_path, spoil, said, stand_in):
-    """What all its lines share is told, or the file; the page's claims were not run."""
-    book = TinyBook(tmp_path, {"index": f"# I\n\n{CLAIMS[0]}"})
-    assert book.claimbook("record", "--lane", "cuda", **stand_in).returncode == 0
-    spoil(records_of(book))
-    done = book.sphinx()
-    assert done.returncode == 1
-    assert f"{records_of(book)}:1: " in done.stderr
-    assert said in done.stderr
-    assert "<b>" not in (book.site / "index.html").read_text("utf-8")
-
-
 def test_no_stranger_reaches_our_gpus():
     """A job on a GPU of the project's own runs for no pull request, and no workflow has a token."""
     found = []

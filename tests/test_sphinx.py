@@ -17,7 +17,7 @@ from claimbook.pages.book import Book
 from claimbook.records.runs import Records, record_of
 from claimbook.sphinx import STATIC, render
 from claimbook.sphinx.execute.lanes import _told, run_by
-from helpers import CONF, PAGES, PRODUCT, SHAPE, SUM, TinyBook, claim, claim_text, python
+from helpers import CONF, PAGES, PRODUCT, SHAPE, SUM, TinyBook, claim, claim_text
 
 SCHEMA = json.loads((STATIC / "claims.schema.json").read_text("utf-8"))
 
@@ -151,15 +151,6 @@ def test_code_is_shown_without_prompts(built):
     assert "&gt;&gt;&gt;" not in html(built, "a/sums")
 
 
-def test_all_pages_in_one_file(built, tmp_path):
-    """What claims say is there too."""
-    command = ["-m", "sphinx", "-W", "-N", "-q", "-b", "singlehtml"]
-    done = python(*command, "docs", str(tmp_path), cwd=built.root)
-    assert (done.returncode, done.stderr) == (0, "")
-    text = (tmp_path / "index.html").read_text("utf-8")
-    assert all(said in text for said in ("sum-adds", "It says so.", "tensor(2.)", "History"))
-
-
 def test_ledger_and_counts(built):
     """The ledger has a row for each entry, the start page counts them."""
     ledger, page = html(built, "ledger"), built.page("index")
@@ -223,16 +214,6 @@ def test_role_resolves(built):
     links = page.select('div.body a[href="a/sums.html#claim-sum-adds"]')
     assert [link.text for link in links] == ["It says so", "the sum"]
     assert 'id="claim-sum-adds"' in html(built, "a/sums")
-
-
-def test_the_tip_of_a_link_is_plain_text(tmp_path):
-    """It says what the claim states, without Markdown's marks of code."""
-    told = SUM.replace("It says so.", "A `sum` adds.")
-    book = TinyBook(tmp_path, {"index": f"# I\n\n{told}\nSee {{claim}}`sum-adds`.\n"})
-    book.sphinx()
-    assert [link["title"] for link in book.page("index").select("p > a.reference[title]")] == [
-        "A sum adds."
-    ]
 
 
 def test_claim_index(built):
@@ -491,18 +472,6 @@ def test_a_syntax_error_stops_nothing(tmp_path):
     assert "sum-adds" in html(book, "b")
     book.replace("docs/index.md", ">>> 1 +", ">>> 1 + 1")
     assert "half: this is no Python" not in book.sphinx().stderr
-
-
-def test_errors_are_listed(tmp_path):
-    """Each error of the book stands under its type, with a link to its claim."""
-    text = "Traceback (most recent call last):\nZeroDivisionError: division by zero"
-    pages = {"index": "# I\n\n```{errors}\n```\n\n" + claim_text("zero", f">>> 1 / 0\n{text}")}
-    book = TinyBook(tmp_path, pages)
-    assert book.sphinx().returncode == 0
-    page = html(book, "index")
-    section = page[page.index('id="errors-ZeroDivisionError"') :]
-    assert "division by zero" in section
-    assert 'href="#claim-zero"' in section
 
 
 def test_names_of_torch_lead_to_claims_where_they_stand(tmp_path):

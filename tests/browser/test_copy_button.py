@@ -11,7 +11,7 @@ from claimbook.engine.fork_server import OURS_TO_SAY
 from claimbook.model import Lane
 from helpers import SITE, whole_book
 
-PAGES, CLAIMS = 8, 5
+PAGES, CLAIMS = 5, 4
 """So many pages are drawn, and so many claims of each."""
 PROGRAM = """\
 import os, sys, torch

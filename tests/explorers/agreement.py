@@ -25,6 +25,7 @@ SCRIPTS = Path(claimbook.__file__).parent / "sphinx/static/explorers"
 RECORD = ROOT / "docs/records/explorers.json"
 CASES = 6000
 FOR_MUTANTS = 250, 3000
+"""So many cases find each change of a rule: the first few most of them."""
 PATIENCE = 60_000
 """Milliseconds for one program: a changed rule may never end."""
 ANSWERER = """
