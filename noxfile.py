@@ -87,7 +87,7 @@ def install(session: nox.Session, *groups: str) -> None:
 
 
 def state(session: nox.Session) -> str:
-    """The commit and what is installed for it; nothing where a file differs from the commit."""
+    """Return the commit and what is installed for it; nothing where a file differs from it."""
     asked = [["git", "status", "--porcelain"], ["git", "rev-parse", "HEAD"]]
     quiet = {"silent": True, "external": True, "log": False}
     try:

@@ -76,6 +76,13 @@ def is_soon(condition):
     return holds
 
 
+def git(root, *arguments):
+    """Runs git as somebody, whatever is set on this machine."""
+    who = ["user.name=A", "user.email=a@example.com", "commit.gpgsign=false"]
+    settings = [word for setting in who for word in ("-c", setting)]
+    subprocess.run(["git", *settings, *arguments], cwd=root, check=True, capture_output=True)
+
+
 def data_of(script):
     """The arguments of the one call that a data file of the site is."""
     arguments = script.read_text("utf-8").partition("(")[2].rpartition(")")[0]

@@ -17,6 +17,7 @@ from claimbook.cli import main
 from claimbook.model import Lane, Location, Outcome, Problem, ProblemKind, Run
 from claimbook.pages.accept import GRAVITIES, AcceptError, Change, Draft, Severity, changes
 from claimbook.pages.parser import scan_page
+from helpers import TinyBook
 
 CASES = Path(__file__).parent / "cases_accept"
 ERROR = "Traceback (most recent call last):\n"
@@ -404,9 +405,7 @@ class MadeUp:
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     """A project with PAGE, whose runs print PRINTS; nobody is there to be asked."""
-    (tmp_path / "pyproject.toml").write_text("[tool.claimbook]\n")
-    (tmp_path / "docs" / "register").mkdir(parents=True)
-    (tmp_path / "docs" / "page.md").write_text(PAGE)
+    TinyBook(tmp_path, {"page": PAGE})
     monkeypatch.chdir(tmp_path)
     runner = MadeUp({**PRINTS})
     monkeypatch.setattr(accepting, "Runner", lambda jobs, timeout: runner)
@@ -623,8 +622,7 @@ def test_report_names_the_command(project):
 
 def test_real_runs(tmp_path, monkeypatch):
     """A page of the wrong outputs is right after `accept`, and `run` finds no difference."""
-    (tmp_path / "pyproject.toml").write_text("[tool.claimbook]\n")
-    (tmp_path / "docs" / "register").mkdir(parents=True)
+    TinyBook(tmp_path, {})
     examples = (
         ">>> x = torch.arange(3.)\n>>> x\n>>> x.view(2)\nno error\n"
         '>>> import warnings\n>>> warnings.warn("old")\n>>> print("a\\n\\nb")\n'

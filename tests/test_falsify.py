@@ -355,11 +355,9 @@ def test_wrong_fields_are_refused(tmp_path, kept, change):
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     """A book of a weak and a strong claim, and the folder that commands run in."""
-    (tmp_path / "pyproject.toml").write_text("[tool.claimbook]\n")
-    (tmp_path / "docs/register").mkdir(parents=True)
     page = claim_text("weak", ">>> x = torch.ones(2)\n>>> x.sum().shape\ntorch.Size([])")
     page += "\n" + claim_text("strong", ">>> torch.ones(2).sum()\ntensor(2.)")
-    (tmp_path / "docs/page.md").write_text(f"# Page\n\n{page}")
+    TinyBook(tmp_path, {"page": f"# Page\n\n{page}"})
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

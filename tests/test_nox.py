@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from browser.conftest import PROGRAMS
-from helpers import ROOT, whole_book
+from helpers import ROOT, git, whole_book
 
 
 class FailedError(Exception):
@@ -136,10 +136,9 @@ def test_claims_that_a_build_has_run_are_not_run_again(sessions, monkeypatch, tm
     monkeypatch.setitem(known, "RAN", tmp_path / "ran.txt")
     (tmp_path / "installed.txt").write_text("versions docs")
     monkeypatch.chdir(tmp_path)
-    git = ["git", "-c", "user.name=A", "-c", "user.email=a@example.com"]
     (tmp_path / ".gitignore").write_text("*.txt\ndocs\n")
     for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
-        subprocess.run([*git, *command], check=True)
+        git(tmp_path, *command)
     sessions["docs"](Session())
     if changed:
         (tmp_path / "page.md").write_text("")

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import subprocess
 from dataclasses import asdict, replace
 from datetime import date, timedelta
 from pathlib import Path
@@ -25,7 +24,7 @@ from claimbook.model import (
     Status,
 )
 from claimbook.records.runs import Records, shown, status
-from helpers import TinyBook, claim, signed
+from helpers import TinyBook, claim, git, signed
 
 CLAIM = claim("sums", ">>> 1\n1")
 RECORD = Record(
@@ -47,16 +46,12 @@ def test_provenance_is_what_git_says(tmp_path, monkeypatch):
     """The commit, and whether a tracked file changed since; neither where there is no history."""
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
 
-    def git(*arguments):
-        who = ("-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false")
-        subprocess.run(["git", "-C", tmp_path, *who, *arguments], check=True, capture_output=True)
-
     found = environment.provenance(tmp_path)
     assert (found.commit, found.clean) == (None, None)
     (tmp_path / "page.md").write_text("one")
-    git("init")
-    git("add", ".")
-    git("commit", "-m", "one")
+    git(tmp_path, "init")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-m", "one")
     (tmp_path / "untracked.md").write_text("")
     found = environment.provenance(tmp_path)
     assert (len(found.commit or ""), found.clean) == (12, True)

@@ -231,12 +231,18 @@ def test_command_names_a_weak_sweep(book, rule):
     ],
 )
 def test_faults_of_a_file_are_named(book, old, new, said):
-    """By its line, in the command and in a build, which goes on."""
+    """By its line."""
     book.replace("docs/sweeps/a.py", old, new)
     done = book.claimbook("sweep")
     assert done.returncode == 2
     assert said in done.stderr
+
+
+def test_a_build_with_a_fault_goes_on(book):
+    """It names the fault as the command does."""
+    book.replace("docs/sweeps/a.py", "def sum_adds(x)", "def sum_adds(x")
     built = book.sphinx()
+    said = "docs/sweeps/a.py:8: '(' was never closed"
     assert said in built.stderr
     assert "Traceback" not in built.stderr
     assert (book.site / "a/sums.html").exists()

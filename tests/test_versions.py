@@ -1,7 +1,6 @@
 """Versions of the book: what is kept of one, what changed since, and what the site shows."""
 
 import json
-import subprocess
 from dataclasses import replace
 
 import jsonschema
@@ -15,7 +14,7 @@ from claimbook.records.store import RecordError
 from claimbook.records.version_history import ages, changes
 from claimbook.records.versions import Card, Contents, Version, Versions, contents_of
 from claimbook.sphinx.views.versions import sites
-from helpers import CONF, PAGES, ROOT, SHAPE, TinyBook, claim_text
+from helpers import CONF, PAGES, ROOT, SHAPE, TinyBook, claim_text, git
 
 SUM = Card("a/sums", "it sums", "x + 1", "2")
 OTHER = Card("a/other", "it says so", "1", "1")
@@ -374,12 +373,6 @@ def test_the_books_own_versions_can_be_read():
     versions = kept.load_all(pytest.fail)
     assert [version.name for version in versions] == kept.versions()
     assert versions
-
-
-def git(root, *arguments):
-    """Runs git as somebody, whatever is set on this machine."""
-    who = ["-c", "user.name=A", "-c", "user.email=a@example.com"]
-    subprocess.run(["git", *who, *arguments], cwd=root, check=True, capture_output=True)
 
 
 def test_a_review_shows_before_and_after(tmp_path):
