@@ -166,9 +166,9 @@ def docs(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Run every claim on the CPU, then test the package and the examples in its docstrings.
 
-    Both run, whatever comes of the first. A book of which `nox -s docs` has run every claim is not
-    run again while no file has changed: a test asks that build for what came. `-- --strict` fails
-    for what comes out otherwise on this machine; what else is given goes to one pytest.
+    Both run, whatever comes of the first. Claims are left out where `nox -s docs` has run all of
+    this commit and no file has changed since; a test asserts what came of each. `-- --strict` runs
+    them, and fails for what comes out otherwise on this machine; the rest goes to one pytest.
     """
     install(session, "docs", "test")
     strict = ["--strict-machine"] if "--strict" in session.posargs else []
