@@ -46,11 +46,6 @@ BY_FILE = ["loadfile", "--no-loadscope-reorder"]
 OTHERS = ["--ignore", "tests/browser", "--ignore", "tests/editions"]
 """Tests of what is made of the book, which have sessions of their own."""
 MADE = [Path("docs/_build"), Path("docs/labs")]
-RECORDS = Path("docs/_build/records/cpu")
-RAN = ENVIRONMENT / "ran.txt"
-"""The state of the book of which a build has run every claim."""
-SAMPLES = "docs/contributing"
-"""Where authors are shown claims that are not of the book: pytest runs them, a build does not."""
 BROWSERS = ["chromium-headless-shell", "chromium"]
 """Either looks at the site; the first, which draws no window, opens pages in half the time."""
 PROCESSORS = {
@@ -84,18 +79,6 @@ def install(session: nox.Session, *groups: str) -> None:
     pip += packages if held else ["-e", ".", *packages]
     session.run_install(*pip, silent=not sys.stdout.isatty())
     stamp.write_text(" ".join([versions, *held, *missing]))
-
-
-def state(session: nox.Session) -> str:
-    """Return the commit and what is installed for it; nothing where a file differs from it."""
-    asked = [["git", "status", "--porcelain"], ["git", "rev-parse", "HEAD"]]
-    quiet = {"silent": True, "external": True, "log": False}
-    try:
-        changed, commit = (str(session.run(*each, **quiet)).strip() for each in asked)
-    except nox.command.CommandFailed:
-        return ""
-    versions, *_ = (ENVIRONMENT / "installed.txt").read_text().split()
-    return "" if changed else f"{commit} {versions}"
 
 
 def run_with(session: nox.Session, *torch: str) -> None:
@@ -155,10 +138,7 @@ def docs(session: nox.Session) -> None:
         rest += ["-D", "claimbook_strict_cuda=1"]
     if options.max_age is not None:
         rest += ["-D", f"claimbook_max_age={options.max_age}"]
-    whole = not RECORDS.exists()
     session.run("sphinx-build", *BUILD, *rest, "docs", str(SITE))
-    if whole and (built := state(session)):
-        RAN.write_text(built)
     session.log(f"open {SITE / 'index.html'}")
 
 
@@ -166,9 +146,8 @@ def docs(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Run every claim on the CPU, then test the package and the examples in its docstrings.
 
-    Both run, whatever comes of the first. Claims are left out where `nox -s docs` has run all of
-    this commit and no file has changed since; a test asserts what came of each. `-- --strict` runs
-    them, and fails for what comes out otherwise on this machine; the rest goes to one pytest.
+    Both run, whatever comes of the first. `-- --strict` fails for what comes out otherwise on this
+    machine; what else is given goes to one pytest.
     """
     install(session, "docs", "test")
     strict = ["--strict-machine"] if "--strict" in session.posargs else []
@@ -181,9 +160,6 @@ def tests(session: nox.Session) -> None:
         "the book's claims": ["docs", *strict],
         "the package's tests": [*SHARED, *BY_FILE, *OTHERS, "tests", "src"],
     }
-    if not strict and RAN.is_file() and RAN.read_text() == state(session):
-        session.log(f"the build has run all claims of this commit but those in {SAMPLES}")
-        halves["the book's claims"] = [SAMPLES]
     failed = [name for name, half in halves.items() if not passes(session, "pytest", *half)]
     if failed:
         session.error(f"failed: {' and '.join(failed)}; what failed stands above")

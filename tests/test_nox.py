@@ -2,7 +2,6 @@
 
 import runpy
 import signal
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -25,18 +24,12 @@ class Session:
         self.posargs, self.failing, self.ran = [*posargs], failing, []
 
     def run(self, *command, **_):
-        if command[0] == "git":
-            return subprocess.run(command, capture_output=True, text=True, check=True).stdout
         self.ran.append(" ".join(command))
         if self.failing and command[: len(self.failing)] == tuple(self.failing):
             raise FailedError
-        return None
 
     def run_install(self, *command, **_):
         self.run(*command)
-
-    def log(self, text):
-        pass
 
     def install(self, *packages):
         self.run("pip", "install", *packages)
@@ -125,39 +118,6 @@ def test_both_halves_of_the_tests_run(sessions, monkeypatch, failing):
     assert session.ran[0] == "pytest docs --strict-machine"
     half = "the book's claims" if failing[1] == "docs" else "the package's tests"
     assert str(stopped.value) == f"failed: {half}; what failed stands above"
-
-
-@pytest.mark.parametrize("changed", [True, False])
-def test_claims_that_a_build_has_run_are_not_run_again(sessions, monkeypatch, tmp_path, changed):
-    """While it is the same commit and no file was edited; a build that ran some is no proof."""
-    known = sessions["tests"].__globals__
-    monkeypatch.setitem(known, "install", lambda *_: None)
-    monkeypatch.setitem(known, "ENVIRONMENT", tmp_path)
-    monkeypatch.setitem(known, "RAN", tmp_path / "ran.txt")
-    (tmp_path / "installed.txt").write_text("versions docs")
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / ".gitignore").write_text("*.txt\ndocs\n")
-    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
-        git(tmp_path, *command)
-    sessions["docs"](Session())
-    if changed:
-        (tmp_path / "page.md").write_text("")
-    ran = []
-    for options in ([], ["--strict"]):
-        sessions["tests"](session := Session(*options))
-        ran.append([command.split()[1] for command in session.ran])
-    claims = "docs" if changed else "docs/contributing"
-    assert ran == [[claims, "--durations"], ["docs", "--durations"]]
-    (tmp_path / "ran.txt").unlink()
-    known["RECORDS"].mkdir(parents=True)
-    sessions["docs"](Session())
-    assert not (tmp_path / "ran.txt").exists()
-
-
-def test_claims_that_no_build_runs_are_where_pytest_runs_them(sessions):
-    """Those that a page only shows."""
-    shown = {page.path.rpartition("/")[0] for page in whole_book().pages if page.samples}
-    assert shown == {sessions["SAMPLES"]}
 
 
 def test_what_is_installed_stays(sessions, monkeypatch, tmp_path):
