@@ -248,7 +248,11 @@ class TinyBook:
         return python("-m", "pytest", "docs", "-p", "no:cacheprovider", *arguments, cwd=self.root)
 
 
-def signed(data):
-    """Return the line of a record with these fields, whatever they are, and their checksum."""
-    checked = digest({name: value for name, value in data.items() if name != "claim"})
-    return json.dumps({**data, "checksum": checked[:16]})
+def signed(data, ran_on=(None, None)):
+    """Return the line of a record with these fields, whatever they are, and their checksum.
+
+    Args:
+        ran_on: torch and device, of a line that shares them; none of the line that is shared.
+    """
+    own = {name: value for name, value in data.items() if name != "claim"}
+    return json.dumps({**data, "checksum": digest([own, list(ran_on)])[:16]})

@@ -344,7 +344,7 @@ def test_wrong_fields_are_refused(tmp_path, kept, change):
     common, line = results.path(original).read_text().splitlines()
     data = json.loads(line) | change
     del data["checksum"]
-    line = signed(data)
+    line = signed(data, (json.loads(common)["torch"], None))
     results.path(original).write_text(f"{common}\n{line}\n")
     told = []
     again = Results.of(tmp_path, lambda *what: told.append(what))

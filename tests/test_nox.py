@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from browser.conftest import PROGRAMS
-from helpers import ROOT, git, whole_book
+from helpers import ROOT
 
 
 class FailedError(Exception):

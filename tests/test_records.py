@@ -27,6 +27,7 @@ from claimbook.records.runs import Records, shown, status
 from helpers import TinyBook, claim, git, signed
 
 CLAIM = claim("sums", ">>> 1\n1")
+HERE = Environment("2.13.0+cpu", "3.11.7", "Linux x86_64", "CPU")
 RECORD = Record(
     "sums",
     Lane.CPU,
@@ -36,7 +37,7 @@ RECORD = Record(
     measurements=(Measurement("ratio", 1.5, "times"),),
     device_bytes=512,
     digest=CLAIM.digest(Lane.CPU),
-    environment=Environment("2.13.0+cpu", "3.11.7", "Linux x86_64", "CPU"),
+    environment=HERE,
     recorded=Provenance("2026-01-02", "abc", clean=True),
 )
 
@@ -222,7 +223,8 @@ def rewritten(path, number, change):
     lines = path.read_text("utf-8").rstrip("\n").split("\n")
     data = json.loads(lines[number - 1])
     del data["checksum"]
-    lines[number - 1] = signed({**data, **change})
+    ran_on = (HERE.torch, HERE.device) if "claim" in data else (None, None)
+    lines[number - 1] = signed({**data, **change}, ran_on)
     path.write_text("\n".join(lines) + "\n", "utf-8")
 
 
@@ -235,7 +237,7 @@ def test_a_wrong_field_is_named(store, path, change, said):
 
 def test_a_wrong_environment_is_named(store, path):
     """Where it is used: no line says of itself what it is shared for."""
-    rewritten(path, 1, {"environment": {"torch": "2"}})
+    rewritten(path, 1, {"environment": {"torch": HERE.torch, "device": HERE.device}})
     said = "not a record: Object missing required field `python` - at `$.environment`"
     assert refused(store) == f"{path}:2: {said}"
 
@@ -258,7 +260,10 @@ def test_what_was_changed_by_hand_is_named(store, path, old):
     text = path.read_text("utf-8")
     assert old in text
     path.write_text(text.replace(old, old[:-1] + ("7" if old[-1].isdigit() else "X" + old[-1])))
-    assert "not a record: it was changed by hand, says its checksum; run it again" in refused(store)
+    assert (
+        "not a record: it was changed, by hand or a merge, says its checksum; run it again"
+        in refused(store)
+    )
 
 
 @pytest.mark.parametrize("content", [b"[]", b"null", b"\xff", b"{" * 100_000, b"[" * 100_000])
@@ -388,6 +393,20 @@ def test_shared_lines_of_two_sides_of_a_merge(tmp_path):
     records = Records(tmp_path, Lane.CPU, lambda place, _: told.append(place))
     assert records.load(CLAIM) is None
     assert told == [f"{path}:2", f"{path}:3"]
+
+
+@pytest.mark.parametrize("other", [{"torch": "2.14.0"}, {"device": "another"}])
+def test_a_line_beside_what_others_share(tmp_path, other):
+    """A merge may take the shared line of one side and the lines of both: none ran on that."""
+    records = Records(tmp_path, Lane.CPU, pytest.fail)
+    records.save(CLAIM, RECORD)
+    path = records.path(CLAIM)
+    lines = path.read_text().split("\n")[1]
+    records.save(CLAIM, replace(RECORD, environment=replace(HERE, **other)))
+    theirs = path.read_text().split("\n")[0]
+    path.write_text(f"{theirs}\n{lines}\n")
+    records = Records(tmp_path, Lane.CPU, lambda place, _: None)
+    assert records.load(CLAIM) is None
 
 
 @pytest.mark.parametrize("command", ["record", "falsify"])

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import msgspec
@@ -266,18 +267,19 @@ class ByPage(ABC, Generic[T]):
         data = json.loads(line)
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
             raise ValueError(f"it is no object of schema {SCHEMA}")
-        if data.pop("checksum", None) != _checksum(data):
-            raise ValueError("it was changed by hand, says its checksum; run it again")
-        del data["schema"]
-        key = str(data.pop("common", None))
-        if "claim" not in data:
-            if common.setdefault(key, data) != data:  # of two sides of a merge
-                del common[key]
-                raise ValueError(f"line {key}, which others share, stands here twice")
-        elif key not in common:
+        key = str(data.get("common"))
+        if "claim" in data and key not in common:
             raise ValueError(f"it shares line {key}, which is missing or broken")
-        else:
-            yield data["claim"], self.parse({**data, **common[key]})
+        shared = common[key] if "claim" in data else {}
+        if data.pop("checksum", None) != _checksum(data, shared):
+            raise ValueError("it was changed, by hand or a merge, says its checksum; run it again")
+        del data["schema"]
+        data.pop("common", None)
+        if "claim" in data:
+            yield data["claim"], self.parse({**data, **shared})
+        elif common.setdefault(key, data) != data:  # of two sides of a merge
+            del common[key]
+            raise ValueError(f"line {key}, which others share, stands here twice")
 
     def _text(self, page: Mapping[str, Mapping[str, T]]) -> str:
         lines, keys = list[str](), dict[str, int]()
@@ -286,7 +288,7 @@ class ByPage(ABC, Generic[T]):
             data = self.data(value)
             shared = {name: data.pop(name) for name in self.shared}
             key = keys.setdefault(json.dumps(shared, sort_keys=True), len(keys) + 1)
-            lines.append(line_of({**data, "common": key}))
+            lines.append(line_of({**data, "common": key}, shared))
         heads = [line_of({**json.loads(text), "common": key}) for text, key in keys.items()]
         return "".join([*heads, *lines])
 
@@ -312,16 +314,27 @@ CHECKED = 16
 """Letters of a line's checksum."""
 
 
-def line_of(data: Data) -> str:
-    """Return the line that holds data, with its checksum."""
+def line_of(data: Data, shared: Data = MappingProxyType({})) -> str:
+    """Return the line that holds data, with its checksum.
+
+    Args:
+        shared: what it has in common with others, which stands in a line of its own.
+    """
     held = {**data, "schema": SCHEMA}
-    held["checksum"] = _checksum(held)
+    held["checksum"] = _checksum(held, shared)
     return json.dumps(held, sort_keys=True, ensure_ascii=False) + "\n"
 
 
-def _checksum(held: Data) -> str:
-    """Return the checksum of a line, whatever the id of its claim: a claim may be renamed."""
-    return digest({name: value for name, value in held.items() if name != "claim"})[:CHECKED]
+def _checksum(held: Data, shared: Data) -> str:
+    """Return the checksum of a line.
+
+    It holds under another id, as a claim may be renamed, and beside another driver or date; not
+    beside another torch or device, as a merge may put it.
+    """
+    own = {name: value for name, value in held.items() if name != "claim"}
+    where = shared.get("environment", shared)
+    ran_on = [where.get("torch"), where.get("device")] if isinstance(where, Mapping) else []
+    return digest([own, ran_on])[:CHECKED]
 
 
 def orphans(docs: Path, claims: Collection[str]) -> Iterator[tuple[Path, int, str]]:
