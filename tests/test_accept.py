@@ -165,13 +165,6 @@ def test_uncertain_places_are_refused(page):
         draft.revise(changes_of(draft, {"one": ("1",)}))
 
 
-def test_fence_that_cannot_be_repeated_is_refused():
-    """A fence that opens behind a list's mark is not repeated for CUDA."""
-    draft = draft_of(b":::{claim} one\n\nS.\n\n- ```pycon\n  >>> 1\n  2\n  ```\n:::\n")
-    with pytest.raises(AcceptError, match="`pycon cuda` by hand"):
-        draft.revise(changes_of(draft, {"one": ("1",)}, Lane.CUDA))
-
-
 @pytest.mark.parametrize("outcome", [Outcome.CRASHED, Outcome.TIMED_OUT, Outcome.SKIPPED])
 def test_unfinished_runs_are_refused(outcome):
     """A run that crashed, was ended or was skipped says nothing of outputs."""

@@ -20,9 +20,9 @@ KINDS = {".md", ".py", ".rst", ".yaml", ".yml", ".toml", ".txt", ".json", ".json
 @click.argument("old", metavar="CLAIM")
 @click.argument("new")
 def rename(old: str, new: str) -> None:
-    """Rename a claim in all files of the project: pages, sweeps, tests, records.
+    """Rename a claim in all files that have its id.
 
-    Also one that has the new id on its page already.
+    These are pages, sweeps, tests and records; its page may have the new id already.
     """
     book = common.load()
     _check(book, old, new)
