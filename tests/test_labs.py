@@ -1,5 +1,6 @@
 """A small gallery, built as the real one is: which labs are drawn, and when."""
 
+import re
 import signal
 from runpy import run_path
 
@@ -73,8 +74,17 @@ def test_each_lab_is_drawn_for_both_themes(book):
     light = (folder / "sphx_glr_plot_one_001.svg").read_text("utf-8")
     dark = (folder / "sphx_glr_plot_one_001_dark.svg").read_text("utf-8")
     assert light != dark == light.replace(INKS["light"], INKS["dark"])
-    page = (book.site / "labs/plot_one.html").read_text("utf-8")
-    assert page.count('alt="one. A line that rises."') == 2
+    images = book.page("labs/plot_one").select("img.lab-figure")
+    assert [image["alt"] for image in images] == ["one. A line that rises."] * 2
+
+
+def test_a_figure_has_its_room_before_it_is_loaded(book):
+    """The page gives its size in pixels, of which there are 96 to an inch, and 72 points."""
+    file = book.docs / "labs/images/sphx_glr_plot_one_001.svg"
+    size = re.search(r'<svg [^>]*width="([\d.]+)pt" height="([\d.]+)pt"', file.read_text("utf-8"))
+    for image in book.page("labs/plot_one").select("img.lab-figure"):
+        shown = [int(image[name]) for name in ("width", "height")]
+        assert shown == [round(float(points) * 96 / 72) for points in size.groups()]
 
 
 def test_labs_know_nothing_of_the_callers_settings(book):

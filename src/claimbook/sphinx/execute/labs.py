@@ -186,6 +186,7 @@ def _save(figure: Any, path: str, source: str) -> str:
     titles = [figure.get_suptitle(), *(axes.get_title() for axes in figure.axes)]
     title = next(filter(None, titles), "")
     alt = " ".join(f"{title}. {figure.get_label()}".split())
+    width, height = (round(96 * inches) for inches in figure.get_size_inches())  # in CSS pixels
     text = ""
     for theme, ink in INKS.items():
         file = Path(path).with_suffix(".svg")
@@ -197,5 +198,7 @@ def _save(figure: Any, path: str, source: str) -> str:
             .. image:: /{place}
                :alt: {alt}
                :class: lab-figure only-{theme}
+               :width: {width}
+               :height: {height}
             """)
     return text
