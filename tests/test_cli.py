@@ -519,6 +519,14 @@ def test_a_terminal_without_unicode(book, environ):
     assert shown.stdout.startswith("basics-01.3  \\u03a3 x\\xb3 is fast.\n")
 
 
+def test_a_folder_that_the_locale_cannot_name(book):
+    """Python reads what is not of the locale's alphabet as lone surrogates."""
+    ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    path = os.pathsep.join([*filter(None, [os.environ.get("PYTHONPATH")]), "ü"])
+    done = book.claimbook("run", "docs/a/sums.md", PYTHONPATH=path, **ascii_only)
+    assert (done.returncode, "3 passed" in done.stderr) == (0, True)
+
+
 def test_a_second_signal_cuts_no_cleanup_short():
     """What ends a command politely, such as nox, may interrupt it first and terminate it then."""
     cleaned = []

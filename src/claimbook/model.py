@@ -335,4 +335,4 @@ class Record(Run):
 def digest(data: object) -> str:
     """Return the SHA-256 of data as JSON, in hexadecimal."""
     text = json.dumps(data, ensure_ascii=False, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
