@@ -45,7 +45,7 @@ def sweep_claims(
         with common.mutating(jobs, "sweeps") as (runner, track):
             for sweep, came in run_sweeps(runner, due, track):
                 if isinstance(came, Swept):
-                    store.put(sweep.claim, came)
+                    store.save(sweep.claim, came)
                     found[came.claim] = came
                 else:
                     broken.append(came)

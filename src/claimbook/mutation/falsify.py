@@ -5,15 +5,14 @@ claim says, or the change is none. What came of them is kept in one file a part,
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from claimbook.engine.pool import Runner
 from claimbook.model import Claim, Lane, Outcome, Run, Status
 from claimbook.mutation.mutants import OPERATORS_DIGEST, Edit, mutants
-from claimbook.records.store import ByPart, Tell, structure
+from claimbook.records.store import ByPart
 
 SLOWER = 5
 """A mutant may take so many times as long as its claim, and never less than the runner allows:
@@ -40,6 +39,10 @@ class Falsified:
     torch: str
     date: str = field(compare=False)
 
+    def __post_init__(self) -> None:
+        if self.killed + len(self.survivors) != self.mutants:
+            raise ValueError("each mutant is killed or survives")
+
     def is_of(self, claim: Claim) -> bool:
         """Return whether it holds for the claim as it stands and for today's operators."""
         return (self.operators, self.digest) == (OPERATORS_DIGEST, claim.digest(self.lane))
@@ -48,31 +51,9 @@ class Falsified:
 class Results(ByPart[Falsified]):
     """What is kept of a book's mutants."""
 
-    shared: ClassVar = ("operators", "torch", "date")
+    kind = "falsified"
+    holds = Falsified
     wrong = "no result of falsify"
-
-    @classmethod
-    def of(cls, docs: Path, tell: Tell) -> "Results":
-        """Return those of a book."""
-        return cls(docs / "records" / "falsified", tell)
-
-    def save(self, claim: Claim, result: Falsified) -> bool:
-        """Write the result unless the one that stands there says the same."""
-        if self.load(claim) == result:
-            return False
-        self.put(claim, result)
-        return True
-
-    def data(self, value: Falsified) -> dict[str, Any]:
-        """Return the fields of a result."""
-        return asdict(value)
-
-    def parse(self, data: dict[str, Any]) -> Falsified:
-        """Return the result of a line."""
-        found = structure(data, Falsified)
-        if found.killed + len(found.survivors) != found.mutants:
-            raise ValueError("each mutant is killed or survives")
-        return found
 
 
 def run_mutants(

@@ -1,11 +1,10 @@
 """The records of claims, one file a page and lane, a line a claim and device; their status."""
 
 from collections.abc import Iterable
-from dataclasses import asdict
 from datetime import date
 from operator import attrgetter, itemgetter
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from claimbook.engine.environment import release
 from claimbook.model import Claim, Environment, Lane, Outcome, Provenance, Record, Run, Status
@@ -18,7 +17,8 @@ KEPT = 14
 class Records(store.ByPage[Record]):
     """The records of one lane, under a folder."""
 
-    shared: ClassVar = ("environment", "recorded")
+    holds = Record
+    shared = ("environment", "recorded")
     wrong = "not a record"
 
     def __init__(self, folder: Path, lane: Lane, tell: store.Tell) -> None:
@@ -52,12 +52,12 @@ class Records(store.ByPage[Record]):
 
     def data(self, value: Record) -> dict[str, Any]:
         """Return the fields of a record; what is empty or said by the folder is left out."""
-        fields = asdict(value)
+        fields = super().data(value)
         return {k: v for k, v in fields.items() if k != "lane" and v not in ("", (), None)}
 
     def parse(self, data: dict[str, Any]) -> Record:
         """Return the record of a line."""
-        return store.structure({**data, "lane": self.lane}, Record)
+        return super().parse({**data, "lane": self.lane})
 
 
 def record_of(claim: Claim, run: Run, environment: Environment, recorded: Provenance) -> Record:

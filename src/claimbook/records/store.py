@@ -5,7 +5,6 @@ Nothing in them is believed: one that is broken, or a line of it, is named, and 
 
 import json
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import date
@@ -157,13 +156,15 @@ def _filled(item: Any) -> Any:
     return {k: v for k, v in item.items() if v} if isinstance(item, dict) else item
 
 
-class ByPage(ABC, Generic[T]):
+class ByPage(Generic[T]):
     """The files of a folder, one a page: a line of JSON for each claim and device, sorted.
 
     What many lines of a page have in common stands in lines of its own, before them. A line that is
     broken is named, and costs one claim what was kept of it.
     """
 
+    holds: ClassVar[type[Any]]
+    """What a line says: a dataclass with its fields, `claim` among them."""
     shared: ClassVar[tuple[str, ...]]
     """The fields that many lines have in common."""
     wrong: ClassVar[str]
@@ -178,17 +179,18 @@ class ByPage(ABC, Generic[T]):
         self._elsewhere: dict[str, Path] | None = None
         """Claim id → the file in which it stands; read once a claim is not where it should be."""
 
-    @abstractmethod
     def parse(self, data: dict[str, Any]) -> T:
         """Return what a line says, of its fields and those that it shares.
 
         Raises:
             ValueError: it is not what a line may be; says what is wrong.
         """
+        found: T = structure(data, self.holds)
+        return found
 
-    @abstractmethod
     def data(self, value: T) -> dict[str, Any]:
-        """Return the fields that hold a value, `claim` among them."""
+        """Return the fields that hold a value."""
+        return asdict(value)  # type: ignore[call-overload, no-any-return]
 
     def device(self, value: T) -> str:
         """Return of which device a value speaks; empty where one is kept whatever the device."""
@@ -295,6 +297,20 @@ class ByPage(ABC, Generic[T]):
 
 class ByPart(ByPage[T]):
     """The files of a folder, one a part of the book."""
+
+    kind: ClassVar[str]
+    """The name of the folder."""
+    shared = ("operators", "torch", "date")
+
+    @classmethod
+    def of(cls, docs: Path, tell: Tell) -> Self:
+        """Return those of a book."""
+        return cls(docs / "records" / cls.kind, tell)
+
+    def save(self, claim: Claim, value: T) -> None:
+        """Write what came of a claim unless what stands there says the same."""
+        if self.load(claim) != value:
+            self.put(claim, value)
 
     def path(self, claim: Claim) -> Path:
         """Return where what is kept of a claim stands: the first folder of its page."""

@@ -1,16 +1,15 @@
 """Run sweeps and their mutants, and keep what came of them: one file a part, a line a claim."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from claimbook.engine.pool import Runner
 from claimbook.model import Lane, Run, Status
 from claimbook.mutation.falsify import Track, run_mutants
 from claimbook.mutation.mutants import OPERATORS_DIGEST
-from claimbook.records.store import ByPart, Tell, structure
+from claimbook.records.store import ByPart
 from claimbook.sweeps.written import Written
 
 
@@ -55,21 +54,9 @@ class Swept:
 class Results(ByPart[Swept]):
     """What is kept of a book's sweeps."""
 
-    shared: ClassVar = ("operators", "torch", "date")
+    kind = "sweeps"
+    holds = Swept
     wrong = "no result of a sweep"
-
-    @classmethod
-    def of(cls, docs: Path, tell: Tell) -> "Results":
-        """Return those of a book."""
-        return cls(docs / "records" / "sweeps", tell)
-
-    def data(self, value: Swept) -> dict[str, Any]:
-        """Return the fields of a result."""
-        return asdict(value)
-
-    def parse(self, data: dict[str, Any]) -> Swept:
-        """Return the result of a line."""
-        return structure(data, Swept)
 
 
 def swept_data(written: Written, result: Swept) -> dict[str, Any]:
