@@ -318,3 +318,19 @@ def test_the_timeline_counts_no_claim_that_was_edited_since(tmp_path):
     assert counted() == ["2.8.0", "1", "1", ""]
     book.replace("docs/index.md", "1 + 1", "0 + 2")
     assert counted() == ["2.8.0", "0", "0", ""]
+
+
+def test_a_card_follows_what_another_release_printed(tmp_path):
+    """Also where that differs from the page as it did before: it is written anew."""
+    book = TinyBook(tmp_path, {"index": "# I\n\n" + claim_text("it-adds", ">>> 1 + 1\n2")})
+    [ours], here = Book.load(book.root).claims, environment.describe(Lane.CPU)
+
+    def shown(printed):
+        result = result_of(ours, Run(ours.id, Lane.CPU, Outcome.FAILED, (printed,)))
+        date = Provenance("2026-01-02", None, None)
+        run = BookRun("2.8.0", here, {ours.id: result}, recorded=date)
+        Releases(book.docs / "records/releases").save(run)
+        assert book.sphinx().returncode == 0
+        return book.page("index").select_one(".claim-fold .differs pre").get_text()
+
+    assert [shown(printed) for printed in "34"] == ["3\n", "4\n"]

@@ -95,8 +95,7 @@ def run_claims(lanes: Lanes, env: BuildEnvironment) -> list[str]:
     """Run what has no valid record; return the pages that show something else than before."""
     domain, project = claim_domain(env), project_of(env)
     now: dict[str, dict[str, Any]] = {
-        "releases": {c.id: releases.made_of(c, domain) for c in domain.claims()},
-        "machines": {c.id: machines.made_of(c, domain.machines) for c in domain.claims()},
+        "elsewhere": _elsewhere(domain),
         "falsified": _falsified(project, domain),
         "swept": _swept(project, domain),
         "drawn": domain.drawn(),
@@ -111,6 +110,13 @@ def run_claims(lanes: Lanes, env: BuildEnvironment) -> list[str]:
     viewed |= {name: _viewed(domain, name) for name in of_runs}
     named = {name: _named(domain, name, where) for name in domain.linked}
     return sorted(changed.union(domain.changed("viewed", viewed), domain.changed("named", named)))
+
+
+def _elsewhere(domain: ClaimDomain) -> dict[str, str]:
+    """Return a digest of what each claim did on other releases and machines."""
+    runs = [*domain.releases, *domain.cuda_releases, *domain.machines]
+    where = digest([repr((run.name, run.environment, run.hardware)) for run in runs])
+    return {c.id: digest([where, *(repr(run.of(c)) for run in runs)]) for c in domain.claims()}
 
 
 def _viewed(domain: ClaimDomain, docname: str) -> str:

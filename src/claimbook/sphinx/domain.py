@@ -104,7 +104,7 @@ PER_PAGE = (
 )
 """What is kept of each page, by its docname."""
 OF_LAST_BUILD = (
-    *("shown", "releases", "machines", "falsified", "swept", "drawn"),  # by claim
+    *("shown", "elsewhere", "falsified", "swept", "drawn"),  # by claim
     *("drawings", "viewed", "named"),  # by docname: pictures, what its views show, what it names
     "seen",  # by docname: the headings of pages into which it links; "" of the contents
     "environments",  # by lane, where it ran
@@ -117,6 +117,11 @@ def _kept(name: str) -> Any:
     return property(lambda domain: domain.data[name])
 
 
+def _on_record(kind: Any) -> Any:
+    """Return what is kept under `docs/records/` of a kind, as an attribute that is read once."""
+    return cached_property(lambda domain: kind.of(Path(domain.env.srcdir)).load_all(tell_broken))
+
+
 class ClaimDomain(Domain):
     """Holds the scan of every page."""
 
@@ -125,7 +130,7 @@ class ClaimDomain(Domain):
     object_types: ClassVar[dict[str, ObjType]] = {"claim": ObjType("claim", "claim")}
     roles: ClassVar[dict[str, Any]] = {"claim": ClaimRole(warn_dangling=True)}
     initial_data: ClassVar[dict[str, Any]] = {name: {} for name in (*PER_PAGE, *OF_LAST_BUILD)}
-    data_version = 24
+    data_version = 25
 
     texts: dict[str, str] = _kept("texts")
     """Docname → the digest of its file as it was read."""
@@ -157,25 +162,14 @@ class ClaimDomain(Domain):
         """Every entry of the sources."""
         return Project.find(Path(self.env.srcdir)).register()
 
-    @cached_property
-    def releases(self) -> list[BookRun]:
-        """The releases of torch on which the book was run, from the oldest on."""
-        return Releases.of(Path(self.env.srcdir)).load_all(tell_broken)
-
-    @cached_property
-    def cuda_releases(self) -> list[BookRun]:
-        """The releases of torch on which the book was run on a GPU, from the oldest on."""
-        return CudaReleases.of(Path(self.env.srcdir)).load_all(tell_broken)
-
-    @cached_property
-    def machines(self) -> list[BookRun]:
-        """The reference machines on which the book was run."""
-        return Machines.of(Path(self.env.srcdir)).load_all(tell_broken)
-
-    @cached_property
-    def versions(self) -> list[Version]:
-        """What the versions of the book said, from the oldest on."""
-        return Versions.of(Path(self.env.srcdir)).load_all(tell_broken)
+    releases: list[BookRun] = _on_record(Releases)
+    """The releases of torch on which the book was run, from the oldest on."""
+    cuda_releases: list[BookRun] = _on_record(CudaReleases)
+    """The releases of torch on which the book was run on a GPU, from the oldest on."""
+    machines: list[BookRun] = _on_record(Machines)
+    """The reference machines on which the book was run."""
+    versions: list[Version] = _on_record(Versions)
+    """What the versions of the book said, from the oldest on."""
 
     def contents(self) -> Contents:
         """Return what the book says as it stands."""

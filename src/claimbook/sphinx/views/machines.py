@@ -1,14 +1,13 @@
 """What cards show of claims about a machine: on which it held, and the figures of each."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from docutils import nodes
 
 from claimbook.engine import environment
 from claimbook.model import Claim, Environment, Factor, Hardware, Lane, Measurement, Outcome, Status
-from claimbook.records.book_runs import BookRun
+from claimbook.records.book_runs import BookRun, Result
 from claimbook.sphinx import nodes as places
 from claimbook.sphinx import render
 from claimbook.sphinx.domain import ClaimDomain
@@ -24,21 +23,12 @@ FACTORS = {
 """What a claim depends on, as a reader is told."""
 
 
-@dataclass(frozen=True)
-class _Row:
+class _Row(NamedTuple):
     """What one machine did."""
 
-    environment: Environment
-    hardware: Hardware | None
-    date: str
+    machine: str
     outcome: Outcome
-    measurements: tuple[Measurement, ...]
-    here: bool = False
-
-
-def made_of(claim: Claim, machines: Iterable[BookRun]) -> list[Any]:
-    """Return plain data; the claim's page is written anew when it changes."""
-    return [(row.environment.device, row.date, row.outcome) for row in _recorded(claim, machines)]
+    measurements: Iterable[Measurement]
 
 
 def data(claim: Claim, domain: ClaimDomain) -> dict[str, str]:
@@ -49,24 +39,22 @@ def data(claim: Claim, domain: ClaimDomain) -> dict[str, str]:
 
 def badges(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
     """Yield on how many processors it held, this one among them, and on how many GPUs."""
-    if rows := _rows(claim, domain):
-        yield _badge([row.outcome for row in rows], "processor")
-    if gpus := _gpus(claim, domain):
-        yield _badge([Outcome(run["outcome"]) for run in gpus], "GPU")
-
-
-def _badge(outcomes: list[Outcome], kind: str) -> nodes.Node:
-    held, count = outcomes.count(Outcome.PASSED), len(outcomes)
-    words = f"held on {held} of {count} {kind}{'s' * (count != 1)}"
-    return render.badge("machines", "current" if held == count else "varied", words)
+    for kind, rows in ("processor", _processors(claim, domain)), ("GPU", _gpus(claim, domain)):
+        if count := len(rows):
+            held = sum(row.outcome is Outcome.PASSED for row in rows)
+            words = f"held on {held} of {count} {kind}{'s' * (count != 1)}"
+            yield render.badge("machines", "current" if held == count else "varied", words)
 
 
 def table(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
     """Yield the machines, on demand, each with what it did and measured."""
-    rows = [*map(_cells, _rows(claim, domain)), *map(_gpu_cells, _gpus(claim, domain))]
+    rows = [*_processors(claim, domain), *_gpus(claim, domain)]
     if rows:
         heads, widths = ["Machine", "Held", "Measured"], [48, 20, 32]
-        cells = [render.plain(*row) for row in rows]
+        cells = (
+            render.plain(row.machine, HELD[row.outcome is Outcome.PASSED], render.figures(row[2]))
+            for row in rows
+        )
         depends = ", ".join(FACTORS[factor] for factor in claim.machine)
         said = nodes.paragraph("", f"It depends on {depends}.")
         shown = render.table(heads, cells, widths)
@@ -75,50 +63,42 @@ def table(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
         yield places.fold("", said, shown, title=title, classes=["claim-fold"])
 
 
-def _rows(claim: Claim, domain: ClaimDomain) -> list[_Row]:
+def _processors(claim: Claim, domain: ClaimDomain) -> list[_Row]:
     """Return this machine's run, then the reference machines'; none of a claim about PyTorch."""
     if not claim.machine or Lane.CPU not in claim.lanes:
         return []
     run, here = domain.shown[claim.id][Lane.CPU], environment.describe(Lane.CPU)
-    rows = list(_recorded(claim, domain.machines))
-    if run["outcome"]:
-        measured = tuple(Measurement(**fields) for fields in run["measurements"])
-        hardware = next((row.hardware for row in rows if row.environment == here), None)
-        this = _Row(here, hardware, run["recorded"], Outcome(run["outcome"]), measured, here=True)
-        rows = [this, *(row for row in rows if row.environment != here)]
-    return rows
+    found = [(machine, result) for machine in domain.machines if (result := machine.of(claim))]
+    if not run["outcome"]:
+        return [_recorded(*pair) for pair in found]
+    others = [_recorded(*pair) for pair in found if pair[0].environment != here]
+    hardware = next((m.hardware for m, _ in found if m.environment == here), None)
+    return [_ran(_machine(here, hardware, " (this build)"), run), *others]
 
 
-def _gpus(claim: Claim, domain: ClaimDomain) -> list[dict[str, Any]]:
-    """Return what each GPU did, as data; none of a claim about PyTorch or one that was edited."""
+def _gpus(claim: Claim, domain: ClaimDomain) -> list[_Row]:
+    """Return what each GPU did; none of a claim about PyTorch or one that was edited."""
     lane = domain.shown[claim.id].get(Lane.CUDA)
-    known = lane and lane["status"] != Status.STALE
-    return render.runs(lane) if lane and known and claim.machine else []
+    if not (lane and claim.machine and lane["status"] != Status.STALE):
+        return []
+    return [_ran(f"{run['device']}, torch {run['torch']}", run) for run in render.runs(lane)]
 
 
-def _recorded(claim: Claim, machines: Iterable[BookRun]) -> Iterator[_Row]:
-    for machine in machines:
-        if result := machine.of(claim):
-            where = machine.environment, machine.hardware, machine.recorded.date
-            yield _Row(*where, result.outcome, result.measurements)
+def _recorded(machine: BookRun, result: Result) -> _Row:
+    name = _machine(machine.environment, machine.hardware)
+    return _Row(name, result.outcome, result.measurements)
 
 
-def _cells(row: _Row) -> list[str]:
-    return [_machine(row), HELD[row.outcome is Outcome.PASSED], render.figures(row.measurements)]
-
-
-def _gpu_cells(run: dict[str, Any]) -> list[str]:
+def _ran(machine: str, run: dict[str, Any]) -> _Row:
     measured = (Measurement(**fields) for fields in run["measurements"])
-    held = HELD[run["outcome"] == Outcome.PASSED]
-    return [f"{run['device']}, torch {run['torch']}", held, render.figures(measured)]
+    return _Row(machine, Outcome(run["outcome"]), measured)
 
 
 HELD = {True: "yes", False: "no"}
 
 
-def _machine(row: _Row) -> str:
-    where, hardware = row.environment, row.hardware
-    words = [where.device + " (this build)" * row.here]
+def _machine(where: Environment, hardware: Hardware | None, here: str = "") -> str:
+    words = [where.device + here]
     if hardware:
         caches = [(level, size) for level, size in hardware.cache.items() if level > "L1"]
         words.append(f"{hardware.cores} cores")

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Any
 
 from docutils import nodes
@@ -17,12 +17,6 @@ from claimbook.sphinx.domain import ClaimDomain
 from claimbook.sphinx.render import Link
 
 HOLDS = "holds"
-
-
-def made_of(claim: Claim, domain: ClaimDomain) -> list[Any]:
-    """Return plain data; the claim's page is written anew when it changes."""
-    found = chain.from_iterable(_spans(claim, domain).values())
-    return [(span.first, span.last, span.result.word) for span in found]
 
 
 def data(claim: Claim, releases: Iterable[BookRun]) -> dict[str, str]:
