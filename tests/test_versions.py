@@ -172,22 +172,23 @@ def test_since_when_a_claim_stands():
 
 
 def test_changes_are_printed(book):
-    """Counts, then a table of verdicts and one of claims; since the newest, or another one."""
+    """Counts, then claims and verdicts; since the newest, or another one."""
+    heading = "## What changed in the book\n\n"
     keep(book, "0.1.0")
-    assert run() == (0, "since 0.1.0 of 2026-01-02: nothing changed\n")
+    assert run() == (0, f"{heading}Since 0.1.0 of 2026-01-02: no claim.\n")
     (book.docs / "d.md").write_bytes(b"\xff")
     assert run()[1].startswith("docs/d.md:1: it is not UTF-8")  # its claims may look withdrawn
     book.write("docs/d.md", "# D\n")
     book.replace("docs/a/sums.md", ":confirms: basics-01.1", ":qualifies: basics-01.1")
     book.replace("docs/a/sums.md", ">>> torch.ones(2).prod()", ">>> torch.ones(3).prod()")
     keep(book, "0.2.0")
-    assert run() == (0, "since 0.2.0 of 2026-01-02: nothing changed\n")
-    status, said = run("--since", "0.1.0")
-    assert status == 0
-    assert "since 0.1.0 of 2026-01-02: other verdict (1), other code (1)\n" in said
-    rows = [" ".join(line.split()) for line in said.splitlines()]
-    assert "basics-01.1 confirms qualifies" in rows
-    assert "prod-multiplies a/sums other code" in rows
+    assert run() == (0, f"{heading}Since 0.2.0 of 2026-01-02: no claim.\n")
+    assert run("--since", "0.1.0")[1] == (
+        f"{heading}Since 0.1.0 of 2026-01-02: other verdict (1), other code (1).\n\n"
+        "### Claims: other code\n\n- `prod-multiplies` (a/sums): other code\n\n"
+        "### Verdicts\n\n| entry | before | now |\n| --- | --- | --- |\n"
+        "| basics-01.1 | confirms | qualifies |\n"
+    )
 
 
 def test_what_cannot_be_compared_is_said(book):

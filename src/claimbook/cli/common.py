@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 from rich.box import SIMPLE
-from rich.console import Console, JustifyMethod
+from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -165,11 +165,11 @@ def tell_broken(place: str, why: str) -> None:
     warn(f"{place}: {why}; it counts as missing")
 
 
-def plain_table(*titles: str, justify: JustifyMethod = "right") -> Table:
-    """Return a table without frame; all columns but the first are justified so, as numbers are."""
+def plain_table(*titles: str) -> Table:
+    """Return a table of numbers without frame; what they are of is its first column."""
     table = Table(*titles, box=SIMPLE, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for column in table.columns[1:]:
-        column.justify = justify
+        column.justify = "right"
     return table
 
 

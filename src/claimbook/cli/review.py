@@ -1,18 +1,20 @@
-"""What a change of the book says, in Markdown, for who reviews it: `changes --since REVISION`."""
+"""What a change of the book says, in Markdown, for who reviews it."""
 
 import io
 import subprocess
 import tarfile
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from difflib import unified_diff
+from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from claimbook.checking.report import session
 from claimbook.model import Claim
 from claimbook.pages.book import Book, BookError
-from claimbook.records.version_history import ClaimChange, Kind, changes
+from claimbook.records.version_history import Changes, ClaimChange, Kind, changes
 from claimbook.records.versions import contents_of
 
 AROUND = 3
@@ -32,16 +34,22 @@ def review(book: Book, revision: str) -> str:
         found = changes(
             contents_of(older.claims, older.answers), contents_of(book.claims, book.answers)
         )
-    told = found.told() or "no claim"
-    lines = ["## What changed in the book", "", f"Since `{revision}`: {told}."]
-    for kind in Kind:
-        of_kind = [change for change in found.claims if change.kinds[0] is kind]
-        lines += ["", f"### Claims: {kind}", ""] if of_kind else []
-        lines += [line for change in of_kind for line in _claim(change, was, now)]
-    if found.verdicts:
-        lines += ["", "### Verdicts", "", "| entry | before | now |", "| --- | --- | --- |"]
-        lines += [f"| {each.id} | {each.before} | {each.after} |" for each in found.verdicts]
+    lines = report(f"`{revision}`", found, partial(_claim, was=was, now=now))
     return "\n".join([*lines, *_records(book.project.root, revision), ""])
+
+
+def report(
+    since: str, found: Changes, tell: Callable[[ClaimChange], Iterable[str]]
+) -> Iterator[str]:
+    """Yield what has changed as lines of Markdown, each claim as it is told."""
+    yield from ("## What changed in the book", "", f"Since {since}: {found.told() or 'no claim'}.")
+    for kind in Kind:
+        if of_kind := [change for change in found.claims if change.kinds[0] is kind]:
+            yield from ("", f"### Claims: {kind}", "")
+            yield from chain.from_iterable(map(tell, of_kind))
+    if found.verdicts:
+        yield from ("", "### Verdicts", "", "| entry | before | now |", "| --- | --- | --- |")
+        yield from (f"| {each.id} | {each.before} | {each.after} |" for each in found.verdicts)
 
 
 def is_revision(book: Book, name: str) -> bool:
@@ -53,10 +61,14 @@ def is_revision(book: Book, name: str) -> bool:
     return True
 
 
+def told(change: ClaimChange, place: object) -> str:
+    """Return where and how a claim changed, as an item of a list."""
+    return f"- `{change.id}` ({place}): {', '.join(change.kinds)}"
+
+
 def _claim(change: ClaimChange, was: dict[str, Claim], now: dict[str, Claim]) -> Iterator[str]:
     old, new = was.get(change.id), now.get(change.id)
-    place = (new or old or was[change.id]).location
-    yield f"- `{change.id}` ({place}): {', '.join(change.kinds)}"
+    yield told(change, (new or old or was[change.id]).location)
     before, after = ([] if claim is None else _text(claim) for claim in (old, new))
     if difference := [*unified_diff(before, after, n=AROUND, lineterm="")][3:]:
         yield from ("", "  ````diff", *(f"  {line}" for line in difference), "  ````", "")
