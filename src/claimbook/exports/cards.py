@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from claimbook.exports import markup
-from claimbook.exports.data import anchor, pieces
+from claimbook.exports.data import anchor, pieces, spaced
 from claimbook.exports.sections import Section
 from claimbook.model import Claim, Page, RelationKind, digest
 from claimbook.pages.register import Answer
@@ -81,7 +81,10 @@ def _output(claim: Claim, deck: str, docname: str) -> Card:
         claim.statement,
         docname,
         anchor(claim.id),
-        session=tuple(pieces((e.source, e.want) for e in claim.examples(claim.lanes[0]))),
+        session=tuple(
+            ("".join(spaced(example.source) for example in piece), piece[-1].want)
+            for piece in pieces(claim.examples(claim.lanes[0]))
+        ),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from claimbook.model import Claim, Record, RelationKind, Status
+from claimbook.model import Claim, Example, Record, RelationKind, Status
 from claimbook.pages.register import Answer
 
 SCHEMA = 1
@@ -69,20 +69,16 @@ def anchor(claim_id: str) -> str:
     return f"claim-{claim_id}"
 
 
-def pieces(examples: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yield code up to each output, with the output; what comes after the last has none.
-
-    Args:
-        examples: each statement with what it prints.
-    """
-    gathered = ""
-    for source, printed in examples:
-        gathered += spaced(source)
-        if printed:
-            yield gathered, printed
-            gathered = ""
+def pieces(examples: Iterable[Example]) -> Iterator[list[Example]]:
+    """Yield examples up to each that prints; the last piece may print nothing."""
+    gathered = list[Example]()
+    for example in examples:
+        gathered.append(example)
+        if example.want:
+            yield gathered
+            gathered = []
     if gathered:
-        yield gathered, ""
+        yield gathered
 
 
 def spaced(source: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from docutils import nodes
 
 from claimbook.checking.compare import HEADER
-from claimbook.exports.data import anchor, spaced
+from claimbook.exports.data import anchor, pieces, spaced
 from claimbook.exports.markdown import DRAWN, figure_label, has, standalone
 from claimbook.model import Claim, Example, Lane
 
@@ -151,14 +151,9 @@ def _claim_cells(claim: Claim, repository: str) -> Iterator[Cell]:
         return
     start = FRESH
     for fence in claim.fences:
-        gathered: list[Example] = []
-        for example in fence.examples:
-            gathered.append(example)
-            if example.want:
-                yield _example_cell(gathered, start)
-                gathered, start = [], ""
-        if gathered:
-            yield _example_cell(gathered, start)
+        for piece in pieces(fence.examples):
+            yield _example_cell(piece, start)
+            start = ""
 
 
 def _unrun(claim: Claim, reason: str, repository: str) -> str:

@@ -1,7 +1,6 @@
 """Where the site is to be had otherwise: links on its pages, `llms.txt` and `sitemap.xml`."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from html import escape
 from urllib.parse import urljoin
 from xml.etree import ElementTree as ET
@@ -12,28 +11,20 @@ COLAB = "https://colab.research.google.com/github/{repository}/blob/notebooks/{p
 DATA = "Every statement, claim and output as data: [claims.json](claims.json)."
 
 
-@dataclass(frozen=True)
-class Listed:
-    """A page as others list it."""
-
-    address: str
-    """Of its Markdown, relative to the start page."""
-    title: str
-    summary: str = ""
-
-
-def llms_txt(title: str, summary: str, parts: Iterable[tuple[str, list[Listed]]]) -> str:
+def llms_txt(
+    title: str, summary: str, parts: Iterable[tuple[str, Iterable[tuple[str, str, str]]]]
+) -> str:
     """Return the site's pages for a language model, in the form of https://llmstxt.org.
 
     Args:
-        parts: (heading, pages).
+        parts: a heading, and of each page its docname, title and summary.
     """
     lines = [f"# {title}", "", f"> {summary}", "", DATA]
     for heading, pages in parts:
         lines += ["", f"## {heading}", ""]
-        for page in pages:
-            said = f": {page.summary}" if page.summary else ""
-            lines.append(f"- [{page.title}]({page.address}){said}")
+        lines += [
+            f"- [{name}]({page}.md){f': {about}' * bool(about)}" for page, name, about in pages
+        ]
     return "\n".join(lines) + "\n"
 
 

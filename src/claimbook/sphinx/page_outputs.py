@@ -1,7 +1,7 @@
 """The Sphinx extension that writes the other forms of a page whenever the page is written."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
@@ -15,7 +15,7 @@ from claimbook import __version__
 from claimbook.exports import epub
 from claimbook.exports.markdown import markdown
 from claimbook.exports.notebook import notebook
-from claimbook.exports.site import Listed, download_links, form_links, llms_txt, sitemap
+from claimbook.exports.site import download_links, form_links, llms_txt, sitemap
 from claimbook.files import write_atomically, write_changed
 from claimbook.model import Page
 from claimbook.sphinx.contents import parts
@@ -109,19 +109,16 @@ def write_lists(app: Sphinx, exception: Exception | None) -> None:
     if exception or not _is_site(app):
         return
     title, env = app.config.html_title, app.env
-    summary = env.metadata[app.config.root_doc].get("summary", "")
-    write_changed(Path(app.outdir, "llms.txt"), llms_txt(title, summary, _parts(env)))
+    start = next(_described(env, [app.config.root_doc]))
+    listed = ((part.title or "Start here", _described(env, part.pages)) for part in parts(env))
+    write_changed(Path(app.outdir, "llms.txt"), llms_txt(title, start[2], listed))
     if base := app.config.html_baseurl:
-        listed = (name for name in sorted(env.found_docs) if "orphan" not in env.metadata[name])
-        addresses = map(app.builder.get_target_uri, listed)
+        pages = (name for name in sorted(env.found_docs) if "orphan" not in env.metadata[name])
+        addresses = map(app.builder.get_target_uri, pages)
         write_changed(Path(app.outdir, "sitemap.xml"), sitemap(base, addresses))
 
 
-def _parts(env: BuildEnvironment) -> Iterator[tuple[str, list[Listed]]]:
-    """Yield the parts of the book, each with its pages."""
-    for part in parts(env):
-        yield part.title or "Start here", [_listed(env, page) for page in part.pages]
-
-
-def _listed(env: BuildEnvironment, page: str) -> Listed:
-    return Listed(f"{page}.md", env.titles[page].astext(), env.metadata[page].get("summary", ""))
+def _described(env: BuildEnvironment, pages: Iterable[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield of each page its docname, title and summary."""
+    for page in pages:
+        yield page, env.titles[page].astext(), env.metadata[page].get("summary", "")
