@@ -32,9 +32,9 @@ def sources(source, operator=None, want=""):
     example = Example(source, want, 10, 11)
     one = replace(claim("one", ">>> 1\n1"), fences=(Fence(9, (example,)),))
     return [
-        mutant.claim.examples(CPU)[0].source.rstrip("\n")
-        for mutant in mutants.mutants(one, CPU)
-        if operator in (None, mutant.edit.operator)
+        mutant.examples(CPU)[0].source.rstrip("\n")
+        for mutant, edit in mutants.mutants(one, CPU)
+        if operator in (None, edit.operator)
     ]
 
 
@@ -167,11 +167,8 @@ def test_lines_are_those_of_the_code():
         3
         """
     lines = claim("lines", session)
-    found = [m for m in mutants.mutants(lines, CPU) if m.edit.operator == "number"]
-    assert [
-        (m.edit.line, lines.place(m.edit.line, CPU).line, m.edit.before, m.edit.after)
-        for m in found
-    ] == [
+    found = [edit for _, edit in mutants.mutants(lines, CPU) if edit.operator == "number"]
+    assert [(e.line, lines.place(e.line, CPU).line, e.before, e.after) for e in found] == [
         (6, 12, "2)", "3)"),
         (7, 13, "f(1)", "f(2)"),
     ]
@@ -195,10 +192,10 @@ def test_what_does_not_parse_is_no_mutant():
 def test_wants_stay():
     """A mutant has an id of its own, and the wants, locations and other examples of its claim."""
     original = claim("two", ">>> x = 1\n>>> x\n1")
-    found = list(mutants.mutants(original, CPU))
-    assert [m.claim.id for m in found] == ["two~1", "two~2"]
+    found = [mutant for mutant, _ in mutants.mutants(original, CPU)]
+    assert [mutant.id for mutant in found] == ["two~1", "two~2"]
     for mutant in found:
-        own, other = mutant.claim.examples(CPU), original.examples(CPU)
+        own, other = mutant.examples(CPU), original.examples(CPU)
         assert [(e.want, e.line) for e in own] == [(e.want, e.line) for e in other]
         assert own[1] == other[1]
 
@@ -206,8 +203,8 @@ def test_wants_stay():
 def test_wants_are_the_lanes():
     """On CUDA a mutant must print what the CUDA fence says."""
     both = "`\n>>> x = 1\n>>> x\n1\n```\n\n```pycon cuda\n>>> x = 1\n>>> x\n2".removeprefix("`\n")
-    (mutant, *_) = mutants.mutants(claim("lanes", both), Lane.CUDA)
-    assert [e.want for e in mutant.claim.examples(Lane.CUDA)] == ["", "2"]
+    (mutant, _), *_ = mutants.mutants(claim("lanes", both), Lane.CUDA)
+    assert [e.want for e in mutant.examples(Lane.CUDA)] == ["", "2"]
 
 
 def test_weak_claim_has_a_survivor(falsified):

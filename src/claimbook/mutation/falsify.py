@@ -103,9 +103,9 @@ def falsify(
 
     def mutants_of(claim: Claim, run: Run) -> Iterator[Claim]:
         limit = max(runner.limit(claim, lane), SLOWER * run.seconds)
-        for mutant in mutants(claim, lane):
-            edits[mutant.claim.id] = mutant.edit
-            yield replace(mutant.claim, timeout=limit)
+        for mutant, edit in mutants(claim, lane):
+            edits[mutant.id] = edit
+            yield replace(mutant, timeout=limit)
 
     for claim, run, tried in run_mutants(runner, claims, lane, mutants_of, track):
         if tried is None:

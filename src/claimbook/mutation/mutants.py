@@ -86,15 +86,6 @@ class Edit:
         return f"{self.operator}: {self.before} -> {self.after or '(nothing)'}"
 
 
-@dataclass(frozen=True)
-class Mutant:
-    """A claim's code with one thing changed."""
-
-    claim: Claim
-    """As the runner takes it: the claim's id with `~` and a number."""
-    edit: Edit
-
-
 class Text:
     """The source of an example, by places as syntax trees give them: lines and UTF-8 bytes."""
 
@@ -276,8 +267,11 @@ OPERATORS_DIGEST = digest(
 """Changes with the operators, and makes what was found with others stale."""
 
 
-def mutants(claim: Claim, lane: Lane) -> Iterator[Mutant]:
-    """Yield every mutant of a claim that parses, each once, with the wants of the lane."""
+def mutants(claim: Claim, lane: Lane) -> Iterator[tuple[Claim, Edit]]:
+    """Yield every mutant of a claim that parses, each once, with what it changes.
+
+    It has the wants of the lane, and the claim's id with `~` and a number.
+    """
     examples = claim.examples(lane)
     ids = count(1)
     for position, example in enumerate(examples):
@@ -288,7 +282,7 @@ def mutants(claim: Claim, lane: Lane) -> Iterator[Mutant]:
             fence = Fence(claim.location.line, session)
             line = 1 + earlier + text.bytes.count(b"\n", 0, change.start)
             mutant = replace(claim, id=f"{claim.id}~{next(ids)}", fences=(fence,))
-            yield Mutant(mutant, Edit(line, name, *text.lines(change)))
+            yield mutant, Edit(line, name, *text.lines(change))
 
 
 def _distinct(example: Example) -> Iterator[tuple[str, Text, Change]]:

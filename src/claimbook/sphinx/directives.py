@@ -8,12 +8,8 @@ from claimbook.sphinx import nodes as places
 from claimbook.sphinx.domain import Placed, claim_domain
 
 
-class RemarkDirective(SphinxDirective):
+class RemarkDirective(RemarkSyntax, SphinxDirective):
     """Shows what the book says of entries that no program can decide."""
-
-    required_arguments = RemarkSyntax.required_arguments
-    optional_arguments = RemarkSyntax.optional_arguments
-    has_content = True
 
     def run(self) -> list[nodes.Node]:
         """Return the reason, with the entries it speaks of beneath."""

@@ -48,7 +48,7 @@ class Written:
 
         A denied assertion holds only if no case reaches it.
         """
-        rules = [mutant.claim.code for mutant in mutants(self._as_claim([self.rule]), Lane.CPU)]
+        rules = [mutant.code for mutant, _ in mutants(self._as_claim([self.rule]), Lane.CPU)]
         search = self._search(f"shrink=False, at_most={OF_MUTANTS}")
         for number, rule in enumerate([*rules, *self._denied()], start=1):
             mutant = self._as_claim([*self.setup, DENY, rule, search])
