@@ -1,7 +1,6 @@
 """What `bits` draws, read back from its SVG and held against torch."""
 
 import math
-import re
 import xml.etree.ElementTree as ET
 from itertools import pairwise
 
@@ -90,28 +89,11 @@ def test_bfloat16_stands_under_the_first_half_of_float32():
     assert short == long[:16]
 
 
-def test_everything_lies_inside():
-    """No box and no text reaches beyond the picture, and no row into the next."""
-    for dtypes in [tuple(DTYPES), (torch.float16,)]:
-        svg = ET.fromstring(bits(0.1, *dtypes).svg)
-        width, height = float(svg.get("width")), float(svg.get("height"))
-        for rect in svg.iter("rect"):
-            assert 0 <= float(rect.get("x")) <= width - float(rect.get("width"))
-        for row in svg.findall("g/g"):
-            head = next(row.iter("text"))
-            assert float(head.get("x")) + 6.8 * len(head.text) <= width
-        tops = [float(next(row.iter("rect")).get("y")) for row in svg.findall("g/g")]
-        assert all(lower - upper > 40 for upper, lower in pairwise(tops))
-        assert tops[-1] + 20 <= height
-
-
-def test_colours_are_the_pages_own():
-    """Nothing has a colour of its own."""
-    svg = bits(1.0, *DTYPES).svg
-    assert set(re.findall(r"(?:fill|stroke)[:=]\"?([^;\"]+)", svg)) <= {
-        "currentColor",
-        "var(--color-brand-primary, currentColor)",
-    }
+def test_rows_stand_apart():
+    """Between the boxes of one row and of the next there is room for a heading."""
+    rows = ET.fromstring(bits(0.1, *DTYPES).svg).findall("g/g")
+    tops = [float(next(row.iter("rect")).get("y")) for row in rows]
+    assert all(lower - upper > 40 for upper, lower in pairwise(tops))
 
 
 def test_drawn_on_the_cpu_whatever_the_default_device():

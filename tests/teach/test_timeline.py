@@ -42,18 +42,6 @@ def test_words_say_what_the_rows_hold():
     )
 
 
-def test_everything_lies_inside():
-    """No block and no name reaches beyond the picture."""
-    figure = timeline({"a long name indeed": [(0, 3)], "b": [(2.9, 3)]}, alt="Two.")
-    svg = ET.fromstring(figure.svg)
-    assert all(x + width <= float(svg.get("width")) for x, width, _ in blocks(figure))
-    assert all(
-        float(t.get("x")) >= 7 * len(t.text)
-        for t in svg.iter("text")
-        if t.get("text-anchor") == "end"
-    )
-
-
 @pytest.mark.parametrize("rows", [{}, {"a": []}, {"a": [(2, 1)]}, {"a": [(-1, 1)]}])
 def test_what_has_no_place_is_refused(rows):
     """No block, one that ends before it starts, or one before the clock."""
