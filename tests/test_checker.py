@@ -476,10 +476,10 @@ def test_many_dots_take_no_time():
     """Pieces are found from left to right, as doctest finds them."""
     got = "[" + "0, " * 200 + "0]"
     want = "[0, ..., 0, ..., 0, ..., 0, ..., 1]"
-    started = time.perf_counter()
+    started = time.process_time()
     assert compare(want, got)
     assert compare(want.replace("1]", "0]"), got) is None
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_passes(runner):
     started = time.perf_counter()
     done = run(runner, SUM)["sum"]
     assert (done.outcome, done.outputs, done.message) == (Outcome.PASSED, ("tensor(2.)",), "")
-    assert 0 < done.seconds < min(5, time.perf_counter() - started)
+    assert 0 < done.seconds < time.perf_counter() - started
     assert runner.environments[Lane.CPU].python == sys.version.split()[0]
 
 
@@ -256,12 +256,14 @@ def test_a_thread_left_behind(runner):
     """A thread that goes on does not print into the claims after it."""
     session = """
         >>> import threading, time
-        >>> def chatter():
+        >>> begun = threading.Event()
+        >>> def chatter(begun=begun, time=time):
         ...     while True:
         ...         print("chatter")
+        ...         begun.set()
         ...         time.sleep(0.001)
         >>> threading.Thread(target=chatter, daemon=True).start()
-        >>> time.sleep(0.05)
+        >>> _ = begun.wait()
     """
     assert "chatter" in printed(runner, session)
 
@@ -288,10 +290,11 @@ def test_a_daemon_left_behind(runner):
 def test_a_daemon_that_prints(runner):
     """A process that nobody waits for does not print into the claims after its own."""
     session = """
-        >>> import subprocess, time
+        >>> import os, subprocess, time
         >>> shell = "setsid sh -c 'while echo chatter; do sleep 0.001; done' &"
         >>> _ = subprocess.run(shell, shell=True)
-        >>> time.sleep(0.2)
+        >>> while not os.fstat(1).st_size:
+        ...     time.sleep(0.01)
     """
     later = claim("later", ">>> sum(range(10**7))\n49999995000000")
     runs = run(runner, claim("daemon", session), later)
@@ -300,14 +303,15 @@ def test_a_daemon_that_prints(runner):
 
 
 def test_a_loader_left_behind(runner):
-    """A loader whose worker raised costs no seconds: torch waits five for it to be deleted."""
+    """A loader whose worker raised costs no time: torch waits for it to be deleted."""
     session = """
-        >>> from torch.utils.data import DataLoader
+        >>> from torch.utils.data import DataLoader, _utils
+        >>> _utils.MP_STATUS_CHECK_INTERVAL = 100.0  # five seconds, were it not set
         >>> list(DataLoader(["no number"], collate_fn=sum, num_workers=1))
     """
     started = time.perf_counter()
     assert "TypeError: Caught TypeError in DataLoader worker" in printed(runner, session)
-    assert time.perf_counter() - started < 4
+    assert time.perf_counter() - started < 25
 
 
 def test_a_dirty_worker_begins_no_other_claim(runner, tmp_path):
@@ -479,8 +483,8 @@ def test_long_code_behind_long_output(monkeypatch):
 
 def test_a_worker_that_dies_idle():
     """What an earlier claim left to happen ends a worker, and no run."""
-    timer = ">>> import faulthandler\n>>> faulthandler.dump_traceback_later(0.5, exit=True)"
-    waits = ">>> import time\n>>> time.sleep(2)"
+    timer = ">>> import faulthandler\n>>> faulthandler.dump_traceback_later(3, exit=True)"
+    waits = ">>> import time\n>>> time.sleep(5)"
     with Runner(jobs=2) as runner:
         runs = run(runner, claim("timer", timer), claim("waits", waits))
     assert [runs[name].outcome for name in ("timer", "waits")] == [Outcome.PASSED] * 2
@@ -489,10 +493,10 @@ def test_a_worker_that_dies_idle():
 def test_a_caller_may_take_its_time():
     """A claim that ended in time is not late because its run was asked for late."""
     claims = [claim(f"c-{n}", ">>> import time\n>>> time.sleep(0.2)") for n in range(6)]
-    with Runner(jobs=2, timeout=1) as runner:
+    with Runner(jobs=2, timeout=4) as runner:
         stream = runner.run(claims, Lane.CPU)
         runs = [next(stream)]
-        time.sleep(2)
+        time.sleep(5)
         runs += stream
     assert [(each.outcome, each.message) for each in runs] == [(Outcome.PASSED, "")] * 6
 

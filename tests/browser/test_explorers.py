@@ -175,14 +175,15 @@ def test_back_leads_to_the_case_before(open_page):
     address = (SITE / f"{PAGES['bits']}.html").as_uri()
     page.goto(f"{address}#explore-bits?number=3")
     page.goto(f"{address}#explore-bits?number=5")
-    assert said(page, "bits").startswith("5.0:")
+    page.wait_for_function(SAYS, arg="5.0:")
     page.locator("#explore-bits [data-example]").first.click()
     page.go_back()
-    page.wait_for_function("document.querySelector('.explorer-said').innerText.startsWith('3.0:')")
+    page.wait_for_function(SAYS, arg="3.0:")
     page.go_back()
     assert page.url.endswith("/index.html")
 
 
+SAYS = "start => document.querySelector('.explorer-said').innerText.startsWith(start)"
 FORBIDDEN = """() => {
   navigator.clipboard.writeText = () => Promise.reject(new Error("no"));
 }"""
@@ -198,7 +199,8 @@ def test_copies_link_and_code(open_page, allowed):
         page.evaluate(FORBIDDEN)
     place = page.locator("#explore-bits")
     place.get_by_label("A number").fill("0.75")
-    page.clock.install()
+    page.clock.install(time=0)
+    page.clock.pause_at(1)
     copied = {}
     for name in ("copy the link", "copy"):
         place.get_by_role("button", name=name, exact=True).click()
