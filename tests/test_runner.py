@@ -265,7 +265,7 @@ def test_a_thread_left_behind(runner):
         >>> threading.Thread(target=chatter, daemon=True).start()
         >>> _ = begun.wait()
     """
-    assert "chatter" in printed(runner, session)
+    assert "chatter" in "".join(between(runner, session).outputs)
 
 
 def test_a_child_left_behind(runner):

@@ -456,6 +456,7 @@ def test_a_link_leads_beneath_the_header(open_page, place):
     """On a phone no part of what it leads to is covered; a reader who wants no motion sees none."""
     page = open_page("autograd/gradients-add-up", width=390)
     page.evaluate("place => { location.hash = place; }", place)
+    page.wait_for_function("scrollY > 0")
     header = page.locator(".mobile-header").bounding_box()
     top = page.locator(f"#{place}").bounding_box()["y"]
     assert header["y"] + header["height"] <= top < 200

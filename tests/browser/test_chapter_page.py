@@ -53,11 +53,11 @@ def test_a_link_opens_a_detail(open_page, chapter):
     name = chapter.locator("details.detail .claim-body").last.get_attribute("id")
     page = open_page("index")
     page.goto((SITE / "autograd/backward.html").as_uri() + f"#{name}")
-    assert page.locator(f"#{name}").is_visible()
+    page.locator(f"#{name}").wait_for()
     assert details(page)[1] == 1
     quiet = page.context.browser.new_context(java_script_enabled=False).new_page()
     quiet.goto((SITE / "autograd/backward.html").as_uri() + f"#{name}")
-    assert quiet.locator(f"#{name}").is_visible()
+    quiet.locator(f"#{name}").wait_for()
     quiet.context.close()
 
 
