@@ -26,6 +26,15 @@ TOO_WIDE = """() => [...document.querySelectorAll(".claim-code pre, .highlight-P
   .filter((code) => code.scrollWidth > code.clientWidth)
   .map((code) => code.innerText)"""
 
+CUT = """() => [...document.querySelectorAll("figure.drawn svg")].flatMap((picture) => {
+  const edge = picture.getBoundingClientRect();
+  return [...picture.querySelectorAll("text")].filter((text) => {
+    const box = text.getBoundingClientRect();
+    return Math.max(edge.left - box.left, edge.top - box.top,
+      box.right - edge.right, box.bottom - edge.bottom) > 1;
+  }).map((text) => text.textContent);
+})"""
+
 
 @pytest.fixture(scope="module")
 def tab(browser):
@@ -99,12 +108,13 @@ def late(route):
 
 @pytest.mark.parametrize("each_page", NAMES, indirect=True)
 def test_page_is_quiet_and_fits(each_page):
-    """No error, no request to another host; nothing to scroll sideways, no chapter is long."""
+    """No error, no request to another host; nothing is cut or too wide, no chapter is long."""
     page = each_page
     assert page.problems == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.set_viewport_size({"width": 1280, "height": 900})
     assert page.evaluate(TOO_WIDE) == []
+    assert page.evaluate(CUT) == []
     if (SITE / f"{page.name}.ipynb").exists():
         page.set_viewport_size({"width": 1440, "height": 900})
         assert page.evaluate("document.documentElement.scrollHeight") <= SCREENS * 900

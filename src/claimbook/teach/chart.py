@@ -38,7 +38,9 @@ def chart(numbers: Mapping[str, Sequence[float]], x: str, y: str, scale: str) ->
     with style.context(["default", SETTINGS]):  # and nothing of a matplotlibrc
         canvas = Canvas(figsize=(6.4, 3.6), layout="constrained")
         axes = canvas.add_subplot(yscale=scale)
-        axes.set(xlabel=_plain(x), ylabel=_plain(y))
+        axes.set_xlabel(_plain(x))
+        # Read without tilting the head, and a long name has the picture's width.
+        axes.set_title(_plain(y), loc="left", fontsize="medium")
         for (name, values), (colour, dash, marker) in zip(numbers.items(), STYLES, strict=False):
             gap = max(1, len(values) // 8)
             text = _plain(f" {name}")  # the blank: a legend leaves out what starts with "_"
