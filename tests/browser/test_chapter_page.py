@@ -158,3 +158,12 @@ def test_a_chapter_is_practised_by_itself(open_page):
     page.locator(".practice-ask:not(:empty)").wait_for()
     assert page.locator("select[name=deck]").input_value() == "autograd"
     assert "autograd/backward.html" in page.locator(".practice-link a").get_attribute("href")
+
+
+def test_a_line_chart_is_whole_on_a_phone(open_page):
+    """Its words are at least half as large as the text's; other pictures are moved sideways."""
+    page = open_page("autograd/hooks", width=390)
+    chart = page.locator("svg.chart").first
+    drawn = chart.bounding_box()
+    assert drawn["x"] + drawn["width"] <= 390
+    assert 11 * drawn["width"] / float(chart.get_attribute("viewBox").split()[2]) >= 8

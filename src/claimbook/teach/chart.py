@@ -16,6 +16,10 @@ STYLES = (
 """Colour, dash and marker of each series. Each colour has a contrast of at least 3:1 both on white
 and on #131416, furo's dark page (WCAG 2.2, 1.4.11); dash and marker tell them apart without colour.
 """
+SIZE = (5.2, 3.25)
+"""Inches. Shrunk to a phone, its words can still be read."""
+BESIDE = 24
+"""Of so many letters the names of two series stand side by side."""
 SETTINGS: dict[Any, object] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "claimbook",
@@ -36,7 +40,7 @@ def chart(numbers: Mapping[str, Sequence[float]], x: str, y: str, scale: str) ->
 
     buffer = io.StringIO()
     with style.context(["default", SETTINGS]):  # and nothing of a matplotlibrc
-        canvas = Canvas(figsize=(6.4, 3.6), layout="constrained")
+        canvas = Canvas(figsize=SIZE, layout="constrained")
         axes = canvas.add_subplot(yscale=scale)
         axes.set_xlabel(_plain(x))
         # Read without tilting the head, and a long name has the picture's width.
@@ -47,7 +51,8 @@ def chart(numbers: Mapping[str, Sequence[float]], x: str, y: str, scale: str) ->
             axes.plot(values, dash, color=colour, marker=marker, markevery=gap, label=text)
         axes.locator_params(axis="x", integer=True)
         if len(numbers) > 1:
-            canvas.legend(loc="outside lower center", ncols=2, frameon=False)
+            columns = 2 if max(map(len, numbers)) <= BESIDE else 1
+            canvas.legend(loc="outside lower center", ncols=columns, frameon=False)
         canvas.savefig(buffer, format="svg", transparent=True)
     return _inline(buffer.getvalue())
 
@@ -63,4 +68,4 @@ def _inline(document: str) -> str:
     svg = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", svg, flags=re.DOTALL)
     mark = "c" + hashlib.sha256(svg.encode()).hexdigest()[:8]  # an id begins with a letter
     svg = re.sub(r'<\w+ id="|xlink:href="#|url\(#', rf"\g<0>{mark}-", svg)
-    return svg.replace("<svg", '<svg stroke-linejoin="round"', 1).strip()
+    return svg.replace("<svg", '<svg class="chart" stroke-linejoin="round"', 1).strip()
