@@ -24,6 +24,8 @@ PAGES = [
 LOOKUP, OF_PRINTED = errors.Lookup(errors.known(PAGES)), errors.Lookup(BOOK)
 FOUND = ROOT / "tests/found"
 
+EACH_NOISE = [noise for noises in errors.CUT.values() for noise in noises]
+
 SIZES = """
     >>> torch.ones(3) + torch.ones(4)
     Traceback (most recent call last):
@@ -41,6 +43,13 @@ MANY_LINES = """
     ValueError: two lines:
     the second
 """
+
+
+@pytest.mark.parametrize("noise", EACH_NOISE, ids=lambda noise: noise["example"].split("\n")[-1])
+def test_each_noise_is_cut(noise):
+    """The example beside a pattern is one of it, and of no pattern before."""
+    first = next(each for each in EACH_NOISE if re.search(each["pattern"], noise["example"]))
+    assert first is noise
 
 
 def test_messages_of_claims():

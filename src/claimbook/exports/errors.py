@@ -1,8 +1,9 @@
 """Which claims reproduce an error: a lookup by what torch printed.
 
 Messages are compared by their words and by which words stand side by side. Numbers, shapes,
-addresses and devices differ from program to program, so they are no words here. `lookup_data`
-prepares all that for the browser, patterns included; `static/errors.js` compares, as `Lookup` does.
+addresses and devices differ from program to program, so they are no words here; `noise.toml` says
+what else is none. `lookup_data` prepares all that for the browser, patterns included;
+`static/errors.js` compares, as `Lookup` does.
 """
 
 import re
@@ -45,83 +46,12 @@ ONE_DTYPE = (
 )
 """Types of two tensors that differ in the device alone, and the word for them."""
 
-BLANKS = r"(?:(?<!\s)\s+)?"
-"""Blanks before something, if any, from the first on: a search takes as long as there are many."""
-
-ADDED = (
-    rf"{BLANKS}\(Triggered internally at [^)\n]*\)",
-    rf"{BLANKS}(?:Search for `cuda|CUDA kernel errors|For debugging consider)[^\n]*",
-    rf"{BLANKS}Compile with `TORCH_USE[^\n]*",
-    r"(?<!\s)\s+at \S+\.(?:c|cpp|cu|h):\d+",
-)
+CUT = tomllib.loads(Path(__file__).with_name("noise.toml").read_text("utf-8"))
+ADDED = [noise["pattern"] for noise in CUT["added"]]
 """What torch adds to messages of any kind, and nobody needs to see."""
-
-PYTHONS = (
-    r"^(?:list index out of range|'module' object is not callable|unhashable type: '\w+'"
-    r"|\[Errno 2\].*|'(?![\w.]+\.(?:weight|bias)'$)[\w./-]+')$"
-)
-"""What Python says of anything, and the key of a KeyError unless it is a weight's name: no example
-explains it."""
-
-OTHERS = (
-    r"object of type '[a-z]\w*' has no len\(\)",
-    r"cannot import name '\w+' from (?!'torch\b)'[\w.]+'",
-    r"undefined symbol: (?!\w*(?<!\d)(?:2at|3c10|5torch))\w+",
-    (
-        r"(?<![\w./+-])(?!(?:[\w.+-]*/)*lib(?:torch|c10|cu|nv|nccl))"
-        r"[\w./+-]+\.so[\d.]*: cannot open[^\n]*"
-    ),
-)
-"""What is said of a type of Python's or of another library."""
-
-NAMES = (
-    (
-        r"(?<=module 'torch' has no attribute )'\w+'|(?<='Tensor' object has no attribute )'\w+'"
-        r"|(?<=DataParallel' object has no attribute )'\w+'"
-        r"|(?<=OrderedDict' object has no attribute )'\w+'"
-    ),
-    r"(?<=object of type )'\w+'",
-    r"\b[\w.]+\.(?=(?!__)\w+\(\) (?:missing|takes|got an unexpected))",
-    r"(?<=cannot import name )'\w+'",
-    r"^'[\w.]+\.(?=(?:weight|bias)'$)",
-    r"(?<=pickle )'[^']+'|(?<=local object )(?:'[^']+'|<[^\n]+ at \w+>)|<function [^\n]+ at \w+>",
-    r"(?<=key\(s\) in state_dict:)[^\n]*",
-    r"(?<=size mismatch for )\S+",
-    r"(?<=loading state_dict for )\w+",
-    r"(?<=subscript )\w\b",
-    r"(?<=Caught )\w+(?= in )",
-    r"(?<![\w./+-])[\w./+-]+\.so[\d.]*(?=: (?:undefined symbol|cannot open))",
-    r"(?<=undefined symbol: )\w+",
-)
-"""What a program or a user chose, so that an example has another."""
-
-PHRASES = (
-    r" object has no attribute (?=')|(?<=') has no attribute (?=')",
-    r" object is not (?=(?:callable|iterable|subscriptable)\b)",
-    r"(?<=\)) (?:missing \d+ required positional arguments?|got an unexpected keyword argument)",
-    r"(?<=\)) takes [^\n]*arguments? but \d+ (?:was|were) given",
-    r"No module named|unsupported operand type\(s\) for|(?<=') and (?=')",
-)
-"""Python's own phrases, in which the names are all that is said."""
-
-PLACES = (
-    r"(?:[A-Za-z]:)?(?:(?<![\w.~<>-])[\w.~<>-]+)?[/\\][\w.~<>/\\+-]+(?::\d+)*:?",
-    r"(?<!\w)\w+\.(?:py|cpp|cu|h):\d+[:\]]?",
-    r"(?:^|\n)[\t ]*File \"[^\n]*(?:\n[\t ]+[^\n]*)?",
-    r"\n[^\n]*\bwarnings\.warn\([^\n]*",
-    r"\[\s*[Rr]ank ?\d+\s*\]:?",
-)
-"""Where something was said: paths, lines of a program, processes."""
-
-NOISE = (
-    PYTHONS,
-    *OTHERS,
-    *NAMES,
-    *PHRASES,
-    *ADDED,
-    rf"{BLANKS}This could be because the operator[\s\S]*",
-    *PLACES,
-)
+PYTHONS = "|".join(noise["pattern"] for noise in CUT["python"])
+"""What Python says of anything; no example explains it."""
+NOISE = [noise["pattern"] for noises in CUT.values() for noise in noises]
 """What is no word of a message."""
 
 LOOKS = (
