@@ -154,3 +154,13 @@ def slow_code_is_measured_once(run, limit):
     timer = Timer(f"clock[0] += {run}", timer=lambda: clock[0], globals={"clock": clock})
     times = timer.blocked_autorange(min_run_time=limit).times
     assert (len(times) == 1) == (run >= limit)
+
+
+@sweep(cases=40, dtype=among(ALL), held=among(ALL))
+def a_model_is_converted_to_floating_dtypes(dtype, held):
+    model = nn.Module()
+    model.held = nn.Buffer(torch.ones(2, dtype=held))
+    is_taken = dtype.is_floating_point or dtype.is_complex
+    assert (error(lambda: model.to(dtype)) == "") == is_taken
+    converts = is_taken and (held.is_floating_point or held.is_complex)
+    assert model.held.dtype == (dtype if converts else held)

@@ -1705,3 +1705,29 @@ def linear_multiplies_by_a_transposed_view(weight, rows):
     x = torch.randn(rows, weight.shape[1], dtype=weight.dtype)
     assert_close(functional.linear(x, weight), x @ weight.T)
     assert weight.T.data_ptr() == weight.data_ptr()
+
+
+@sweep(inputs=integers(1, 6), outputs=integers(1, 6), groups=integers(1, 6), rank=integers(1, 3))
+def groups_divide_the_channels(inputs, outputs, groups, rank):
+    for kind in ("", "Transpose"):
+        layer = getattr(nn, f"Conv{kind}{rank}d")
+        made = error(lambda layer=layer: layer(inputs, outputs, 1, groups=groups)) == ""
+        assert made == (inputs % groups == outputs % groups == 0)
+    assert (error(lambda: nn.GroupNorm(groups, inputs)) == "") == (inputs % groups == 0)
+
+
+@sweep(
+    size=integers(1, 5),
+    wanted=integers(1, 14),
+    kernel=integers(1, 4),
+    stride=integers(1, 3),
+    padding=integers(0, 2),
+)
+def output_size_undoes_a_convolution(size, wanted, kernel, stride, padding):
+    settings = {"kernel_size": kernel, "stride": stride, "padding": padding}
+    up, down = nn.ConvTranspose1d(1, 1, **settings), nn.Conv1d(1, 1, **settings)
+    assume((size - 1) * stride - 2 * padding + kernel > 0)
+    small = torch.ones(1, 1, size)
+    refused = error(lambda: up(small, output_size=(wanted,)))
+    maps_back = wanted + 2 * padding >= kernel and down(torch.ones(1, 1, wanted)).shape[2] == size
+    assert (refused == "") == maps_back

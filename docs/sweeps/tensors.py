@@ -753,3 +753,12 @@ def the_bits_of_an_integer_by_shifts(x):
     bits = x.flatten()[:, None].long() >> places & 1
     for value, row in zip(x.flatten().tolist(), bits.tolist(), strict=True):
         assert "".join(map(str, row)) == f"{value % 2**width:0{width}b}"
+
+
+@sweep(
+    x=tensors(ALL, rank=(0, 3), size=(1, 3), layouts=ANY_LAYOUT),
+    value=lambda x: tensors(x.dtype, shape=tuple(x.shape[-1:]), layouts=ANY_LAYOUT),
+)
+def in_asks_for_any_equal_element(x, value):
+    found = [bool((row == value).any()) for row in x.reshape(-1, *value.shape)]
+    assert (value in x) == any(found)
