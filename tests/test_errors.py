@@ -307,7 +307,7 @@ PYTHONS = """
 AttributeError: 'list' object has no attribute 'to'
 AttributeError: 'NoneType' object has no attribute 'shape'
 AttributeError: module 'numpy' has no attribute 'float'
-AttributeError: module 'torch.distributed' has no attribute 'init_process_group'
+AttributeError: module 'torchvision.models' has no attribute 'vit_b_16'
 FileNotFoundError: [Errno 2] No such file or directory: 'data/train.csv'
 ImportError: libGL.so.1: cannot open shared object file: No such file or directory
 ImportError: _mod.so: undefined symbol: PyUnicodeUCS4_FromStringAndSize
