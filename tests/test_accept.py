@@ -15,7 +15,7 @@ from claimbook.checking.report import explain
 from claimbook.cli import accept as accepting
 from claimbook.cli import main
 from claimbook.model import Lane, Location, Outcome, Problem, ProblemKind, Run
-from claimbook.pages.accept import GRAVITIES, AcceptError, Change, Draft, Severity, changes
+from claimbook.pages.accept import SEVERITIES, AcceptError, Change, Draft, Severity, changes
 from claimbook.pages.parser import scan_page
 from helpers import TinyBook
 
@@ -241,8 +241,8 @@ def test_file_mode_and_link_stay(tmp_path):
 
 def test_every_kind_has_its_severity():
     """No kind of difference is forgotten, and only a value is of severity value."""
-    assert set(GRAVITIES) == set(Kind)
-    assert [kind for kind in Kind if GRAVITIES[kind] is Severity.VALUE] == [Kind.VALUE]
+    assert set(SEVERITIES) == set(Kind)
+    assert [kind for kind in Kind if SEVERITIES[kind] is Severity.VALUE] == [Kind.VALUE]
 
 
 @pytest.mark.parametrize(

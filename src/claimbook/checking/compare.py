@@ -197,7 +197,7 @@ def _classify_text(want: str, got: str) -> Difference:
     detail = _first_difference(want, got)
     if _NUMBER.split(want) == _NUMBER.split(got):
         pairs = list(zip(_NUMBER.findall(want), _NUMBER.findall(got), strict=True))
-        if all(w == g or (_kind(w) == _kind(g) == "float" and _near(w, g)) for w, g in pairs):
+        if all(w == g or _near(w, g) for w, g in pairs):
             return Difference(Kind.ROUNDING, detail)
         if "torch.Size(" in want:
             return Difference(Kind.SHAPE, detail)
@@ -282,9 +282,9 @@ def _compare_tensors(want: str, got: str) -> Difference | None:
     if not same_shape or want_fields.get("size") != got_fields.get("size"):
         return Difference(Kind.SHAPE, f"want {_collapse(want)}, got {_collapse(got)}")
     want_numbers, got_numbers = list(_numbers(want_data)), list(_numbers(got_data))
-    want_kind, got_kind = _kinds(want_numbers), _kinds(got_numbers)
-    if want_kind and got_kind and want_kind != got_kind:
-        return Difference(Kind.DTYPE, f"want {want_kind} ({want}), got {got_kind} ({got})")
+    want_type, got_type = _number_types(want_numbers), _number_types(got_numbers)
+    if want_type and got_type and want_type != got_type:
+        return Difference(Kind.DTYPE, f"want {want_type} ({want}), got {got_type} ({got})")
     return _compare_fields(want_fields, got_fields) or _compare_numbers(want_numbers, got_numbers)
 
 
@@ -340,14 +340,14 @@ def _compare_numbers(wants: list[Numbered], gots: list[Numbered]) -> Difference 
     different = [(i, w, g) for (i, w), (_, g) in pairs if not _same_number(w, g)]
     if not different:
         return None
-    near = all(_kind(w) == _kind(g) == "float" and _near(w, g) for _, w, g in different)
+    near = all(_near(w, g) for _, w, g in different)
     index, want, got = different[0]
     where = f"element {list(index)}: " if index else ""
     return Difference(Kind.ROUNDING if near else Kind.VALUE, f"{where}want {want}, got {got}")
 
 
-def _kind(number: str) -> str | None:
-    """Return what kind of number a text is; None if it is none, or could be of two kinds."""
+def _number_type(number: str) -> str | None:
+    """Return of which type a number is, as printed; None if it is none, or may be of two."""
     if number in ("True", "False"):
         return "bool"
     if number.endswith("j"):
@@ -357,9 +357,9 @@ def _kind(number: str) -> str | None:
     return "float" if re.fullmatch(_NUMBER, number) else None
 
 
-def _kinds(numbers: list[Numbered]) -> str | None:
-    found = {_kind(number) for _, number in numbers} - {None}
-    return " and ".join(sorted(str(kind) for kind in found)) or None
+def _number_types(numbers: list[Numbered]) -> str | None:
+    found = {_number_type(number) for _, number in numbers} - {None}
+    return " and ".join(sorted(map(str, found))) or None
 
 
 def _same_number(want: str, got: str) -> bool:
@@ -391,8 +391,9 @@ def _form(number: str) -> tuple[bool, bool, bool]:
 
 
 def _near(want: str, got: str) -> bool:
-    """Return whether two numbers may be one number rounded differently."""
-    if want.startswith("-") != got.startswith("-"):
+    """Return whether two numbers may be one float rounded differently."""
+    floats = _number_type(want) == _number_type(got) == "float"
+    if not floats or want.startswith("-") != got.startswith("-"):
         return False
     w, g = Decimal(want), Decimal(got)
     unit = Decimal(10) ** int(w.as_tuple().exponent)

@@ -31,7 +31,7 @@ class Severity(StrEnum):
 
 
 ERRORS = (Kind.ERROR_TYPE, Kind.ERROR_TEXT, Kind.NOT_RAISED, Kind.RAISED, Kind.WARNING)
-GRAVITIES: Mapping[Kind, Severity] = {
+SEVERITIES: Mapping[Kind, Severity] = {
     Kind.COSMETIC: Severity.COSMETIC,
     Kind.ROUNDING: Severity.ROUNDING,
     **dict.fromkeys((Kind.SHAPE, Kind.DTYPE, Kind.DEVICE, Kind.GRAPH), Severity.SHAPE),
@@ -75,8 +75,8 @@ class Change:
 
     @property
     def severity(self) -> Severity:
-        """The worst of its differences; `checker.compare` names but the first."""
-        return max((GRAVITIES[kind] for kind in self._kinds), key=list(Severity).index)
+        """The worst of its differences; `compare` names but the first."""
+        return max((SEVERITIES[kind] for kind in self._kinds), key=list(Severity).index)
 
     @property
     def overturns(self) -> bool:

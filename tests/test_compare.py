@@ -343,7 +343,7 @@ DIFFERENT = {
 
 @pytest.mark.parametrize(("want", "got", "said"), DIFFERENT.values(), ids=DIFFERENT.keys())
 def test_difference(want, got, said):
-    """What differs is found, and is called by its kind."""
+    """What differs is found, and called by its kind; a `said` that ends in `, ` goes on."""
     assert str(compare(want, got)).startswith(said)
     assert said.endswith(", ") or str(compare(want, got)) == said
 
@@ -427,7 +427,7 @@ def test_a_text_is_like_itself(text, lane):
 @example("tensor(1e999999999999999999999)", "tensor(2.)", Lane.CPU)
 @example("tensor(1.e9999999)", "tensor(1.e-9999999)", Lane.CPU)
 def test_any_pair_is_compared(want, got, lane):
-    """No pair of texts makes the checker raise."""
+    """No pair of texts makes the comparison raise."""
     difference = compare(want, got, lane)
     assert difference is None or str(difference)
 
@@ -454,7 +454,7 @@ def tensors(draw):
 @example(torch.tensor(2.0), torch.tensor(2.00001))
 @example(torch.tensor(2.00001), torch.tensor(2.0))
 def test_tensors_that_print_differently_differ(a, b):
-    """Two tensors are the same to the checker only if torch prints them alike."""
+    """Two tensors compare as the same only if torch prints them alike."""
     assert (compare(repr(a), repr(b)) is None) == (repr(a) == repr(b))
 
 
