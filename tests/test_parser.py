@@ -223,7 +223,7 @@ PROBLEMS = {
         claim_with(options=":machine: clock, wheels\n"),
         [
             (
-                "p.md:1: a-claim: machine is one or more of clock, cache, cores, instructions, "
+                "p.md:2: a-claim: machine is one or more of clock, cache, cores, instructions, "
                 "memory, system, not wheels [claim.bad-option]"
             )
         ],
@@ -335,20 +335,20 @@ PROBLEMS = {
         ],
     ),
     "unknown lanes": (
-        claim_with(":lanes: cpu gpu tpu\n"),
-        ["p.md:1: a-claim: lanes is one or more of cpu, cuda, not gpu tpu [claim.bad-option]"],
+        claim_with(":confirms: a-1.1\n:lanes: cpu gpu tpu\n"),
+        ["p.md:3: a-claim: lanes is one or more of cpu, cuda, not gpu tpu [claim.bad-option]"],
     ),
     "no lanes": (
         claim_with(":lanes:\n"),
-        ["p.md:1: a-claim: lanes is one or more of cpu, cuda, not none [claim.bad-option]"],
+        ["p.md:2: a-claim: lanes is one or more of cpu, cuda, not none [claim.bad-option]"],
     ),
     "a timeout in words": (
         claim_with(":timeout: soon\n"),
-        ["p.md:1: a-claim: timeout is in seconds, not 'soon' [claim.bad-option]"],
+        ["p.md:2: a-claim: timeout is in seconds, not 'soon' [claim.bad-option]"],
     ),
     "an endless timeout": (
         claim_with(":timeout: inf\n"),
-        ["p.md:1: a-claim: timeout is in seconds, not 'inf' [claim.bad-option]"],
+        ["p.md:2: a-claim: timeout is in seconds, not 'inf' [claim.bad-option]"],
     ),
     "no fence": (
         ":::{claim} a-claim\n\nS.\n:::\n",

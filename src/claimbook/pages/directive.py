@@ -57,6 +57,8 @@ class ClaimReader:
         self.owned: set[int] = set()
         """Page lines of its fences."""
         self.name = "claim"
+        self._options: dict[str, int] = {}
+        """Page lines of its options, by name."""
 
     def _problem(self, kind: ProblemKind, message: str, line: int | None = None) -> None:
         location = replace(self.location, line=line or self.location.line)
@@ -114,17 +116,17 @@ class ClaimReader:
         return parsed
 
     def _check_options(self, content: str) -> None:
-        """Report what MyST passes over in silence: an option lost, a line taken for prose."""
-        names: list[str] = []
+        """Note where options stand; report what MyST passes over: one lost, or taken for prose."""
         for number, line in enumerate(lines(content), start=self.location.line + 1):
             if not line.lstrip().startswith(":"):
-                if names and line.strip():
+                if self._options and line.strip():
                     message = "an option stands on one line, and an empty line ends them all"
                     self._problem(ProblemKind.BAD_OPTION, message, number)
                 break
-            names.append(line.lstrip()[1:].partition(":")[0])
-            if names[-1] in names[:-1]:
-                self._problem(ProblemKind.BAD_OPTION, f"{names[-1]} is given twice", number)
+            name = line.lstrip()[1:].partition(":")[0]
+            if name in self._options:
+                self._problem(ProblemKind.BAD_OPTION, f"{name} is given twice", number)
+            self._options[name] = number
 
     def _statement(self, tokens: list[Token]) -> str:
         if [token.type for token in tokens[:2]] != ["paragraph_open", "inline"]:
@@ -153,7 +155,7 @@ class ClaimReader:
         if name in options and (unknown or not named):
             known = f"{name} is one or more of {', '.join(kind)}"
             message = f"{known}, not {' '.join(unknown) or 'none'}"
-            self._problem(ProblemKind.BAD_OPTION, message)
+            self._problem(ProblemKind.BAD_OPTION, message, self._options.get(name))
         return tuple(member for member in kind if member in named)
 
     def _timeout(self, option: str | None) -> float | None:
@@ -162,7 +164,8 @@ class ClaimReader:
         with suppress(ValueError):
             if 0 < float(option) < float("inf"):
                 return float(option)
-        self._problem(ProblemKind.BAD_OPTION, f"timeout is in seconds, not {option!r}")
+        message = f"timeout is in seconds, not {option!r}"
+        self._problem(ProblemKind.BAD_OPTION, message, self._options.get("timeout"))
         return None
 
     def _fences(self, tokens: list[Token], first_line: int, body: str) -> tuple[Fence, ...]:
