@@ -12,7 +12,8 @@ from sphinx.util.inventory import InventoryFile
 
 from claimbook.engine import environment
 from claimbook.engine.pool import Runner
-from claimbook.model import Lane, Outcome, Provenance, Run
+from claimbook.model import Factor, Lane, Outcome, Provenance, RelationKind, Run, Status
+from claimbook.pages.accept import Severity
 from claimbook.pages.book import Book
 from claimbook.records.runs import Records, record_of
 from claimbook.sphinx import STATIC, render
@@ -49,6 +50,21 @@ def test_claims_json_fits_its_schema(built):
     """What leaves the build has the form that others rely on."""
     jsonschema.validate(claims_json(built), SCHEMA)
     assert json.loads((built.site / "_static/claims.schema.json").read_text("utf-8")) == SCHEMA
+
+
+def test_the_schema_has_the_words_of_the_code():
+    """A word that is added to either stands in the other."""
+    ran = {*Outcome} - {Outcome.SKIPPED}
+    parts = SCHEMA["$defs"]
+    claim, lane, run = (parts[name]["properties"] for name in ("claim", "lane", "run"))
+    releases = {"holds", *Severity, Outcome.CRASHED, Outcome.TIMED_OUT}
+    assert set(parts["releases"]["additionalProperties"]["enum"]) == releases
+    assert set(parts["entry"]["properties"]["relation"]["enum"]) == {*RelationKind, "remark", None}
+    assert set(claim["relations"]["properties"]) == {*RelationKind}
+    assert set(claim["machine"]["items"]["enum"]) == {*Factor}
+    assert set(claim["machines"]["additionalProperties"]["enum"]) == ran
+    assert set(lane["status"]["enum"]) == {*Status}
+    assert set(run["outcome"]["enum"]) == {*ran, None}
 
 
 def test_claims_json_has_every_entry(built):
