@@ -130,7 +130,6 @@ class ClaimDomain(Domain):
     object_types: ClassVar[dict[str, ObjType]] = {"claim": ObjType("claim", "claim")}
     roles: ClassVar[dict[str, Any]] = {"claim": ClaimRole(warn_dangling=True)}
     initial_data: ClassVar[dict[str, Any]] = {name: {} for name in (*PER_PAGE, *OF_LAST_BUILD)}
-    data_version = 25
 
     texts: dict[str, str] = _kept("texts")
     """Docname → the digest of its file as it was read."""
