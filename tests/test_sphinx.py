@@ -148,8 +148,9 @@ def test_a_card_says_at_which_try_a_claim_held():
     lane = {"status": "current", "outcome": "passed", "torch": "2", "device": "CPU"}
     lane |= {"recorded": "2026-01-02", "message": "", "others": []}
     later = lane | {"message": "held at try 2 of 3"}
+    one = claim("a", ">>> 1\n1")
     said = [
-        next(render.how_it_ran("a", {"cpu": d}, None, None, "")).astext() for d in (lane, later)
+        next(render.how_it_ran(one, {"cpu": d}, None, None, "")).astext() for d in (lane, later)
     ]
     at_once = "CPU: torch 2, CPU, 2026-01-02"
     assert said == [at_once, f"{at_once}, held at try 2 of 3"]

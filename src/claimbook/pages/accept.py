@@ -26,6 +26,7 @@ class Severity(StrEnum):
     COSMETIC = "cosmetic"
     ROUNDING = "rounding"
     SHAPE = "shape/dtype/stride"
+    """Device, `requires_grad` and `grad_fn` too; the words stand in records and `claims.json`."""
     ERROR = "error"
     VALUE = "value"
 

@@ -237,7 +237,7 @@ def _status(domain: ClaimDomain, place: nodes.Element, link: render.Link) -> lis
     pairs = [(str(relation.kind), relation.entry) for relation in claim.relations]
     said = render.sources(pairs, domain.said(entry for _, entry in pairs), link)
     tried = domain.falsified[claim.id], domain.swept[claim.id]
-    how = render.how_it_ran(claim.id, shown, *tried, domain.env.config.claimbook_repository)
+    how = render.how_it_ran(claim, shown, *tried, domain.env.config.claimbook_repository)
     return [
         *render.lab_line(domain.data["drawn"].get(claim.id, ()), link),
         render.badges(

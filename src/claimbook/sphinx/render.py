@@ -38,11 +38,11 @@ WORDS = {
 """What may become of an entry, and what a reader is told of its statement."""
 LANE_NAMES = {Lane.CPU: "CPU", Lane.CUDA: "CUDA"}
 STATUS_WORDS = {
-    "current": "runs as printed",
-    "stale": "stale: changed since it was recorded",
-    "missing": "not run yet",
-    "failing": "prints something else",
-    "varied": "came out otherwise on this machine",
+    Status.CURRENT: "runs as printed",
+    Status.STALE: "stale: changed since it was recorded",
+    Status.MISSING: "not run yet",
+    Status.FAILING: "prints something else",
+    Status.VARIED: "came out otherwise on this machine",
 }
 
 ByLane = dict[str, dict[str, Any]]
@@ -396,7 +396,7 @@ def sources(
 
 
 def how_it_ran(
-    claim: str,
+    claim: Claim,
     lanes: ByLane,
     falsified: dict[str, Any] | None,
     swept: dict[str, Any] | None,
@@ -419,10 +419,10 @@ def how_it_ran(
         yield nodes.paragraph("", text, classes=["claim-falsified"])
     if swept:
         yield from _searched(swept)
-    command = nodes.literal("", f"claimbook run {claim}")
+    command = nodes.literal("", f"claimbook run {claim.id}")
     yield nodes.paragraph("", "", nodes.Text("Run it: "), command)
     if repository:
-        address = f"https://github.com/{repository}/issues/new?{urlencode({'title': claim})}"
+        address = f"https://github.com/{repository}/issues/new?{urlencode({'title': claim.id})}"
         suggest = nodes.reference("", "Suggest a correction", refuri=address)
         yield nodes.paragraph("", "", suggest)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from docutils import nodes
 
+from claimbook.model import Status
 from claimbook.sphinx import render
 from claimbook.sphinx.domain import ClaimDomain
 from claimbook.sphinx.render import Link
@@ -57,7 +58,7 @@ def _totals(domain: ClaimDomain) -> Iterator[str]:
     yield f"{len(shown):,} examples"
     for lane, name in render.LANE_NAMES.items():
         ran = [lanes[lane] for lanes in shown if lane in lanes]
-        current = [data for data in ran if data["status"] == "current"]
+        current = [data for data in ran if data["status"] == Status.CURRENT]
         last = max(current, key=itemgetter("recorded"), default=None)
         when = ", last on {recorded} with torch {torch} on {device}".format(**last) if last else ""
         yield f"{len(current):,} of the {len(ran):,} for {name} run as printed{when}"

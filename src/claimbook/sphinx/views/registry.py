@@ -1,4 +1,4 @@
-"""What some pages show of the whole book: counts, ledger, errors, names of torch."""
+"""What some pages show of the whole book, by the directive that asks for it."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
