@@ -220,7 +220,7 @@ def test_the_book_is_kept_once(book, monkeypatch):
     assert [path.read_bytes() for path in store(book).folder.iterdir()] == [before]
     monkeypatch.setattr("claimbook.cli.keep.__version__", "0.10.0")
     assert run("--save")[0] == 0
-    assert store(book).versions() == ["0.9.0", "0.10.0"]
+    assert store(book).names() == ["0.9.0", "0.10.0"]
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_a_book_that_is_not_whole_is_not_kept(book, session, said):
     book.claimbook("record")
     status, told = run("--save")
     assert (status, said in told) == (2, True), told
-    assert store(book).versions() == []
+    assert store(book).names() == []
 
 
 def test_a_claim_for_cuda_alone_need_not_have_run(book):
@@ -372,7 +372,7 @@ def test_the_books_own_versions_can_be_read():
     """Each is a version, and the page of the built site compares with them."""
     kept = Versions.of(ROOT / "docs")
     versions = kept.load_all(pytest.fail)
-    assert [version.name for version in versions] == kept.versions()
+    assert [version.name for version in versions] == kept.names()
     assert versions
 
 

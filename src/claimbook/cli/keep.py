@@ -19,7 +19,7 @@ def keep(book: Book) -> Path:
         BookError: that number is not above those that are kept, or the book is not whole.
     """
     kept = Versions.of(book.project.docs)
-    for version in kept.versions():
+    for version in kept.names():
         if order(version) >= order(__version__):
             advice = "raise __version__ in src/claimbook/__init__.py first"
             raise BookError(f"{version} is kept already, and this is {__version__}; {advice}")

@@ -15,7 +15,7 @@ from claimbook.model import (
     Run,
 )
 from claimbook.pages.accept import Severity, changes
-from claimbook.records.store import ByVersion
+from claimbook.records.store import ByName
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def machine_name(environment: Environment, hardware: Hardware) -> str:
     return "-".join([*words, f"{hardware.cores}-cores"])
 
 
-class Releases(ByVersion[BookRun]):
+class Releases(ByName[BookRun]):
     """The files of a folder, one a release."""
 
     kind = "release"

@@ -74,7 +74,7 @@ def structure(data: Any, kind: type[T]) -> T:
 
 
 @dataclass(frozen=True)
-class ByVersion(Generic[T]):
+class ByName(Generic[T]):
     """The files of a folder, one a release of torch, a machine, or a version of the book."""
 
     folder: Path
@@ -97,27 +97,27 @@ class ByVersion(Generic[T]):
         found: T = structure({**data, "name": data[self.kind]}, self.holds)
         return found
 
-    def path(self, version: str) -> Path:
-        """Return where a version stands."""
-        return self.folder / f"{version}.json"
+    def path(self, name: str) -> Path:
+        """Return where one stands."""
+        return self.folder / f"{name}.json"
 
-    def versions(self) -> list[str]:
-        """Return those that have a file, from the oldest on."""
+    def names(self) -> list[str]:
+        """Return the names of those that have a file, releases and versions from the oldest on."""
         names = sorted(path.stem for path in self.folder.glob("*.json"))
         return sorted(names, key=order)
 
     def load_all(self, tell: Tell) -> list[T]:
         """Return every one of them that is not broken, from the oldest on."""
         found = []
-        for version in self.versions():
+        for name in self.names():
             try:
-                found.append(self.load(version))
+                found.append(self.load(name))
             except RecordError as error:
-                path = self.path(version)
+                path = self.path(name)
                 tell(f"{path}:1", str(error).removeprefix(f"{path}: "))
         return [each for each in found if each is not None]
 
-    def load(self, version: str) -> T | None:
+    def load(self, name: str) -> T | None:
         """Return one of them; None if there is none.
 
         Raises:
@@ -125,12 +125,12 @@ class ByVersion(Generic[T]):
         """
 
         def checked(data: Any) -> T:
-            named = {"schema": SCHEMA, self.kind: version}
+            named = {"schema": SCHEMA, self.kind: name}
             if not isinstance(data, dict) or not named.items() <= data.items():
-                raise ValueError(f"it is no {self.kind} {version} of schema {SCHEMA}")
+                raise ValueError(f"it is no {self.kind} {name} of schema {SCHEMA}")
             return self.parse(data)
 
-        return load_file(self.path(version), checked, f"no record of a {self.kind}")
+        return load_file(self.path(name), checked, f"no record of a {self.kind}")
 
     def save(self, value: T) -> None:
         """Write a file: of what it holds by ids a line each, so that two can be compared by eye.
@@ -149,7 +149,7 @@ class ByVersion(Generic[T]):
 
 
 GROUPS = ("claims", "entries")
-"""The fields of what is kept by version that map ids."""
+"""The fields of what is kept by name that map ids."""
 
 
 def _filled(item: Any) -> Any:

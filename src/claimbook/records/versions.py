@@ -7,7 +7,7 @@ from typing import Any
 
 from claimbook.model import Claim, Lane, Provenance, digest
 from claimbook.pages.register import Answer
-from claimbook.records.store import ByVersion
+from claimbook.records.store import ByName
 
 LETTERS = 16
 """How much of a digest is kept."""
@@ -57,7 +57,7 @@ def _card(claim: Claim) -> Card:
     return Card(claim.docname, *(digest(text)[:LETTERS] for text in texts))
 
 
-class Versions(ByVersion[Version]):
+class Versions(ByName[Version]):
     """The files of a folder, one a version."""
 
     kind = "version"

@@ -30,7 +30,7 @@ def _find_sites(app: Sphinx, config: Config) -> None:
     # Links to what is beneath an address without a slash at its end leave out its last part.
     url = config.html_baseurl
     config.html_baseurl = address = f"{url.rstrip('/')}/" if url else ""
-    this, names = config.claimbook_version, Versions.of(Path(app.srcdir)).versions()
+    this, names = config.claimbook_version, Versions.of(Path(app.srcdir)).names()
     found = {"book_version": this or NEWEST, "book_sites": sites(names, address, this)}
     config.html_context = {**config.html_context, **found}
 
