@@ -275,7 +275,7 @@ def _claim_content(claim: Claim) -> object:
         [[(e.source, bare(e.want)) for e in side or ()] for side in (f.examples, f.cuda_examples)]
         for f in claim.fences
     ]
-    return claim.id, claim.statement, claim.relations, claim.lanes, claim.timeout, fences
+    return replace(claim, location=Location("", 0), fences=()), fences
 
 
 def _advice(changes: Sequence[Change]) -> str:
