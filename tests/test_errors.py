@@ -254,6 +254,17 @@ def test_the_section_of_a_message_comes_before_others_that_print_it():
     assert found.explained == 2
 
 
+def test_of_claims_that_explain_one_comes_first_in_a_section_of_errors():
+    """The section that is headed by the error tells more of it than one on something else."""
+    raised = ">>> f()\nTraceback (most recent call last):\nValueError: very bad"
+    aside, about = (claim_text(name, raised, ":explains:\n") for name in ("aside", "about"))
+    texts = {"a": f"# A\n\n## Aside?\n\n{aside}", "b": f"# B\n\n## `ValueError`\n\n{about}"}
+    pages = [(scan_page(text, f"docs/{n}.md"), sections(text)) for n, text in texts.items()]
+    (found,) = [each for each in errors.known(pages) if each.text == "very bad"]
+    assert [claim.id for claim in found.claims] == ["about", "aside"]
+    assert (found.place, found.explained) == ("b#valueerror", 2)
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [

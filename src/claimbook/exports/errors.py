@@ -9,7 +9,7 @@ what else is none. `lookup_data` prepares all that for the browser, patterns inc
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -218,14 +218,23 @@ def _is_said(line: str) -> bool:
 def known(pages: Iterable[tuple[Page, Iterable[Section]]]) -> list[Message]:
     """Return all that a lookup compares with: messages, and wordings that are no message."""
     pages = [(page, [*sections]) for page, sections in pages]
-    where = {c.id: place(p, s) for p, sections in pages for s in sections for c in s.claims(p)}
-    found = [
-        replace(message, place=where.get(message.claims[0].id, ""))
-        for message in messages(claim for page, _ in pages for claim in page.claims)
-    ]
+    found = messages(claim for page, _ in pages for claim in page.claims)
+    placed = [(c.id, place(p, s), s) for p, held in pages for s in held for c in s.claims(p)]
+    where = {claim: here for claim, here, _ in placed}
+    of_errors = {claim for claim, _, section in placed if is_error(section.title)}
+    found = [_of_error(message, of_errors) for message in found]
+    found = [replace(each, place=where.get(each.claims[0].id, "")) for each in found]
     said = {(m.type, m.words): m for m in sorted(wordings(pages), key=lambda m: m.explained)}
     merged = [_of_section(each, said.pop((each.type, each.words), each)) for each in found]
     return [*merged, *said.values()]
+
+
+def _of_error(printed: Message, of_errors: Container[str]) -> Message:
+    """Return a message, a claim first that explains it in a section that is about nothing else."""
+    claims = sorted(printed.claims, key=lambda c: not (c.explains and c.id in of_errors))
+    nothing_else = claims[0].explains and claims[0].id in of_errors
+    explained = 2 if nothing_else else printed.explained
+    return replace(printed, claims=(*claims,), explained=explained)
 
 
 def _of_section(printed: Message, said: Message) -> Message:
