@@ -3,7 +3,7 @@ Truncated backpropagation: memory bought with memory
 ====================================================
 
 Backpropagation in short windows takes little memory: the peak grows with the window, not with the
-sequence. The price is memory of another kind: a recurrent network does not learn to remember what
+sequence. The price is memory of another kind: a recurrent network hardly learns to remember what
 lies further back than its window. The value may still be in the state, but no gradient tells the
 weights to keep it there.
 """
@@ -117,7 +117,7 @@ plt.show()
 # ------------
 # * The window is a choice between memory on the device and memory in the model: with a shorter one
 #   fewer bytes are kept, and the model learns to look back less far.
-# * A window must hold all the steps from the one where something comes in to the one where it is
+# * A window should hold all the steps from the one where something comes in to the one where it is
 #   needed.
 #
 # The chapter :doc:`/autograd/long-sequences` explains how to cut; see the claims

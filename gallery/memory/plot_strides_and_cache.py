@@ -130,8 +130,8 @@ plt.show()
 # %%
 # To take away
 # ------------
-# * In large tensors the time depends on how much memory has to be fetched, not on how many numbers
-#   are read.
+# * In large tensors the time of a cheap operation depends on how much memory has to be fetched, not
+#   on how many numbers are read.
 # * Jumps cost time if the numbers do not fit into the cache.
 # * An operation that goes against memory order can be slower within the cache too.
 # * A transpose is free. The operation after it may not be, so measure that one.

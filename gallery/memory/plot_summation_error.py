@@ -109,7 +109,7 @@ plt.show()
 # To take away
 # ------------
 # * A sum of floats depends on the order, so compare two sums with a tolerance.
-# * A running total loses most. ``torch.sum`` over the whole tensor is more exact, at any length.
+# * A running total loses most. ``torch.sum`` over the whole tensor is usually more exact.
 # * Never keep a running total in 16 bits.
 #
 # The chapter :doc:`/memory/summation` shows what helps where the last digits count; see the claims

@@ -3,7 +3,7 @@ Dropout at train and at test
 ============================
 
 In training mode the output of a linear layer behind dropout is a random number. Its mean is the
-output of ``eval()`` mode, and its variance follows from a formula. A network that memorises its
+output of ``eval()`` mode, and its variance follows from a formula. A network that memorises noisy
 data is far too sure of its answers. Trained with dropout, it is less so in ``eval()`` mode, and
 still less if dropout stays on and many answers are averaged. A single one of those answers is less
 often right than their mean.

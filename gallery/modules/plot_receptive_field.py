@@ -113,7 +113,8 @@ plt.show()
 # %%
 # To take away
 # ------------
-# * One backward pass from one output unit shows its receptive field.
+# * With positive weights and no activations, one backward pass from one output unit shows its
+#   receptive field.
 # * Strides and dilations can widen the field equally; dilations keep all outputs.
 # * Equal dilations above 1 leave holes, and deep plain stacks use only a small part of what they
 #   see.

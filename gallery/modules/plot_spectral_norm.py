@@ -2,9 +2,9 @@
 Spectral normalisation bounds the slope
 =======================================
 
-A network with ReLU can be no steeper than the product of the largest singular values of its
-weights. If each weight is divided by its largest singular value, the slope stays at about 1 or
-below. Fitted to a cliff, such a network makes a ramp. The singular value is estimated by power
+A chain of linear layers and ReLUs can be no steeper than the product of the largest singular values
+of its weights. If each weight is divided by its largest singular value, the slope stays at about 1
+or below. Fitted to a cliff, such a network makes a ramp. The singular value is estimated by power
 iteration, with one round in each step.
 """
 

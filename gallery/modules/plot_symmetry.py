@@ -2,9 +2,9 @@
 Equal units stay equal
 ======================
 
-Units of a hidden layer that start with the same numbers get the same gradients and remain the same
-for ever. Tanh units that start at zero do not even move. If they start at another constant, they
-learn together what one unit learns. The balance is unstable, however: a difference of a
+Without dropout, units of a hidden layer that start with the same numbers get the same gradients and
+stay the same. Tanh units that start at zero do not even move. If they start at another constant,
+they learn together what one unit learns. The balance is unstable, however: a difference of a
 hundred-thousandth grows until the units part.
 """
 
