@@ -53,6 +53,7 @@ PYTHONS = "|".join(noise["pattern"] for noise in CUT["python"])
 """What Python says of anything; no example explains it."""
 NOISE = [noise["pattern"] for noises in CUT.values() for noise in noises]
 """What is no word of a message."""
+_NOISE = [re.compile(pattern, re.ASCII) for pattern in NOISE]
 
 LOOKS = (
     rf"(?:^|[\s\]\"'`(]){TYPE}(?::|\()|^[ \t]*{TYPE}$",
@@ -104,8 +105,8 @@ class Message:
     def words(self) -> tuple[str, ...]:
         """Its words, in their order; the type where an error says no more."""
         text = re.sub(STOP, ". ", re.sub(*ONE_DTYPE, self.text, flags=re.ASCII))
-        for pattern in NOISE:
-            text = re.sub(pattern, " ", text, flags=re.ASCII)
+        for pattern in _NOISE:
+            text = pattern.sub(" ", text)
         found = [word for word in re.findall(WORD, text.lower(), re.ASCII) if word not in NO_WORDS]
         return tuple(found or filter(None, [self.type.lower()]))
 
@@ -286,11 +287,10 @@ def _is_torchs(message: Message) -> bool:
 
 def _told(claim: Claim) -> Iterator[Message]:
     yield from map(read, NAMED.findall(claim.statement))
-    for lane in Lane:
-        for want in (example.want for example in claim.examples(lane)):
-            before, *errors = want.split(HEADER)
-            yield from (read(line) for line in before.split("\n") if STARTS.match(line))
-            yield from (read(error) for error in errors if not error.endswith(WRAPS))
+    for want in dict.fromkeys(each.want for lane in Lane for each in claim.examples(lane)):
+        before, *errors = want.split(HEADER)
+        yield from (read(line) for line in before.split("\n") if STARTS.match(line))
+        yield from (read(error) for error in errors if not error.endswith(WRAPS))
 
 
 def lookup_data(
