@@ -92,6 +92,8 @@ def unlike_a_chapter(path):
     page, text = CHAPTERS[path], (ROOT / path).read_text("utf-8")
     for section in sections(text):
         claims, place = section.claims(page), f"{path}:{section.lines[0]}: {section.title}"
+        if twice := [line for line in section.asked if section.asked.count(line) > 1]:
+            yield f"{place}: {twice[0]!r} is asked twice"
         if not claims or section.title == "Predict":
             continue
         if not section.short:
