@@ -1,5 +1,6 @@
 """The lookup of errors: the claim that reproduces one is found, whatever its numbers are."""
 
+import json
 import re
 import time
 import tomllib
@@ -9,7 +10,7 @@ import pytest
 import yaml
 
 from claimbook.exports import errors
-from claimbook.exports.errors import LIKE
+from claimbook.exports.lookup import LIKE, Lookup
 from claimbook.exports.sections import sections
 from claimbook.pages.parser import scan_page
 from helpers import ROOT, claim, claim_text, whole_book
@@ -21,7 +22,7 @@ PAGES = [
     for page in WHOLE.pages
     if page.path.startswith("docs/")
 ]
-LOOKUP, OF_PRINTED = errors.Lookup(errors.known(PAGES)), errors.Lookup(BOOK)
+LOOKUP, OF_PRINTED = Lookup(errors.known(PAGES)), Lookup(BOOK)
 FOUND = ROOT / "tests/found"
 
 EACH_NOISE = [noise for noises in errors.CUT.values() for noise in noises]
@@ -147,6 +148,8 @@ def test_one_message_of_several_claims():
         ("`ValueError: no`", "ValueError", {"no"}),
         ("[rank0]:[E1 02:07:08.4 a/Group.cpp:607] [Rank 0] it hangs", "", {"e1", "it", "hangs"}),
         ('  File "x.py", line 3, in f\n    y = z\nit is bad', "", {"it", "is", "bad"}),
+        ('  File "x.py", line 3\n    assert n > 0, "no n"', "AssertionError", {"no", "n"}),
+        ("<class 'torch._dynamo.exc.UserError'>: no guard", "UserError", {"no", "guard"}),
         ("UserWarning: old\n  warnings.warn('old')", "UserWarning", {"old"}),
         ("no type at all", "", {"no", "type", "at", "all"}),
         ("at 0x7f3a torch.float32", "", {"at", "torch.float32"}),
@@ -162,7 +165,7 @@ def test_reading(text, kind, words):
 
 def test_words_that_stand_side_by_side():
     """The same words in another order say something else."""
-    lookup = errors.Lookup([errors.read("call to the function failed at once")])
+    lookup = Lookup([errors.read("call to the function failed at once")])
     there, scattered = "a call to the function failed", "the function failed a call to it"
     found = [lookup.search(text)[0].likeness for text in (there, scattered)]
     assert found[0] > found[1]
@@ -178,7 +181,7 @@ def other_numbers(text):
 def test_every_message_of_the_book_is_found(message):
     """With other numbers, at the end of a traceback, each is the first hit."""
     text = 'Traceback (most recent call last):\n  File "x.py", line 9, in <module>\n    y = f(x)\n'
-    text += f"{message.type}: {other_numbers(message.text)}\n"
+    text += f"library.exc.{message.type}: {other_numbers(message.text)}\n"
     first = OF_PRINTED.search(text, 1)[0]
     assert first.message.words == message.words
 
@@ -288,7 +291,7 @@ def test_every_wording_leads_to_a_claim():
 def first_place(text):
     """The section that is shown first for an error; empty if none is."""
     found = LOOKUP.search(text, 1)
-    return found[0].message.place if found and found[0].likeness >= LIKE else ""
+    return found[0].message.place if found else ""
 
 
 @pytest.mark.parametrize("name", ["errors", "errors_apart"])
@@ -303,6 +306,14 @@ def test_errors_of_issues_and_forums(name):
     assert len(items) >= 30
     assert len(right) + len(may_be_silent) >= 0.95 * len(items), wrong
     assert len(wrong) <= 0.01 * len(items), wrong
+
+
+def test_messages_of_other_libraries_are_none_of_the_book():
+    """Of 400 that ten libraries raise, drawn at random, at most four seem to be explained."""
+    texts = json.loads((FOUND / "others.json").read_text("utf-8"))
+    answered = [text for text in texts if first_place(text)]
+    assert len(texts) == 400
+    assert len(answered) <= 4, answered
 
 
 @pytest.mark.parametrize("path", sorted(FOUND.glob("*.yaml")), ids=lambda path: path.stem)
@@ -377,12 +388,8 @@ QUERIES = yaml.safe_load((ROOT / "tests/error_queries.yaml").read_text("utf-8"))
 
 def test_errors_of_other_programs():
     """Of 100 errors as people paste them, at least 95 find what reproduces them, and first."""
-    first = {query: OF_PRINTED.search(query, 1)[0] for query in QUERIES}
-    wrong = [
-        query
-        for query, part in QUERIES.items()
-        if part not in first[query].message.text or first[query].likeness < LIKE
-    ]
+    first = {query: [m.message.text for m in OF_PRINTED.search(query, 1)] for query in QUERIES}
+    wrong = [q for q, part in QUERIES.items() if not any(part in text for text in first[q])]
     assert len(QUERIES) >= 40
     assert len(wrong) <= 0.05 * len(QUERIES), wrong
 
@@ -404,8 +411,10 @@ def test_half_a_megabyte_of_anything_is_read_in_a_moment(unit):
 def test_likeness_falls_with_the_words():
     """Equal messages are 1, and 0.1 more with their type; others are less; strangers are none."""
     known = errors.messages([claim("sizes", SIZES), claim("lines", MANY_LINES)])
-    text, lookup = known[0].text, errors.Lookup(known)
+    text, lookup = known[0].text, Lookup(known)
     assert lookup.search(f"RuntimeError: {text}")[0].likeness == pytest.approx(1.1)
     assert lookup.search(text)[0].likeness == pytest.approx(1)
-    assert 0 < lookup.search("The size of something else entirely")[0].likeness < 0.6
+    part = lookup.search("The size of tensor a (3) must match the size of something else")
+    assert LIKE < part[0].likeness < 0.9
+    assert lookup.search("The size of something else entirely") == []
     assert lookup.search("quite unheard") == []

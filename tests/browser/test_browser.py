@@ -6,8 +6,7 @@ import time
 import pytest
 
 from browser.conftest import opener
-from claimbook.exports import errors
-from claimbook.exports.errors import LIKE
+from claimbook.exports import errors, lookup
 from claimbook.exports.sections import sections
 from claimbook.sphinx.theme import SHORT
 from helpers import ROOT, SITE, whole_book
@@ -310,7 +309,7 @@ KNOWN = errors.known(
     for page in WHOLE.pages
     if page.path.startswith("docs/")
 )
-LOOKUP = errors.Lookup(KNOWN)
+LOOKUP = lookup.Lookup(KNOWN)
 
 
 FIRST_OF_EACH = """(texts) => texts.map((text) => {
@@ -331,10 +330,9 @@ def test_lookup_is_the_same_as_in_python(open_page):
     shown = page.evaluate(FIRST_OF_EACH, [TRACEBACK + text for text in said])
     best = [LOOKUP.search(TRACEBACK + text, 1) for text in said]
     wanted = [
-        ": ".join(filter(None, [m.message.type, m.message.text[: errors.LENGTH]]))
-        if m.likeness >= LIKE
-        else ""
-        for m in (found[0] if found else errors.Match(KNOWN[0], 0) for found in best)
+        ": ".join(filter(None, [m.message.type, m.message.text[: lookup.LENGTH]]))
+        for found in best
+        for m in found or [lookup.Match(errors.Message("", ""), 0)]
     ]
     both = zip(said, shown, wanted, strict=True)
     assert [each for each in both if each[1].strip() != each[2].strip()] == []

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from browser.test_browser import LOOKUP, serious
-from claimbook.exports import errors, words
+from claimbook.exports import errors, lookup, words
 from helpers import ROOT, SITE
 
 QUERIES, ASKED = (
@@ -103,8 +103,8 @@ def test_errors_are_looked_up_as_in_python(open_page):
     texts += [" ".join(text.split("\n")) for text in texts]
     for text, (looks, *shown) in zip(texts, page.evaluate(LOOKUPS, texts), strict=True):
         assert looks == errors.looks_like_error(text), text
-        found = [m for m in LOOKUP.search(text, 3) if m.likeness >= errors.LIKE]
-        wanted = [[m.message.text[: errors.LENGTH], pytest.approx(m.likeness)] for m in found]
+        found = LOOKUP.search(text, 3)
+        wanted = [[m.message.text[: lookup.LENGTH], pytest.approx(m.likeness)] for m in found]
         assert shown == wanted, text
 
 

@@ -8,7 +8,7 @@ from typing import BinaryIO
 import click
 
 from claimbook.cli import common
-from claimbook.exports import errors
+from claimbook.exports import errors, lookup
 from claimbook.exports.sections import Section, sections
 from claimbook.files import read_text
 from claimbook.pages.book import BookError
@@ -32,8 +32,7 @@ def explain_error(given: tuple[str, ...], limit: int) -> None:
     book = common.load()
     root = book.project.root
     pages = [(page, sections(read_text(root / page.path))) for page in book.pages]
-    found = errors.Lookup(errors.known(pages)).search(text, limit)
-    matches = [match for match in found if match.likeness >= errors.LIKE]
+    matches = lookup.Lookup(errors.known(pages)).search(text, limit)
     shorts = {errors.place(page, section): section for page, there in pages for section in there}
     for match in matches:
         _show(match, shorts.get(match.message.place))
@@ -69,7 +68,7 @@ def _tell_of_nothing(text: str) -> None:
         common.err.print(hint)
 
 
-def _show(match: errors.Match, section: Section | None) -> None:
+def _show(match: lookup.Match, section: Section | None) -> None:
     message = match.message
     common.out.print(f"[bold]{message.type}[/]", end=" " * bool(message.type))
     common.out.print(message.text, markup=False)

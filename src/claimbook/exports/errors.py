@@ -1,29 +1,23 @@
-"""Which claims reproduce an error: a lookup by what torch printed.
+"""Which claims reproduce an error: the messages of the book, and how one is read from a text.
 
-Messages are compared by their words and by which words stand side by side. Numbers, shapes,
-addresses and devices differ from program to program, so they are no words here; `noise.toml` says
-what else is none. `lookup_data` prepares all that for the browser, patterns included;
-`static/errors.js` compares, as `Lookup` does.
+A message is its words, and which words stand side by side. Numbers, shapes, addresses and devices
+differ from program to program, so they are no words here; `noise.toml` says what else is none.
 """
 
 import re
 import tomllib
-from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from math import log, sqrt
 from pathlib import Path
-from typing import Any
 
 from claimbook.checking.compare import HEADER
 from claimbook.exports.sections import Section, is_error
 from claimbook.model import Claim, Lane, Page
-from claimbook.pages.text import first_sentence
 
-TYPE = r"[A-Za-z_][\w.]*(?:Error|Exception|Warning|SymNode|\bexc\.[A-Z]\w+)"
-MESSAGE = rf"(?:^|[\s\]\"'`(])({TYPE})(?::[ \t]*(.*)|\([\"'](.*)|$)"
+TYPE = r"[A-Za-z_][\w.]*(?:Error|Exception|Warning|SymNode|[a-z.]error|\bexc\.[A-Z]\w+)"
+MESSAGE = rf"(?:^|[\s\]\"'`(])({TYPE})(?:'>)?(?::[ \t]*(.*)|\([\"'](.*)|$)"
 WORD = r"\b[a-z_][a-z_0-9]*(?:\.[a-z_][a-z_0-9]*)*"
 FOLLOWS = (
     r"(?<=\S)\s*Traceback [^\n]*\n(?:[ \t][^\n]*\n)*"
@@ -35,16 +29,23 @@ STOP = r"\.(?=[A-Z])"
 """The end of a sentence where torch leaves out the blank."""
 STARTS = re.compile(rf"(?:{TYPE})(?::|$)|\S+:\d+: {TYPE}:", re.ASCII)
 """How a line of an output begins that is an error or a warning."""
+ASSERTS = r"^[ \t]*assert [^\n]*, ?f?[\"'](.*)"
+"""A line of a program whose error was cut off, with the message that it would have."""
 WRAPS = "\nOriginal "
 """The end of an error that only passes on a worker's."""
 NAMED = re.compile(rf"`({TYPE}: [^`]+)`", re.ASCII)
 """An error whose words depend on something, and so stand in the statement and not in an output."""
 
-ONE_DTYPE = (
-    r"\(?torch\.(?:cuda\.)?(\w+)Tensor(\W[a-z ]+ \(?)torch\.(?:cuda\.)?\1Tensor\)?",
-    "one_dtype",
-)
-"""Types of two tensors that differ in the device alone, and the word for them."""
+FORMS = [
+    (
+        r"\(?torch\.(?:cuda\.)?(\w+)Tensor(\W[a-z ]+ \(?)torch\.(?:cuda\.)?\1Tensor\)?",
+        "one_dtype",
+    ),
+    (r"\"([^\"\n]+)\" not implemented for '(\w+)'", r"\1 no_kernel_for \2"),
+    (r"\binvalid load key, '[^\n]*", "invalid_load_key"),
+]
+"""What only torch, or Python, says in this form, and the word for it: types of two tensors that
+differ in the device alone, an operator without a kernel, the start of a file that is no pickle."""
 
 CUT = tomllib.loads(Path(__file__).with_name("noise.toml").read_text("utf-8"))
 ADDED = [noise["pattern"] for noise in CUT["added"]]
@@ -65,23 +66,7 @@ LOOKS = (
 )
 """What shows that a text was printed by a program, and not written by somebody who asks."""
 
-SAME_TYPE = 0.1
-"""What a common type adds to the likeness of two messages, which is between 0 and 1."""
-
-EXPLAINS = 0.015
-"""How much likelier a message may be than one whose section is about it, and still come after it;
-twice that where the section is about nothing else."""
-
-LIKE = 0.55
-"""Messages that are less like a text than this do not explain it."""
-
-PART, SOME = 2, 4
-"""A text of `SOME` words or more may be a part of a message, which then counts as at most `PART`
-times as long, and a message a part of a text."""
-
 WORDINGS = Path(__file__).with_name("wordings.toml")
-LENGTH, SHOWN = 400, 2
-"""How much of a message is shown, and how many of its claims."""
 LEAST = 4
 """Of so many words a line is that is a message, where a heading says that a section is of one."""
 ASKING = r"(?i)\b(?:pytorch|my|how|why|what|when|fix|difference|vs)\b|\?$"
@@ -104,7 +89,10 @@ class Message:
     @cached_property
     def words(self) -> tuple[str, ...]:
         """Its words, in their order; the type where an error says no more."""
-        text = re.sub(STOP, ". ", re.sub(*ONE_DTYPE, self.text, flags=re.ASCII))
+        text = self.text
+        for form, word in FORMS:
+            text = re.sub(form, word, text, flags=re.ASCII)
+        text = re.sub(STOP, ". ", text)
         for pattern in _NOISE:
             text = pattern.sub(" ", text)
         found = [word for word in re.findall(WORD, text.lower(), re.ASCII) if word not in NO_WORDS]
@@ -114,14 +102,6 @@ class Message:
     def marks(self) -> frozenset[str]:
         """What it is compared by: its words, and pairs that stand side by side."""
         return frozenset(self.words) | frozenset(map(" ".join, pairwise(self.words)))
-
-
-@dataclass(frozen=True)
-class Match:
-    """A message like the one that was looked for; `likeness` grows from 0."""
-
-    message: Message
-    likeness: float
 
 
 def looks_like_error(text: str) -> bool:
@@ -154,6 +134,8 @@ def _typed(line: str) -> tuple[str, str] | None:
     found, start = None, 0
     while match := re.compile(MESSAGE, re.ASCII).search(line, start):
         found, start = (match[1], match[2] or match[3] or ""), match.end(1)
+    if not found and (asserted := re.match(ASSERTS, line)):
+        return "AssertionError", asserted[1]
     return found
 
 
@@ -246,41 +228,6 @@ def _of_section(printed: Message, said: Message) -> Message:
     return replace(printed, claims=(*claims.values(),), place=said.place, explained=said.explained)
 
 
-class Lookup:
-    """Finds the messages that are most like the one in a text."""
-
-    def __init__(self, among: Iterable[Message]) -> None:
-        self._among = list(among)
-        count = Counter(mark for message in self._among for mark in message.marks)
-        self._weights = {mark: log(1 + len(self._among) / n) for mark, n in count.items()}
-        self._unknown = log(1 + len(self._among))
-        self._whole = [self._weight(message.marks) for message in self._among]
-
-    def _weight(self, marks: Iterable[str]) -> float:
-        return sum(self._weights.get(mark, self._unknown) for mark in marks)
-
-    def search(self, text: str, limit: int = 5) -> list[Match]:
-        """Return the messages most like the one in a text, the likest first.
-
-        The likeness is the weight of the common marks over the geometric mean of the weights of
-        both; a mark that few messages have weighs more, by the logarithm of its rarity. One of the
-        two may be a part of the other, whose weight is bounded then: see `PART`. Of
-        those nearly as like, the one that is explained comes first.
-        """
-        wanted = read(text)
-        matches, asked = [], self._weight(wanted.marks)
-        part = len(wanted.words) >= SOME
-        for message, whole in zip(self._among, self._whole, strict=True):
-            if common := message.marks & wanted.marks:
-                size = min(whole, PART * asked) if part else whole
-                text_size = min(asked, PART * whole) if len(message.words) >= SOME else asked
-                likeness = self._weight(common) / sqrt(size * text_size)
-                likeness += SAME_TYPE * (message.type == wanted.type or (part and not message.type))
-                matches.append(Match(message, likeness))
-        matches.sort(key=lambda m: -round(m.likeness + EXPLAINS * m.message.explained, 6))
-        return matches[:limit]
-
-
 def _is_torchs(message: Message) -> bool:
     return bool(message.type) and not re.match(PYTHONS, message.text)
 
@@ -291,54 +238,3 @@ def _told(claim: Claim) -> Iterator[Message]:
         before, *errors = want.split(HEADER)
         yield from (read(line) for line in before.split("\n") if STARTS.match(line))
         yield from (read(error) for error in errors if not error.endswith(WRAPS))
-
-
-def lookup_data(
-    among: Iterable[Message], where: Mapping[str, int], sections: Sequence[list[str]]
-) -> dict[str, Any]:
-    """Return what `static/errors.js` compares with.
-
-    Args:
-        where: claim id, and `page#section` → the number of that section.
-        sections: address, title and short answer of each.
-    """
-    told = [_message_data(message, where) for message in among]
-    used = sorted({number for each in told for number in each["sections"]})
-    new = {number: place for place, number in enumerate(used)}
-    for each in told:
-        each["sections"] = [new[number] for number in each["sections"]]
-        each["claims"] = [(claim, said, new[number]) for claim, said, number in each["claims"]]
-    return {
-        "patterns": {
-            "message": MESSAGE,
-            "follows": FOLLOWS,
-            "word": WORD,
-            "noWords": NO_WORDS,
-            "stop": STOP,
-            "oneDtype": ONE_DTYPE,
-            "noise": NOISE,
-            "looks": LOOKS,
-        },
-        "numbers": {
-            "sameType": SAME_TYPE,
-            "explains": EXPLAINS,
-            "like": LIKE,
-            "part": PART,
-            "some": SOME,
-        },
-        "messages": told,
-        "sections": [sections[number] for number in used],
-    }
-
-
-def _message_data(message: Message, where: Mapping[str, int]) -> dict[str, Any]:
-    claims = [claim for claim in message.claims if claim.id in where]
-    places = [where[message.place]] if message.place in where else []
-    return {
-        "type": message.type,
-        "text": message.text[:LENGTH],
-        "words": " ".join(message.words),
-        "explained": message.explained,
-        "sections": [*dict.fromkeys([*places, *(where[claim.id] for claim in claims)])],
-        "claims": [(c.id, first_sentence(c.statement), where[c.id]) for c in claims[:SHOWN]],
-    }

@@ -10,7 +10,7 @@ from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.config import Config
 
-from claimbook.exports import errors, search, words
+from claimbook.exports import errors, lookup, search, words
 from claimbook.files import write_atomically
 from claimbook.model import digest
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
@@ -93,7 +93,7 @@ def _errors(domain: ClaimDomain, places: list[search.Place]) -> dict[str, Any]:
     pages = [(domain.pages[name], domain.sections[name]) for name in sorted(domain.sections)]
     where = {claim: n for n, each in enumerate(places) for claim in each.claims}
     where |= {each.address.replace(".html#", "#"): n for n, each in enumerate(places)}
-    return errors.lookup_data(errors.known(pages), where, [_told(each) for each in places])
+    return lookup.data(errors.known(pages), where, [_told(each) for each in places])
 
 
 def _told(each: search.Place) -> list[str]:

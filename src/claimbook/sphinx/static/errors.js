@@ -1,13 +1,14 @@
-// The lookup of errors, on its own page and in the search. It compares as claimbook/exports/errors.py
+// The lookup of errors, on its own page and in the search. It compares as claimbook/exports/lookup.py
 // does, by the patterns and words that come with the data.
 
 class ErrorLookup {
-  constructor({ patterns, numbers, messages, sections }) {
+  constructor({ patterns, numbers, everyday, messages, sections }) {
     this.patterns = patterns;
     this.numbers = numbers;
     this.sections = sections;
     this.messages = messages.map((message) => ({ ...message, ...this.marks(message.words.split(" ")) }));
-    this.frequency = new Map();
+    this.all = everyday.messages + messages.length;
+    this.frequency = new Map(Object.entries(everyday.marks));
     for (const { marks } of this.messages) {
       for (const mark of marks) this.frequency.set(mark, (this.frequency.get(mark) ?? 0) + 1);
     }
@@ -38,13 +39,15 @@ class ErrorLookup {
       found = { type: match[1], text: match[2] ?? match[3] ?? "" };
       pattern.lastIndex = match.index + match[0].indexOf(match[1]) + match[1].length;
     }
-    return found;
+    const asserted = found ? null : line.match(new RegExp(this.patterns.asserts));
+    return asserted ? { type: "AssertionError", text: asserted[1] } : found;
   }
 
   message(type, said) {
-    const { oneDtype, stop, noise, word, noWords } = this.patterns;
+    const { forms, stop, noise, word, noWords } = this.patterns;
     const all = (pattern) => new RegExp(pattern, "g");
-    const named = said.replace(all(oneDtype[0]), oneDtype[1]).replace(all(stop), ". ");
+    const formed = forms.reduce((rest, [pattern, name]) => rest.replace(all(pattern), name), said);
+    const named = formed.replace(all(stop), ". ");
     const text = noise.reduce((rest, pattern) => rest.replace(all(pattern), " "), named);
     const found = text.toLowerCase().match(all(word)) ?? [];
     const words = found.filter((each) => !noWords.includes(each));
@@ -60,15 +63,15 @@ class ErrorLookup {
 
   // The messages most like the one in a text, the likest first.
   find(text, limit) {
-    const { sameType, explains, like, part, some } = this.numbers;
+    const { sameType, explains, like, part, some, enough, nearlyAll } = this.numbers;
     const wanted = this.read(text);
-    const rarity = (mark) => Math.log(1 + this.messages.length / (this.frequency.get(mark) ?? 1));
+    const rarity = (mark) => Math.log(1 + this.all / (this.frequency.get(mark) ?? 1));
     const weight = (marks) => [...marks].reduce((sum, mark) => sum + rarity(mark), 0);
     const matches = [], asked = weight(wanted.marks), isPart = wanted.words.length >= some;
     for (const message of this.messages) {
       const common = weight([...message.marks].filter((mark) => wanted.marks.has(mark)));
-      if (!common) continue;
       const whole = weight(message.marks);
+      if (common < Math.min(enough * Math.log(1 + this.all), nearlyAll * whole)) continue;
       const size = isPart ? Math.min(whole, part * asked) : whole;
       const textSize = message.words.length >= some ? Math.min(asked, part * whole) : asked;
       const likeness = common / Math.sqrt(size * textSize)
