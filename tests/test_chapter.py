@@ -53,6 +53,10 @@ One of them is true.
 
 Nothing.
 
+### In practice
+
+Call `sum`.
+
 ### See also
 
 Nothing.
@@ -165,6 +169,15 @@ def test_parts_of_a_section_are_marked(chapter):
     assert page.select_one("section.often-wrong > h3")
     assert page.select_one("section.see-also > h3")
     assert "how many are true" not in page.text
+
+
+def test_what_to_do_comes_right_after_the_short_answer(chapter):
+    """A reader in a hurry needs no example."""
+    page = chapter.page("sums")
+    short = page.select_one("p.short-answer")
+    practice = short.find_next_sibling()
+    assert practice["class"] == ["in-practice"]
+    assert practice.p.text == "Call sum."
 
 
 def test_what_holds_of_all_is_said_once(chapter):

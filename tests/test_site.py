@@ -298,6 +298,6 @@ def test_contents_of_a_page_are_its_questions(site):
     """What every question has, its advice and its references, is not listed beside the page."""
     page = BeautifulSoup((site / "autograd/hooks.html").read_text("utf-8"), "html.parser")
     listed = [link.text for link in page.select(".toc-tree a")]
-    assert {"Do hooks leak memory?", "Often said, and wrong"} < {*listed}
-    assert not {"In practice", "See also"} & {*listed}
+    assert "Do hooks leak memory?" in listed
+    assert not {"In practice", "Often said, and wrong", "See also"} & {*listed}
     assert all(each.select("li") for each in page.select(".toc-tree ul"))

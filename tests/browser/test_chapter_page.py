@@ -116,6 +116,18 @@ def test_prediction_hides_what_explains_an_output(chapter):
     assert said.is_visible()
 
 
+@pytest.mark.parametrize("name", ["autograd/your-own-backward", "modules/transfer-learning"])
+def test_the_contents_show_where_a_page_stands(open_page, name):
+    """The place of a page far down in a long book is seen without moving the contents."""
+    page = open_page(name)
+    page.set_viewport_size({"width": 1440, "height": 700})
+    page.reload()
+    link = page.locator(".sidebar-tree .current-page > a").bounding_box()
+    frame = page.locator(".sidebar-scroll").bounding_box()
+    assert frame["y"] <= link["y"]
+    assert link["y"] + link["height"] <= frame["y"] + frame["height"]
+
+
 def test_a_route_leads_on(open_page):
     """Who enters a chapter from a route finds the next one, and sees what was read."""
     page = open_page("index")

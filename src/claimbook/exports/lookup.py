@@ -77,8 +77,8 @@ class Lookup:
         matches, asked = [], self._weight(wanted.marks)
         part = len(wanted.words) >= SOME
         for message, whole in zip(self._among, self._whole, strict=True):
-            if len(message.words) == 1 and message.marks != wanted.marks:
-                continue
+            if len(message.words) == 1 and message.words != wanted.words:
+                continue  # one word says something if it is all that was said
             common = self._weight(message.marks & wanted.marks)
             if common < min(ENOUGH * self._unknown, NEARLY_ALL * whole):
                 continue

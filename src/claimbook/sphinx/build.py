@@ -238,6 +238,8 @@ def _status(domain: ClaimDomain, place: nodes.Element, link: render.Link) -> lis
     said = render.sources(pairs, domain.said(entry for _, entry in pairs), link)
     tried = domain.falsified[claim.id], domain.swept[claim.id]
     how = render.how_it_ran(claim, shown, *tried, domain.env.config.claimbook_repository)
+    others = [*releases.folds(claim, domain)]
+    parts = [render.verdicts(pairs)] * bool(pairs) + ["Other releases"] * bool(others)
     return [
         *render.lab_line(domain.data["drawn"].get(claim.id, ()), link),
         render.badges(
@@ -249,8 +251,7 @@ def _status(domain: ClaimDomain, place: nodes.Element, link: render.Link) -> lis
         ),
         *machines.table(claim, domain),
         *render.failing(claim, shown),
-        *releases.folds(claim, domain),
-        render.more(" · ".join([render.verdicts(pairs), "How it ran"][not pairs :]), *said, *how),
+        render.more(" · ".join([*parts, "How it ran"]), *said, *others, *how),
     ]
 
 

@@ -1,4 +1,4 @@
-"""The form of a chapter: short answers in a box, named subsections, and where its examples ran."""
+"""The form of a chapter: short answers and what to do in a box, and where its examples ran."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +16,12 @@ from claimbook.sphinx.domain import ClaimDomain, claim_domain
 from claimbook.sphinx.render import Link
 from claimbook.sphinx.views import releases
 
-SUBSECTIONS = {"Often said, and wrong": "often-wrong", "See also": "see-also"}
+PRACTICE = "In practice"
+SUBSECTIONS = {
+    "Often said, and wrong": "often-wrong",
+    PRACTICE: "in-practice",
+    "See also": "see-also",
+}
 """Title of a subsection that every chapter may have → its class."""
 
 
@@ -30,14 +35,26 @@ def _mark(app: Sphinx, doctree: nodes.document) -> None:
         first = next((part for part in paragraph.children if part.astext()), None)
         if isinstance(first, nodes.strong) and first.astext() == SHORT.strip("*"):
             paragraph["classes"].append("short-answer")
-    for section in doctree.findall(nodes.section):
+    for section in [*doctree.findall(nodes.section)]:
         if name := SUBSECTIONS.get(section[0].astext()):
             section["classes"].append(name)
+        if section[0].astext() == PRACTICE:
+            _move_up(section)
     page = claim_domain(app.env).pages.get(app.env.docname, Page(""))
     chapter = next(iter(doctree.findall(nodes.section)), None)
     if chapter and len(page.claims) > 1:
         place = next(n for n, part in enumerate(chapter) if _begins(part) or n == len(chapter) - 1)
         chapter.insert(place, places.place(what="provenance", page=app.env.docname))
+
+
+def _move_up(practice: nodes.section) -> None:
+    """Put what to do right after the short answer; the examples that show why come after it."""
+    section = practice.parent
+    is_short = (isinstance(p, nodes.Element) and "short-answer" in p["classes"] for p in section)
+    place = next((number for number, short in enumerate(is_short) if short), None)
+    if place is not None:
+        section.remove(practice)
+        section.insert(place + 1, practice)
 
 
 def _begins(part: nodes.Node) -> bool:

@@ -234,13 +234,17 @@ def code(source: str) -> nodes.container:
     return nodes.container("", _block(source, "python"), classes=["claim-code"])
 
 
+WIDE = 98
+"""Characters of a line that fit into a card; what is longer wraps."""
+
+
 def output(want: str) -> nodes.container:
     """Return what code prints, in a box of its own."""
     is_error = want.startswith(HEADER) or f"\n{HEADER}" in want
     classes = ["claim-output"]
     if is_error:
         classes.append("claim-error")
-    if is_error or "Warning: " in want:
+    if is_error or "Warning: " in want or max(map(len, want.split("\n"))) > WIDE:
         classes.append("claim-message")
     shown = want.translate(PICTURES) or "(nothing)"
     label = nodes.paragraph("", "Output", classes=["claim-unseen"])  # for those who hear the page

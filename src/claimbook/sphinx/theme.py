@@ -21,7 +21,8 @@ MENDED = {
         r'(<div class="table-wrapper[^>]*) id="[^"]*"': r"\1",  # furo repeats the table's
     },
     "toc": {  # every question has these; its own words are what is looked for
-        r'<li><a class="reference internal" href="[^"]*">(In practice|See also)</a></li>\n': "",
+        r'<li><a class="reference internal" href="[^"]*">'
+        r"(In practice|Often said, and wrong|See also)</a></li>\n": "",
         r"<ul>\n</ul>\n": "",
     },
 }
@@ -64,7 +65,9 @@ def _breakable(code: re.Match[str]) -> str:
     if len(unescape(TAG.sub("", code[2]))) <= SHORT:
         return code[0]
     pieces = (
-        piece if piece.startswith("<") else re.sub(r"[._(]+(?=\w)", r"\g<0><wbr>", piece)
+        piece
+        if piece.startswith("<")
+        else re.sub(r"(?<=\w)[._(]+(?=[^\W_])(?!\w+__)", r"\g<0><wbr>", piece)
         for piece in TAG.split(code[2])
     )
     return f'<code class="{code[1]} long">{"".join(pieces)}</code>'

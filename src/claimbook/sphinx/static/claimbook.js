@@ -191,17 +191,27 @@ function routes() {
   }
 }
 
-// Code that is wider than its box can be scrolled with the keyboard, from when it is shown.
+// The contents beside a page begin far above it in a long book.
+
+function showPlace() {
+  const here = document.querySelector(".sidebar-tree .current-page > a");
+  const contents = here?.closest(".sidebar-scroll");
+  if (!contents) return;
+  const { top, bottom } = here.getBoundingClientRect(), box = contents.getBoundingClientRect();
+  if (bottom > box.bottom) contents.scrollTop += (top + bottom - box.top - box.bottom) / 2;
+}
+
+// What is wider than its box can be scrolled with the keyboard, from when it is shown.
 
 const widths = new ResizeObserver((changes) => {
-  for (const { target: code } of changes) {
-    if (code.scrollWidth > code.clientWidth) code.tabIndex = 0;
-    else code.removeAttribute("tabindex");
+  for (const { target: box } of changes) {
+    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+    else box.removeAttribute("tabindex");
   }
 });
 
 function watchWidths(place) {
-  place.querySelectorAll("pre").forEach((code) => widths.observe(code));
+  place.querySelectorAll("pre, .table-wrapper").forEach((box) => widths.observe(box));
 }
 
 // The copy button reads the page's source, which has blank lines around and between the boxes.
@@ -217,5 +227,6 @@ ledgerFilter();
 prediction();
 details();
 laneSwitches();
+showPlace();
 watchWidths(document);
 addEventListener("DOMContentLoaded", routes);

@@ -69,6 +69,8 @@ class ErrorLookup {
     const weight = (marks) => [...marks].reduce((sum, mark) => sum + rarity(mark), 0);
     const matches = [], asked = weight(wanted.marks), isPart = wanted.words.length >= some;
     for (const message of this.messages) {
+      // One word says something if it is all that was said.
+      if (message.words.length === 1 && wanted.words.join(" ") !== message.words[0]) continue;
       const common = weight([...message.marks].filter((mark) => wanted.marks.has(mark)));
       const whole = weight(message.marks);
       if (common < Math.min(enough * Math.log(1 + this.all), nearlyAll * whole)) continue;

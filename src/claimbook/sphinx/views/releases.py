@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any
 
 from docutils import nodes
@@ -45,15 +45,14 @@ def badges(claim: Claim, domain: ClaimDomain, usual: str) -> Iterator[nodes.Node
     by_lane = _spans(claim, domain)
     found = by_lane[Lane.CPU]
     differs = any(span.result.word != HOLDS for span in found)
-    words = [f"{_word(span)} on {span}" if differs else str(span) for span in found]
+    words = [_told(span) if differs else str(span) for span in _alike(found)]
     if found and words != [usual]:
         yield render.badge("torch", "stale" if differs else "current", " · ".join(words))
     elif usual and not found and Lane.CPU in claim.lanes:
         yield render.badge("torch", "missing", "not run on other releases")
-    others = [span for span in by_lane[Lane.CUDA] if span.result.word != HOLDS]
+    others = [span for span in _alike(by_lane[Lane.CUDA]) if span.result.word != HOLDS]
     if others:
-        said = " · ".join(f"{_word(span)} on {span}" for span in others)
-        yield render.badge("torch with CUDA", "stale", said)
+        yield render.badge("torch with CUDA", "stale", " · ".join(map(_told, others)))
 
 
 def folds(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
@@ -128,5 +127,11 @@ def _changed(change: Change, older: str, newer: str, link: Link) -> nodes.Node:
     return fold
 
 
-def _word(span: Span) -> str:
-    return HOLDS if span.result.word == HOLDS else f"differs ({span.result.word})"
+def _alike(found: Iterable[Span]) -> list[Span]:
+    """Return the spans, those in a row as one if the claim holds on all of them, or on none."""
+    rows = [[*row] for _, row in groupby(found, key=lambda span: span.result.word == HOLDS)]
+    return [Span(row[0].first, row[-1].last, row[0].result) for row in rows]
+
+
+def _told(span: Span) -> str:
+    return f"{'holds' if span.result.word == HOLDS else 'differs'} on {span}"
