@@ -30,6 +30,19 @@ def draw(**series):
     return lines(series or {"loss": [3.0, 1.0, 2.0]}, x="step", y="loss", alt="What is to be seen.")
 
 
+def points(svg, colour=STYLES[0][0]):
+    """The corners of the line of that colour."""
+    style = rf'd="([^"]*)"[^>]*style="fill: none; stroke: {colour}'
+    found = re.findall(r"[ML] ([\d.]+) ([\d.]+)", re.search(style, svg)[1])
+    return [tuple(map(float, point)) for point in found]
+
+
+def ticks(svg):
+    """The texts below the x axis."""
+    axis = next(g for g in ET.fromstring(svg).iter() if "axis_1" in g.get("id", ""))
+    return [node.text.strip() for node in axis.iter() if (node.text or "").strip()]
+
+
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize("colour", [style[0] for style in STYLES])
 def test_series_stand_out_on_light_and_dark_pages(colour, page):
@@ -113,10 +126,80 @@ def test_labels_are_text_whatever_they_hold():
 def test_logarithmic_axis_has_powers_of_ten():
     """`log=True` puts equal factors at equal distances: each tenfold drop is the same step down."""
     svg = lines({"a": [1.0, 0.1, 0.01]}, x="x", y="y", alt="A line.", log=True).svg
-    style = rf'd="([^"]*)"[^>]*style="fill: none; stroke: {STYLES[0][0]}'
-    points = re.findall(r"[ML] ([\d.]+) ([\d.]+)", re.search(style, svg)[1])
-    heights = [float(y) for _, y in points]
+    heights = [y for _, y in points(svg)]
     assert heights[1] - heights[0] == pytest.approx(heights[2] - heights[1], abs=0.01)
+
+
+def test_values_stand_at_their_places():
+    """Three times as far is three times as far, the axis has those numbers, and so has the text."""
+    figure = lines({"a": [1.0, 1.0, 2.0]}, at=[0.0, 0.5, 2.0], x="p", y="y", alt="A line.")
+    first, second, third = (x for x, _ in points(figure.svg))
+    assert third - first == pytest.approx(4 * (second - first), abs=0.01)
+    assert ticks(figure.svg)[-2:] == ["2.00", "p"]
+    assert figure.alt.endswith(
+        "a: 3 values for x from 0 to 2, first 1, last 2, least 1, greatest 2."
+    )
+
+
+def test_places_may_be_a_range_or_a_tensor():
+    """A first place and a step is a range."""
+    made = [
+        lines({"a": [1.0, 2.0]}, at=at, x="x", y="y", alt="A line.")
+        for at in (range(5, 11, 5), torch.tensor([5, 10]))
+    ]
+    assert made[0] == made[1]
+
+
+def test_logarithmic_places_have_powers_of_the_base():
+    """Equal factors lie at equal distances; large powers are written as such."""
+    figure = lines({"a": [1, 2, 3]}, at=[1, 32, 1024], logx=2, x="x", y="y", alt="A line.")
+    first, second, third = (x for x, _ in points(figure.svg))
+    assert third - second == pytest.approx(second - first, abs=0.01)
+    assert {"1", "1,024"} <= set(ticks(figure.svg))
+    far = lines({"a": [1, 2]}, at=[1, 2**30], logx=2, x="x", y="y", alt="A line.")
+    assert "1,024" not in ticks(far.svg)
+
+
+def test_steps_stay_until_the_next_place():
+    """Between two values lies a corner, below the next place at the height of the first."""
+    (x0, y0), (x1, y1), (x2, y2) = points(
+        lines({"a": [1.0, 2.0]}, kind="steps", x="x", y="y", alt="A step.").svg
+    )
+    assert (y1, x1) == (y0, x2)
+    assert y2 < y0 < 400
+    assert x0 < x1
+
+
+def test_dots_are_not_joined():
+    """No line has the colour of the series; each value has its dot."""
+    svg = lines({"a": [1.0] * 20}, kind="dots", x="x", y="y", alt="Dots.").svg
+    assert f"fill: none; stroke: {STYLES[0][0]}" not in svg
+    dots = [g for g in ET.fromstring(svg).iter() if "line2d" in g.get("id", "")]
+    assert max(len([n for n in g.iter() if n.tag.endswith("use")]) for g in dots) == 20
+
+
+def test_where_a_series_becomes_infinite_is_shown():
+    """An arrow and a word in the picture, the place in the text; a gap in the middle has none."""
+    figure = draw(loss=[1.0, 2.0, float("inf"), float("inf")], other=[1.0, float("inf"), 2.0, 3.0])
+    texts = [node.text.strip() for node in ET.fromstring(figure.svg).iter() if node.text]
+    assert texts.count("inf") == 1
+    assert "greatest 2, infinite from 2 on." in figure.alt
+    assert figure.alt.endswith("greatest 3.")
+
+
+def test_rules_are_named_in_picture_and_text():
+    """A vertical line at its place."""
+    figure = lines({"a": [1.0, 2.0]}, x="x", y="y", alt="A line.", rules={"eval()": 0.5})
+    assert "eval()" in [node.text.strip() for node in ET.fromstring(figure.svg).iter() if node.text]
+    assert figure.alt.endswith("A line at 0.5: eval().")
+
+
+def test_other_lengths_and_kinds_are_refused():
+    """A place for each value, and one of three ways to draw."""
+    with pytest.raises(ValueError, match="as many values as `at`, 3"):
+        lines({"a": [1.0, 2.0]}, at=range(3), x="x", y="y", alt="Nothing.")
+    with pytest.raises(ValueError, match="kind"):
+        lines({"a": [1.0, 2.0]}, kind="curve", x="x", y="y", alt="Nothing.")
 
 
 @pytest.mark.parametrize(

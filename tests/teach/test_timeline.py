@@ -25,18 +25,46 @@ def test_places_follow_the_clock():
     assert y0 == y1 < y2
 
 
-def test_neighbours_can_be_told_apart():
-    """Blocks that follow without a gap differ in their fill."""
-    rects = ET.fromstring(timeline({"a": [(0, 1), (1, 2)]}, alt="Two.").svg).iter("rect")
-    first, second = (rect.get("style") for rect in rects)
-    assert first != second
+def labels(figure, kind):
+    return [t.text for t in ET.fromstring(figure.svg).iter("text") if t.get("class") == kind]
+
+
+def test_blocks_are_numbered():
+    """Each row from 1 on, or as the author says; what has no room for its label has none."""
+    figure = timeline({"a": [(0, 1), (1, 2), (2, 2.01)], "b": [(0, 1, "x")]}, alt="Four.")
+    assert labels(figure, "label") == ["1", "2", "x"]
+
+
+@pytest.mark.parametrize(
+    ("longest", "ticks"),
+    [
+        (0.49, ["0 s", "0.1", "0.2", "0.3", "0.4"]),
+        (3, ["0 s", "1", "2", "3"]),
+        (10, ["0 s", "2", "4", "6", "8", "10"]),
+        (0.0002, ["0 s", "5e-05", "0.0001", "0.00015", "0.0002"]),
+        (0, ["0 s"]),
+    ],
+)
+def test_ticks_are_round_and_lie_on_the_clock(longest, ticks):
+    """The last tick of a round time is at the end of its block."""
+    figure = timeline({"a": [(0, longest)]}, alt="One.")
+    assert labels(figure, "tick") == ticks
+    [(left, width, _)] = blocks(figure)
+    places = [
+        float(t.get("x"))
+        for t in ET.fromstring(figure.svg).iter("text")
+        if t.get("class") == "tick"
+    ]
+    assert places[0] == left
+    if longest:
+        assert places[-1] == pytest.approx(left + width * float(ticks[-1]) / longest, abs=0.2)
 
 
 def test_words_say_what_the_rows_hold():
     """Names are escaped in the picture, and the text counts the blocks."""
     figure = timeline({"<load>": [(0, 0.5), (1, 1.5)], "none": []}, alt="Two\n blocks.")
     texts = [t.text for t in ET.fromstring(figure.svg).iter("text")]
-    assert texts == ["<load>", "none", "0 to 1.50 s"]
+    assert texts == ["0 s", "0.5", "1", "1.5", "<load>", "1", "2", "none"]
     assert figure.alt == (
         "Two blocks.\n<load>: 2 blocks, the first from 0 to 0.5 s, the last to 1.5 s"
     )

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from math import inf
 
-from claimbook.teach.figure import BRAND, CHAR, Figure, drawing, text
+from claimbook.teach.figure import BRAND, CHAR, NARROW, Figure, drawing, text
 
-ROW, BAR, PAD, LENGTH = 26, 16, 8, 320
+ROW, BAR, PAD, LEAST = 26, 16, 8, 120
+"""Of less than ``LEAST`` pixels, bars stand under their names and not beside them."""
 
 
 def bars(values: Mapping[str, float], *, unit: str = "", alt: str) -> Figure:
@@ -23,23 +24,26 @@ def bars(values: Mapping[str, float], *, unit: str = "", alt: str) -> Figure:
     if not any(values.values()) or not all(0 <= value < inf for value in values.values()):
         raise ValueError("bars() draws finite values of 0 and more, at least one of them above 0")
     words = {name: f"{value:.4g} {unit}".rstrip() for name, value in values.items()}
-    left = PAD + CHAR * max(map(len, values))
-    width = left + LENGTH + 3 * PAD + CHAR * max(map(len, words.values()))
-    height = ROW * len(values) + PAD
-    scale = LENGTH / max(values.values())
+    names, right = (PAD + CHAR * max(map(len, texts)) for texts in (values, words.values()))
+    under = NARROW - names - right - 2 * PAD < LEAST
+    left, row = (0.0, ROW + BAR) if under else (names, ROW)
+    length = NARROW - left - right - 2 * PAD
     rows = "".join(
-        _row(name, words[name], left, PAD + ROW * place, value * scale)
+        _row(name, words[name], left, PAD + row * place, value / max(values.values()) * length)
         for place, (name, value) in enumerate(values.items())
     )
     lines = [" ".join(alt.split()), *(f"{name}: {word}" for name, word in words.items())]
-    return Figure(drawing(width, height, rows), "\n".join(lines))
+    width = max(NARROW, names + PAD) if under else NARROW
+    return Figure(drawing(width, row * len(values) + PAD, rows), "\n".join(lines))
 
 
 def _row(name: str, word: str, left: float, top: float, length: float) -> str:
-    baseline = top + BAR - 4
+    label = text(left, top + BAR - 4, name, "name", "end")
+    if not left:
+        label = text(PAD, top + BAR - 4, name, "name")
+        top += BAR
     bar = (
         f'<rect x="{left + PAD:.0f}" y="{top:.0f}" width="{max(length, 1):.1f}" height="{BAR}" '
         f'rx="2" style="fill:{BRAND}"/>'
     )
-    value = text(left + 2 * PAD + length, baseline, word, "value")
-    return text(left, baseline, name, "name", "end") + bar + value
+    return label + bar + text(left + 2 * PAD + length, top + BAR - 4, word, "value")

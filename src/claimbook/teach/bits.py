@@ -4,7 +4,7 @@ from math import isfinite, log2
 
 import torch
 
-from claimbook.teach.figure import BRAND, FONT, Figure, drawing
+from claimbook.teach.figure import BRAND, CHAR, FONT, Figure, drawing
 
 CELL, HIGH, GAP, HEAD, ROW, PAD = 10, 20, 6, 18, 58, 8
 SAME_WIDTH = {16: torch.int16, 32: torch.int32, 64: torch.int64}
@@ -34,7 +34,7 @@ def bits(value: float, *dtypes: torch.dtype) -> Figure:
         for number, (name, fields, text) in enumerate(zip(names, rows, stored, strict=True))
     ]
     longest = max(sum(map(len, fields.values())) for fields in rows)
-    width = 2 * PAD + max(CELL * longest + 2 * GAP, 7 * max(len(text) + 28 for text in stored))
+    width = 2 * PAD + max(CELL * longest + 2 * GAP, CHAR * max(len(text) + 28 for text in stored))
     words = [
         f"{name}: {', '.join(f'{field} {digits}' for field, digits in fields.items())}. {text}."
         for name, fields, text in zip(names, rows, stored, strict=True)
@@ -66,7 +66,7 @@ def _stored(value: float, dtype: torch.dtype) -> str:
 
 def _row(name: str, fields: dict[str, str], text: str, top: int) -> str:
     widths = " + ".join(str(len(digits)) for digits in fields.values())
-    parts = [f'<text x="{PAD}" y="{top + 10}" font-size="11">{name} ({widths} bits). {text}</text>']
+    parts = [f'<text x="{PAD}" y="{top + 10}">{name} ({widths} bits). {text}</text>']
     x = PAD
     for field, digits in fields.items():
         parts += [_cell(field, digit, x + CELL * i, top + HEAD) for i, digit in enumerate(digits)]
@@ -78,6 +78,5 @@ def _cell(field: str, digit: str, x: int, top: int) -> str:
     look = f"stroke:currentColor;stroke-width:.6;fill:{BRAND};fill-opacity:{FIELDS[field]}"
     return (
         f'<rect x="{x}" y="{top}" width="{CELL}" height="{HIGH}" style="{look}"/>'
-        f'<text class="{field}" x="{x + CELL / 2}" y="{top + 14}" font-size="11" '
-        f'text-anchor="middle">{digit}</text>'
+        f'<text class="{field}" x="{x + CELL / 2}" y="{top + 15}" text-anchor="middle">{digit}</text>'
     )

@@ -3,7 +3,9 @@
 import hashlib
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 INK = "#010203"  # stands for the page's text colour until the SVG is made
@@ -16,8 +18,13 @@ STYLES = (
 """Colour, dash and marker of each series. Each colour has a contrast of at least 3:1 both on white
 and on #131416, furo's dark page (WCAG 2.2, 1.4.11); dash and marker tell them apart without colour.
 """
-SIZE = (5.2, 3.25)
-"""Inches. Shrunk to a phone, its words can still be read."""
+KINDS: dict[str, Callable[[str, int], dict[str, Any]]] = {
+    "line": lambda dash, gap: {"linestyle": dash, "markevery": gap},
+    "steps": lambda dash, gap: {"linestyle": dash, "markevery": gap, "drawstyle": "steps-post"},
+    "dots": lambda dash, gap: {"linestyle": "none"},
+}
+SIZE = (5.1, 3.25)
+"""Inches. Shrunk to a phone, its words have 10 pixels."""
 BESIDE = 24
 """Of so many letters the names of two series stand side by side."""
 SETTINGS: dict[Any, object] = {
@@ -32,8 +39,22 @@ SETTINGS: dict[Any, object] = {
 }
 
 
-def chart(numbers: Mapping[str, Sequence[float]], x: str, y: str, scale: str) -> str:
-    """Draw each series against its index, as one ``<svg>``; ``scale`` is that of the y axis."""
+@dataclass(frozen=True)
+class Look:
+    """How a chart looks, beside its numbers."""
+
+    x: str
+    y: str
+    kind: str
+    log: bool
+    logx: int
+    """The base of a logarithmic x axis; 0 for a linear one."""
+    rules: Mapping[str, float]
+    """Vertical lines, by their names."""
+
+
+def chart(numbers: Mapping[str, Sequence[float]], places: Sequence[float], look: Look) -> str:
+    """Draw each series over the places, as one ``<svg>``."""
     # A machine that only records claims has no Matplotlib, and to import it takes 0.3 s.
     from matplotlib import style
     from matplotlib.figure import Figure as Canvas
@@ -41,20 +62,40 @@ def chart(numbers: Mapping[str, Sequence[float]], x: str, y: str, scale: str) ->
     buffer = io.StringIO()
     with style.context(["default", SETTINGS]):  # and nothing of a matplotlibrc
         canvas = Canvas(figsize=SIZE, layout="constrained")
-        axes = canvas.add_subplot(yscale=scale)
-        axes.set_xlabel(_plain(x))
+        axes = canvas.add_subplot(yscale="log" if look.log else "linear")
+        axes.set_xlabel(_plain(look.x))
         # Read without tilting the head, and a long name has the picture's width.
-        axes.set_title(_plain(y), loc="left", fontsize="medium")
+        axes.set_title(_plain(look.y), loc="left", fontsize="medium")
         for (name, values), (colour, dash, marker) in zip(numbers.items(), STYLES, strict=False):
             gap = max(1, len(values) // 8)
             text = _plain(f" {name}")  # the blank: a legend leaves out what starts with "_"
-            axes.plot(values, dash, color=colour, marker=marker, markevery=gap, label=text)
-        axes.locator_params(axis="x", integer=True)
+            drawn = {**KINDS[look.kind](dash, gap), "color": colour, "marker": marker}
+            axes.plot(places[: len(values)], values, label=text, **drawn)
+            if values[-1] == inf:
+                last = values.index(inf) - 1
+                arrow = {"arrowstyle": "<-", "color": colour, "linewidth": 1.5, "shrinkB": 0}
+                where = {"xytext": (0, 32), "textcoords": "offset points", "ha": "center"}
+                axes.annotate("inf", (places[last], values[last]), arrowprops=arrow, **where)
+        for name, place in look.rules.items():
+            axes.axvline(place, color=INK, linewidth=0.8, linestyle=":")
+            where = {"xytext": (4, 4), "textcoords": "offset points"}
+            axes.annotate(_plain(name), (place, 0), xycoords=("data", "axes fraction"), **where)
+        _ticks(axes, places, look.logx)
         if len(numbers) > 1:
             columns = 2 if max(map(len, numbers)) <= BESIDE else 1
             canvas.legend(loc="outside lower center", ncols=columns, frameon=False)
         canvas.savefig(buffer, format="svg", transparent=True)
     return _inline(buffer.getvalue())
+
+
+def _ticks(axes: Any, places: Sequence[float], base: int) -> None:
+    """Mark whole numbers where all places are whole, and powers of the base on a log axis."""
+    if base:
+        axes.set_xscale("log", base=base)
+        if 1 <= min(places) <= max(places) < 10**4:
+            axes.xaxis.set_major_formatter("{x:,g}")
+    elif all(place == int(place) for place in places):
+        axes.locator_params(axis="x", integer=True)
 
 
 def _plain(text: str) -> str:

@@ -1,10 +1,13 @@
 """A picture for a page: inline SVG that takes the page's colours, and the same in words."""
 
+import re
 from dataclasses import dataclass
 from html import escape
 
 STYLE = "max-width:100%;height:auto"
 BRAND = "var(--color-brand-primary, currentColor)"
+NARROW = 400
+"""How wide a picture may be drawn, in pixels: shrunk to a phone its letters still have 10."""
 CHAR = 7.3
 """How wide a letter of `FONT` is, in pixels."""
 FONT = "font-family:var(--font-stack--monospace, monospace);font-size:12px"
@@ -48,7 +51,11 @@ class Figure:
 
     def _repr_html_(self) -> str:
         label, _, details = self.alt.partition("\n")
-        head = f'<svg role="img" aria-label="{escape(label)}" style="{STYLE}"'
+        width = re.match(r'<svg width="(\d+)"', self.svg)
+        least = (
+            f";--least:{int(width[1]) * 5 // 6}px" if width else ""
+        )  # its letters have 10 pixels
+        head = f'<svg role="img" aria-label="{escape(label)}" style="{STYLE}{least}"'
         picture = self.svg.replace("<svg", head, 1)
         return f'<figure class="drawn">{picture}{_caption(label, details)}</figure>'
 

@@ -6,9 +6,9 @@ from itertools import accumulate
 
 from torch import Tensor
 
-from claimbook.teach.figure import BRAND, CHAR, FONT, Figure, drawing, number
+from claimbook.teach.figure import BRAND, CHAR, FONT, NARROW, Figure, drawing, number
 
-CELL, GAP, HEAD, PAD, WIDTH = 26, 8, 22, 10, 560
+CELL, GAP, HEAD, PAD = 26, 8, 22, 10
 EDGE = f"stroke:currentColor;fill:{BRAND}"
 Plane = list[list[float]]
 
@@ -42,14 +42,14 @@ def grids(
     parts, x, y, line, width = [], PAD, PAD, 0, 0
     for title, drawn in planes.items():
         wide = max(CHAR * len(title), cell * max((len(p[0]) for p in drawn if p), default=0))
-        if x > PAD and x + wide > WIDTH:
+        if x > PAD and x + wide + PAD > NARROW:
             x, y, line = PAD, y + line + HEAD, 0
         parts.append(f'<text class="title" x="{x:.1f}" y="{y + 12:.1f}">{escape(title)}</text>')
         tops = accumulate((len(p) * CELL + GAP for p in drawn), initial=y + HEAD)
         for plane, top in zip(drawn, tops, strict=False):
             parts += _cells(plane, x, top, cell, shades)
         line = max(line, HEAD + sum(len(p) * CELL + GAP for p in drawn))
-        width, x = max(width, int(x + wide)), int(x + wide) + 3 * PAD
+        width, x = max(width, int(x + wide)), int(x + wide) + 2 * PAD
     words = [f"{title}, {_words(tensors[title], drawn)}" for title, drawn in planes.items()]
     svg = drawing(width + PAD, y + line, f'<g style="{FONT}">{"".join(parts)}</g>')
     return Figure(svg, "\n".join([" ".join(alt.split()), *words]))

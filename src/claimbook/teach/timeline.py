@@ -1,19 +1,22 @@
 """Draw when things ran: one row a name, one block a span of time, over a common clock."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from math import floor, log10
 
-from claimbook.teach.figure import BRAND, CHAR, Figure, drawing, text
+from claimbook.teach.figure import BRAND, CHAR, NARROW, Figure, drawing, text
 
-ROW, BAR, PAD, LENGTH = 26, 16, 8, 420
+ROW, BAR, PAD = 26, 16, 8
+GRID = "stroke:currentColor;stroke-opacity:.25"
 
-Spans = Sequence[tuple[float, float]]
-"""Start and end of each block, in seconds."""
+Spans = Sequence[tuple[float, float] | tuple[float, float, object]]
+"""Start and end of each block, in seconds, and what stands in it: else its number in the row."""
 
 
 def timeline(rows: Mapping[str, Spans], *, alt: str) -> Figure:
     """Draw each row's spans as blocks from their start to their end, the clock from 0 on.
 
-    ``alt`` says what is to be seen; how often and until when each row ran is added to it.
+    A block that is wide enough shows its label. ``alt`` says what is to be seen; how often and
+    until when each row ran is added to it.
 
     Raises ValueError for no span at all, or one that starts before 0 or ends before it starts.
 
@@ -23,29 +26,53 @@ def timeline(rows: Mapping[str, Spans], *, alt: str) -> Figure:
     train: 1 block, the first from 0.5 to 1.5 s, the last to 1.5 s
     """
     spans = [span for row in rows.values() for span in row]
-    if not spans or not all(0 <= start <= end for start, end in spans):
+    if not spans or not all(0 <= span[0] <= span[1] for span in spans):
         raise ValueError("timeline() draws spans (start, end) with 0 <= start <= end")
-    longest = max(end for _, end in spans)
-    left = PAD + CHAR * max(map(len, rows))
-    scale = LENGTH / longest if longest else 0.0
-    blocks = "".join(
-        _row(name, row, left, PAD + ROW * number, scale)
-        for number, (name, row) in enumerate(rows.items())
+    longest = max(span[1] for span in spans)
+    left = 2 * PAD + CHAR * max(map(len, rows))
+    scale = (NARROW - left - 3 * PAD) / longest if longest else 0.0
+    bottom = PAD + ROW * len(rows)
+    drawn = "".join(
+        [
+            *(_tick(tick, left + tick * scale, bottom) for tick in _ticks(longest)),
+            *(_row(*row, left, PAD + ROW * place, scale) for place, row in enumerate(rows.items())),
+        ]
     )
-    width, bottom = left + LENGTH + 3 * PAD, PAD + ROW * len(rows)
-    clock = text(left + PAD, bottom + BAR - 4, f"0 to {longest:.2f} s", "clock")
     lines = [" ".join(alt.split()), *(_words(name, row) for name, row in rows.items() if row)]
-    return Figure(drawing(width, bottom + ROW, blocks + clock), "\n".join(lines))
+    return Figure(drawing(NARROW, bottom + ROW, drawn), "\n".join(lines))
+
+
+def _ticks(longest: float) -> Iterator[float]:
+    """Yield up to ten round times, from 0 on.
+
+    >>> [round(tick, 3) for tick in _ticks(0.49)]
+    [0.0, 0.1, 0.2, 0.3, 0.4]
+    """
+    power = 10.0 ** floor(log10(longest or 1.0))
+    step = next(power * part for part in (0.2, 0.5, 1) if longest <= 5 * power * part or part == 1)
+    yield from (number * step for number in range(int(longest / step + 1e-9) + 1))
+
+
+def _tick(tick: float, x: float, bottom: float) -> str:
+    path = f'<path d="M{x:.1f},{PAD / 2}V{bottom}" style="{GRID}"/>'
+    return path + text(x, bottom + BAR - 4, f"{tick:.3g}" if tick else "0 s", "tick", "middle")
 
 
 def _row(name: str, row: Spans, left: float, top: float, scale: float) -> str:
-    blocks = "".join(
-        f'<rect x="{left + PAD + start * scale:.1f}" y="{top:.0f}" '
-        f'width="{max((end - start) * scale, 1):.1f}" height="{BAR}" rx="2" '
-        f'style="fill:{BRAND};fill-opacity:{0.55 if number % 2 else 0.95}"/>'
-        for number, (start, end) in enumerate(row)
-    )
-    return text(left, top + BAR - 4, name, "name", "end") + blocks
+    parts = [text(left - PAD, top + BAR - 4, name, "name", "end")]
+    for number, (start, end, *labels) in enumerate(row, 1):
+        x, width, label = (
+            left + start * scale,
+            max((end - start) * scale, 1),
+            str(*labels or (number,)),
+        )
+        parts.append(
+            f'<rect x="{x:.1f}" y="{top:.0f}" width="{width:.1f}" height="{BAR}" rx="2" '
+            f'style="stroke:currentColor;fill:{BRAND};fill-opacity:.3"/>'
+        )
+        if width > CHAR * len(label):
+            parts.append(text(x + width / 2, top + BAR - 4, label, "label", "middle"))
+    return "".join(parts)
 
 
 def _words(name: str, row: Spans) -> str:
