@@ -52,6 +52,14 @@ def test_shades_by_group():
     assert shades[0] == shades[2] != shades[1] == shades[3]
 
 
+def test_colours_by_group():
+    """Each group has its colour, in the order in which the groups are first seen."""
+    figure = grids({"t": torch.tensor([3, 1, 2, 3])}, alt="x", group=int, colours="red green blue")
+    styles = [rect.get("style") for rect in ET.fromstring(figure.svg).iter("rect")]
+    found = [style.split("fill:")[1].split(";")[0] for style in styles]
+    assert found == ["red", "green", "blue", "red"]
+
+
 def test_grids_go_on_below():
     """Those for which a line has no room; each value is drawn once."""
     tensors = {str(n): torch.arange(24).view(2, 3, 4) + 1000 * n for n in range(6)}

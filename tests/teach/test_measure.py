@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch.utils.checkpoint import checkpoint
 
-from claimbook.model import Measurement
 from claimbook.teach import compare, measure, memory, peak_memory, speed
 
 MB = 1 << 20
@@ -82,12 +81,43 @@ def test_no_round_is_refused():
         compare(one_turn, ten_turns, rounds=0)
 
 
-def test_ratio_is_recorded_under_the_functions_names(measurements):
-    """The runner finds one measurement, equal to what the caller got."""
-    result = compare(one_turn, ten_turns, rounds=1)
-    compare(lambda: None, lambda: None, rounds=1)
-    assert measurements[0] == Measurement("one_turn / ten_turns", result.ratio, "ratio")
-    assert [m.name for m in measurements[1:]] == ["a / b"]
+def test_what_is_read_is_recorded(measurements):
+    """The runner finds the ratio that the caller took, and no other."""
+    result = compare(one_turn, ten_turns, rounds=3)
+    assert measurements == []
+    name = "one_turn took … times as long as ten_turns"
+    assert result.best == measurements[0].value
+    assert result.ratio == measurements[1].value
+    assert [(m.name, m.unit) for m in measurements] == 2 * [(name, "ratio")]
+
+
+def test_both_sides_are_named_as_the_call_writes_them(measurements):
+    """A function by its own name, a lambda by what it computes, anything else by its text."""
+
+    def named():
+        return lambda: None
+
+    class Numbers:
+        neg = abs = staticmethod(int)
+
+    works = [lambda: None, one_turn]
+    for each in (named, lambda: None):
+        assert compare(each, Numbers.neg, rounds=1).best
+    several_lines = compare(
+        named(),
+        lambda: "ä" + "b",
+        rounds=1,
+    )
+    assert several_lines.ratio
+    assert compare(*works, rounds=1).ratio
+    exec("compare(lambda: 1, one_turn, rounds=1).ratio", globals())
+    assert [m.name.replace(" took … times as long as ", " : ") for m in measurements] == [
+        "named : Numbers.neg",
+        "each : Numbers.neg",
+        "named() : 'ä' + 'b'",
+        "the first : one_turn",
+        "the first : one_turn",
+    ]
 
 
 def test_memory_that_was_freed_is_not_counted_again():
@@ -223,5 +253,5 @@ def test_what_precedes_a_measurement_on_cuda_needs_no_grad_mode(mode):
 
 def test_best_compares_the_fastest_rounds():
     """The slow rounds of a busy machine leave `best` alone, and move `ratio`."""
-    times = speed.Comparison(a=(4.0, 9.0, 9.0), b=(2.0, 1.0, 3.0))
+    times = speed.Comparison("", a=(4.0, 9.0, 9.0), b=(2.0, 1.0, 3.0))
     assert (times.best, times.ratio) == (4.0, 4.5)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from math import inf
 
-from claimbook.teach.figure import BRAND, CHAR, NARROW, Figure, drawing, text
+from claimbook.teach.figure import BRAND, CHAR, NARROW, Figure, box, drawing, text
 
 ROW, BAR, PAD, LEAST = 26, 16, 8, 120
 """Of less than ``LEAST`` pixels, bars stand under their names and not beside them."""
@@ -42,8 +42,5 @@ def _row(name: str, word: str, left: float, top: float, length: float) -> str:
     if not left:
         label = text(PAD, top + BAR - 4, name, "name")
         top += BAR
-    bar = (
-        f'<rect x="{left + PAD:.0f}" y="{top:.0f}" width="{max(length, 1):.1f}" height="{BAR}" '
-        f'rx="2" style="fill:{BRAND}"/>'
-    )
+    bar = box(left + PAD, top, max(length, 1), BAR, f"rx:2px;fill:{BRAND}")
     return label + bar + text(left + 2 * PAD + length, top + BAR - 4, word, "value")

@@ -4,7 +4,7 @@ from math import isfinite, log2
 
 import torch
 
-from claimbook.teach.figure import BRAND, CHAR, FONT, Figure, drawing
+from claimbook.teach.figure import BRAND, CHAR, Figure, box, drawing, text
 
 CELL, HIGH, GAP, HEAD, ROW, PAD = 10, 20, 6, 18, 58, 8
 SAME_WIDTH = {16: torch.int16, 32: torch.int32, 64: torch.int64}
@@ -30,8 +30,8 @@ def bits(value: float, *dtypes: torch.dtype) -> Figure:
     rows = [_fields(value, dtype) for dtype in dtypes]
     stored = [_stored(value, dtype) for dtype in dtypes]
     drawn = [
-        _row(name, fields, text, PAD + ROW * number)
-        for number, (name, fields, text) in enumerate(zip(names, rows, stored, strict=True))
+        _row(name, fields, words, PAD + ROW * number)
+        for number, (name, fields, words) in enumerate(zip(names, rows, stored, strict=True))
     ]
     longest = max(sum(map(len, fields.values())) for fields in rows)
     width = 2 * PAD + max(CELL * longest + 2 * GAP, CHAR * max(len(text) + 28 for text in stored))
@@ -39,7 +39,7 @@ def bits(value: float, *dtypes: torch.dtype) -> Figure:
         f"{name}: {', '.join(f'{field} {digits}' for field, digits in fields.items())}. {text}."
         for name, fields, text in zip(names, rows, stored, strict=True)
     ]
-    svg = drawing(width, ROW * len(rows), f'<g style="{FONT}">{"".join(drawn)}</g>')
+    svg = drawing(width, ROW * len(rows), "".join(drawn))
     return Figure(svg, "\n".join([f"The bits of {value} in {', '.join(names)}.", *words]))
 
 
@@ -64,9 +64,9 @@ def _stored(value: float, dtype: torch.dtype) -> str:
     return f"Stores {here}, the next is {step:.4g} away"
 
 
-def _row(name: str, fields: dict[str, str], text: str, top: int) -> str:
+def _row(name: str, fields: dict[str, str], stored: str, top: int) -> str:
     widths = " + ".join(str(len(digits)) for digits in fields.values())
-    parts = [f'<text x="{PAD}" y="{top + 10}">{name} ({widths} bits). {text}</text>']
+    parts = [text(PAD, top + 10, f"{name} ({widths} bits). {stored}", "name")]
     x = PAD
     for field, digits in fields.items():
         parts += [_cell(field, digit, x + CELL * i, top + HEAD) for i, digit in enumerate(digits)]
@@ -76,7 +76,4 @@ def _row(name: str, fields: dict[str, str], text: str, top: int) -> str:
 
 def _cell(field: str, digit: str, x: int, top: int) -> str:
     look = f"stroke:currentColor;stroke-width:.6;fill:{BRAND};fill-opacity:{FIELDS[field]}"
-    return (
-        f'<rect x="{x}" y="{top}" width="{CELL}" height="{HIGH}" style="{look}"/>'
-        f'<text class="{field}" x="{x + CELL / 2}" y="{top + 15}" text-anchor="middle">{digit}</text>'
-    )
+    return box(x, top, CELL, HIGH, look) + text(x + CELL / 2, top + 15, digit, field, "middle")

@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor
 
-from claimbook.teach.figure import BRAND, CHAR, Figure, drawing, number, text
+from claimbook.teach.figure import BRAND, CELL, CHAR, Figure, cell, drawing, number, text
 
-CELL, COLUMN, LINE, PAD = 26, 44, 18, 10
+COLUMN, LINE, PAD = 44, 18, 10
 OWN = f"stroke:{BRAND};fill:{BRAND};fill-opacity:.15"
 COPY = "stroke:currentColor;fill:none;stroke-dasharray:3 3"
 FAINT = ' opacity=".6"'
@@ -71,20 +71,19 @@ def _draw(tensors: tuple[Tensor, Tensor], shape: torch.Size, sizes: list[list[st
     width = PAD + COLUMN * (len(shape) + 1.0)
     for name, tensor in zip("ab", tensors, strict=True):
         rows = _stretched(tensor, shape)
-        cell = max(CELL, PAD + CHAR * max(len(value) for row in rows for value, _ in row))
+        each = max(CELL, PAD + CHAR * max(len(value) for row in rows for value, _ in row))
         parts.append(text(left, top + 12, f"{name}, stretched", "title"))
-        parts += _cells(rows, left, top + LINE, cell)
-        left += max(cell * len(rows[0]), CHAR * 12) + 3 * PAD
+        parts += _cells(rows, left, top + LINE, each)
+        left += max(each * len(rows[0]), CHAR * 12) + 3 * PAD
         width = max(width, left - 3 * PAD)
     height = top + LINE + CELL * (shape[-2] if len(shape) > 1 else 1) + PAD
     return drawing(width + PAD, height, "".join(parts))
 
 
-def _cells(rows: list[list[tuple[str, bool]]], left: float, top: float, cell: float) -> list[str]:
+def _cells(rows: list[list[tuple[str, bool]]], left: float, top: float, each: float) -> list[str]:
     return [
-        f'<g{"" if held else FAINT}><rect x="{left + cell * j:.1f}" y="{top + CELL * i}" '
-        f'width="{cell:.1f}" height="{CELL}" style="{OWN if held else COPY}"/>'
-        f"{text(left + cell * (j + 0.5), top + CELL * i + 17, value, 'value', 'middle')}</g>"
+        f"<g{'' if held else FAINT}>"
+        f"{cell(left + each * j, top + CELL * i, each, value, OWN if held else COPY)}</g>"
         for i, row in enumerate(rows)
         for j, (value, held) in enumerate(row)
     ]

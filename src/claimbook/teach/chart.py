@@ -3,11 +3,13 @@
 import hashlib
 import io
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Any
 
+Numbers = Sequence[float]
+Series = Mapping[str, Numbers]
+Rules = Mapping[str, float]
 INK = "#010203"  # stands for the page's text colour until the SVG is made
 STYLES = (
     ("#0a7fd9", "-", "o"),
@@ -18,11 +20,6 @@ STYLES = (
 """Colour, dash and marker of each series. Each colour has a contrast of at least 3:1 both on white
 and on #131416, furo's dark page (WCAG 2.2, 1.4.11); dash and marker tell them apart without colour.
 """
-KINDS: dict[str, Callable[[str, int], dict[str, Any]]] = {
-    "line": lambda dash, gap: {"linestyle": dash, "markevery": gap},
-    "steps": lambda dash, gap: {"linestyle": dash, "markevery": gap, "drawstyle": "steps-post"},
-    "dots": lambda dash, gap: {"linestyle": "none"},
-}
 SIZE = (5.1, 3.25)
 """Inches. Shrunk to a phone, its words have 10 pixels."""
 BESIDE = 24
@@ -39,22 +36,10 @@ SETTINGS: dict[Any, object] = {
 }
 
 
-@dataclass(frozen=True)
-class Look:
-    """How a chart looks, beside its numbers."""
-
-    x: str
-    y: str
-    kind: str
-    log: bool
-    logx: int
-    """The base of a logarithmic x axis; 0 for a linear one."""
-    rules: Mapping[str, float]
-    """Vertical lines, by their names."""
-
-
-def chart(numbers: Mapping[str, Sequence[float]], places: Sequence[float], look: Look) -> str:
-    """Draw each series over the places, as one ``<svg>``."""
+def chart(
+    lines: Series, at: Numbers, x: str, y: str, log: bool, logx: int, rules: Rules, **options: Any
+) -> str:
+    """Draw each series over the places ``at``, as one ``<svg>``; the rest is that of `lines`."""
     # A machine that only records claims has no Matplotlib, and to import it takes 0.3 s.
     from matplotlib import style
     from matplotlib.figure import Figure as Canvas
@@ -62,40 +47,33 @@ def chart(numbers: Mapping[str, Sequence[float]], places: Sequence[float], look:
     buffer = io.StringIO()
     with style.context(["default", SETTINGS]):  # and nothing of a matplotlibrc
         canvas = Canvas(figsize=SIZE, layout="constrained")
-        axes = canvas.add_subplot(yscale="log" if look.log else "linear")
-        axes.set_xlabel(_plain(look.x))
+        axes = canvas.add_subplot(yscale="log" if log else "linear")
+        axes.set_xlabel(_plain(x))
         # Read without tilting the head, and a long name has the picture's width.
-        axes.set_title(_plain(look.y), loc="left", fontsize="medium")
-        for (name, values), (colour, dash, marker) in zip(numbers.items(), STYLES, strict=False):
+        axes.set_title(_plain(y), loc="left", fontsize="medium")
+        for (name, values), (colour, dash, marker) in zip(lines.items(), STYLES, strict=False):
             gap = max(1, len(values) // 8)
             text = _plain(f" {name}")  # the blank: a legend leaves out what starts with "_"
-            drawn = {**KINDS[look.kind](dash, gap), "color": colour, "marker": marker}
-            axes.plot(places[: len(values)], values, label=text, **drawn)
+            look: dict[str, Any] = {"linestyle": dash, "marker": marker, "markevery": gap}
+            axes.plot(at[: len(values)], values, color=colour, label=text, **look | options)
             if values[-1] == inf:
-                last = values.index(inf) - 1
-                arrow = {"arrowstyle": "<-", "color": colour, "linewidth": 1.5, "shrinkB": 0}
-                where = {"xytext": (0, 32), "textcoords": "offset points", "ha": "center"}
-                axes.annotate("inf", (places[last], values[last]), arrowprops=arrow, **where)
-        for name, place in look.rules.items():
-            axes.axvline(place, color=INK, linewidth=0.8, linestyle=":")
-            where = {"xytext": (4, 4), "textcoords": "offset points"}
-            axes.annotate(_plain(name), (place, 0), xycoords=("data", "axes fraction"), **where)
-        _ticks(axes, places, look.logx)
-        if len(numbers) > 1:
-            columns = 2 if max(map(len, numbers)) <= BESIDE else 1
+                end = [*zip(at, values, strict=False)][values.index(inf) - 1]
+                up: dict[str, Any] = {
+                    "arrowprops": {"arrowstyle": "<-", "color": colour},
+                    "ha": "center",
+                }
+                axes.annotate("inf", end, (0, 32), textcoords="offset points", **up)
+        for name, place in rules.items():
+            axes.axvline(place, color=INK, linestyle=":", label=_plain(f" {name}"))
+        if logx:
+            axes.set_xscale("log", base=logx)
+        elif all(map(float.is_integer, at)):
+            axes.locator_params(axis="x", integer=True)
+        if len(lines) > 1 or rules:
+            columns = 2 if max(map(len, (*lines, *rules))) <= BESIDE else 1
             canvas.legend(loc="outside lower center", ncols=columns, frameon=False)
         canvas.savefig(buffer, format="svg", transparent=True)
     return _inline(buffer.getvalue())
-
-
-def _ticks(axes: Any, places: Sequence[float], base: int) -> None:
-    """Mark whole numbers where all places are whole, and powers of the base on a log axis."""
-    if base:
-        axes.set_xscale("log", base=base)
-        if 1 <= min(places) <= max(places) < 10**4:
-            axes.xaxis.set_major_formatter("{x:,g}")
-    elif all(place == int(place) for place in places):
-        axes.locator_params(axis="x", integer=True)
 
 
 def _plain(text: str) -> str:

@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass
 from html import escape
 
-STYLE = "max-width:100%;height:auto"
 BRAND = "var(--color-brand-primary, currentColor)"
 NARROW = 400
 """How wide a picture may be drawn, in pixels: shrunk to a phone its letters still have 10."""
+CELL = 26
 CHAR = 7.3
 """How wide a letter of `FONT` is, in pixels."""
 FONT = "font-family:var(--font-stack--monospace, monospace);font-size:12px"
@@ -23,6 +23,17 @@ def text(x: float, y: float, words: str, kind: str, anchor: str = "start") -> st
     """Return a ``<text>`` in `FONT` of the class ``kind``; ``anchor`` is where in it ``x`` lies."""
     place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
     return f'<text class="{kind}" {place} style="{FONT}">{escape(words)}</text>'
+
+
+def box(x: float, y: float, width: float, height: float, style: str) -> str:
+    """Return a ``<rect>``."""
+    size = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
+    return f'<rect {size} style="{style}"/>'
+
+
+def cell(x: float, top: float, width: float, words: str, style: str) -> str:
+    """Return a box as high as `CELL`, with words in its middle."""
+    return box(x, top, width, CELL, style) + text(x + width / 2, top + 17, words, "value", "middle")
 
 
 def number(value: float) -> str:
@@ -52,10 +63,9 @@ class Figure:
     def _repr_html_(self) -> str:
         label, _, details = self.alt.partition("\n")
         width = re.match(r'<svg width="(\d+)"', self.svg)
-        least = (
-            f";--least:{int(width[1]) * 5 // 6}px" if width else ""
-        )  # its letters have 10 pixels
-        head = f'<svg role="img" aria-label="{escape(label)}" style="{STYLE}{least}"'
+        least = int(width[1]) * 5 // 6 if width else 0  # the letters have 10 pixels
+        style = f"max-width:100%;height:auto;--least:{least}px"
+        head = f'<svg role="img" aria-label="{escape(label)}" style="{style}"'
         picture = self.svg.replace("<svg", head, 1)
         return f'<figure class="drawn">{picture}{_caption(label, details)}</figure>'
 

@@ -1,25 +1,26 @@
 """Draw tensors side by side as grids of their values, coloured by where each value came from."""
 
 from collections.abc import Callable, Mapping
-from html import escape
 from itertools import accumulate
 
 from torch import Tensor
 
-from claimbook.teach.figure import BRAND, CHAR, FONT, NARROW, Figure, drawing, number
+from claimbook.teach.figure import BRAND, CELL, CHAR, NARROW, Figure, cell, drawing, number, text
 
-CELL, GAP, HEAD, PAD = 26, 8, 22, 10
-EDGE = f"stroke:currentColor;fill:{BRAND}"
+GAP, HEAD, PAD = 8, 22, 10
+EDGE = "stroke:currentColor"
+Group = Callable[[float], object]
 Plane = list[list[float]]
 
 
 def grids(
-    tensors: Mapping[str, Tensor], *, alt: str, group: Callable[[float], object] | None = None
+    tensors: Mapping[str, Tensor], *, alt: str, group: Group | None = None, colours: str = ""
 ) -> Figure:
     """Draw each tensor under its title: rows below each other, the planes of a third dimension too.
 
     A value has the shade of the first tensor that holds it, so draw the sources first and give
-    them different values. With ``group``, equal ``group(value)`` are of one shade instead.
+    them different values. With ``group``, equal ``group(value)`` are of one shade instead, or of
+    one of the ``colours``, ``"red green"``, in the order in which the groups are first seen.
 
     ``alt`` says what is to be seen; title, shape and values of each tensor are added to it.
 
@@ -36,22 +37,22 @@ def grids(
     if not tensors or any(tensor.ndim > 3 for tensor in tensors.values()):
         raise ValueError("grids() draws one tensor and more, each of three dimensions at most")
     planes = {title: _planes(tensor) for title, tensor in tensors.items()}
-    shades = _shades(planes, group)
+    fills = _fills(planes, group, colours)
     texts = [number(v) for drawn in planes.values() for p in drawn for row in p for v in row]
-    cell = max(CELL, PAD + CHAR * max(map(len, texts), default=0))
+    each = max(CELL, PAD + CHAR * max(map(len, texts), default=0))
     parts, x, y, line, width = [], PAD, PAD, 0, 0
     for title, drawn in planes.items():
-        wide = max(CHAR * len(title), cell * max((len(p[0]) for p in drawn if p), default=0))
+        wide = max(CHAR * len(title), each * max((len(p[0]) for p in drawn if p), default=0))
         if x > PAD and x + wide + PAD > NARROW:
             x, y, line = PAD, y + line + HEAD, 0
-        parts.append(f'<text class="title" x="{x:.1f}" y="{y + 12:.1f}">{escape(title)}</text>')
+        parts.append(text(x, y + 12, title, "title"))
         tops = accumulate((len(p) * CELL + GAP for p in drawn), initial=y + HEAD)
         for plane, top in zip(drawn, tops, strict=False):
-            parts += _cells(plane, x, top, cell, shades)
+            parts += _cells(plane, x, top, each, fills)
         line = max(line, HEAD + sum(len(p) * CELL + GAP for p in drawn))
         width, x = max(width, int(x + wide)), int(x + wide) + 2 * PAD
     words = [f"{title}, {_words(tensors[title], drawn)}" for title, drawn in planes.items()]
-    svg = drawing(width + PAD, y + line, f'<g style="{FONT}">{"".join(parts)}</g>')
+    svg = drawing(width + PAD, y + line, "".join(parts))
     return Figure(svg, "\n".join([" ".join(alt.split()), *words]))
 
 
@@ -65,28 +66,25 @@ def _words(tensor: Tensor, drawn: list[Plane]) -> str:
     return f"shape {tuple(tensor.shape)}: {' // '.join(planes)}"
 
 
-def _shades(
-    planes: Mapping[str, list[Plane]], group: Callable[[float], object] | None
-) -> dict[str, float]:
-    """Return how dark each value is drawn, by its text."""
+def _fills(planes: Mapping[str, list[Plane]], group: Group | None, colours: str) -> dict[str, str]:
+    """Return how the box of each value is filled, by its text."""
     groups: dict[str, object] = {}
     for place, drawn in enumerate(planes.values()):
         for value in (value for plane in drawn for row in plane for value in row):
             groups.setdefault(number(value), group(value) if group else place)
     order = list(dict.fromkeys(groups.values()))
-    return {
-        text: 0.06 + 0.5 * order.index(g) / max(len(order) - 1, 1) for text, g in groups.items()
-    }
+    shades = [0.06 + 0.5 * place / max(len(order) - 1, 1) for place in range(len(order))]
+    fills = [f"{EDGE};fill:{colour};fill-opacity:.4" for colour in colours.split()] or [
+        f"{EDGE};fill:{BRAND};fill-opacity:{shade:.2f}" for shade in shades
+    ]
+    return {text: fills[order.index(group)] for text, group in groups.items()}
 
 
 def _cells(
-    plane: Plane, left: float, top: float, width: float, shades: Mapping[str, float]
+    plane: Plane, left: float, top: float, width: float, fills: Mapping[str, str]
 ) -> list[str]:
     return [
-        f'<rect x="{left + width * j:.1f}" y="{top + CELL * i:.1f}" width="{width:.1f}" '
-        f'height="{CELL}" style="{EDGE};fill-opacity:{shades[number(value)]:.2f}"/>'
-        f'<text class="value" text-anchor="middle" x="{left + width * (j + 0.5):.1f}" '
-        f'y="{top + CELL * i + 17:.1f}">{escape(number(value))}</text>'
+        cell(left + width * j, top + CELL * i, width, number(value), fills[number(value)])
         for i, row in enumerate(plane)
         for j, value in enumerate(row)
     ]

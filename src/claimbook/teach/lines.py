@@ -1,61 +1,59 @@
 """Draw number series as a line chart that is readable on a light and on a dark page."""
 
-from collections.abc import Mapping, Sequence
 from math import inf, isfinite
+from typing import Any
 
-from claimbook.teach.chart import KINDS, STYLES, Look, chart
+from claimbook.teach.chart import STYLES, Numbers, Rules, Series, chart
 from claimbook.teach.figure import Figure
 
 
 def lines(
-    series: Mapping[str, Sequence[float]],
+    series: Series,
     *,
     x: str,
     y: str,
     alt: str,
-    at: Sequence[float] | None = None,
-    kind: str = "line",
+    at: Numbers | None = None,
     log: bool = False,
     logx: int = 0,
-    rules: Mapping[str, float] | None = None,
+    rules: Rules | None = None,
+    **options: Any,
 ) -> Figure:
     """Draw each of one to four series over the places ``at``, or over its index from 0 on.
 
     ``x`` and ``y`` label the axes; ``log`` makes the y axis logarithmic, and ``logx``, a base, the
-    x axis. ``kind="dots"`` is for what has no order, ``"steps"`` for values that stay until the
-    next one. ``rules`` are vertical lines, by name. Where a series becomes infinite, an arrow says
-    so. ``alt`` says what is to be seen; first, last, least and greatest value of each series are
-    added to it from the data.
+    x axis. ``rules`` are vertical lines, by name. ``options`` go to ``axes.plot`` and win:
+    ``linestyle=""`` for dots, ``drawstyle="steps-post"`` for values that stay until the next one.
+    Where a series becomes infinite for good, an arrow says so.
 
-    Raises ValueError for no series, more than four, a series without a finite number, one of
-    another length than ``at``, or another kind.
+    ``alt`` says what is to be seen; first, last, least and greatest value of each series are added
+    to it from the data.
+
+    Raises ValueError for no series, more than four, a series without a finite number, or one with
+    more values than places.
 
     >>> print(lines({"loss": [4.0, 1.0, 2.0]}, x="step", y="loss", alt="It falls, then rises.").alt)
     It falls, then rises.
-    loss: 3 values, first 4, last 2, least 1, greatest 4.
+    loss: 3 values for x from 0 to 2, first 4, last 2, least 1, greatest 4.
     """
     if not 1 <= len(series) <= len(STYLES):
         raise ValueError(f"lines() draws 1 to {len(STYLES)} series, not {len(series)}")
-    if kind not in KINDS:
-        raise ValueError(f"lines() has the kinds {', '.join(KINDS)}, not {kind!r}")
     numbers = {name: [float(value) for value in values] for name, values in series.items()}
-    longest = max(map(len, numbers.values()))
-    places = range(longest) if at is None else [float(place) + 0.0 for place in at]
-    if at is not None and any(len(values) != len(places) for values in numbers.values()):
-        raise ValueError(f"each series needs as many values as `at`, {len(places)}")
-    words = [_words(name, values, places, at is not None) for name, values in numbers.items()]
-    words += [f"A line at {place:.4g}: {name}." for name, place in (rules or {}).items()]
-    svg = chart(numbers, places, Look(x, y, kind, log, logx, rules or {}))
+    index = range(max(map(len, numbers.values())))
+    places = [float(place) + 0.0 for place in (index if at is None else at)]  # -0.0 becomes 0.0
+    words = [_words(name, values, places) for name, values in numbers.items()]
+    words += [f"{name}: a line at {place:.4g}." for name, place in (rules or {}).items()]
+    svg = chart(numbers, places, x, y, log, logx, rules or {}, **options)
     return Figure(svg, "\n".join([" ".join(alt.split()), *words]))
 
 
-def _words(name: str, values: Sequence[float], places: Sequence[float], named: bool) -> str:
+def _words(name: str, values: Numbers, at: Numbers) -> str:
     finite = [value for value in values if isfinite(value)]
     if not finite:
         raise ValueError(f"series {name!r} holds no finite number")
-    where = f" for x from {places[0]:.4g} to {places[-1]:.4g}" if named else ""
-    ends = f", infinite from {places[values.index(inf)]:.4g} on" if values[-1] == inf else ""
+    ends = f", infinite from {at[values.index(inf)]:.4g} on" if values[-1] == inf else ""
     return (
-        f"{name}: {len(values)} values{where}, first {values[0]:.4g}, last {values[-1]:.4g}, "
+        f"{name}: {len(values)} values for x from {at[0]:.4g} to {at[: len(values)][-1]:.4g}, "
+        f"first {values[0]:.4g}, last {values[-1]:.4g}, "
         f"least {min(finite):.4g}, greatest {max(finite):.4g}{ends}."
     )

@@ -10,9 +10,10 @@ measurements: list[Measurement] = []
 """All measurements since the runner last emptied this list."""
 
 
-def record(name: str, value: float, unit: str) -> None:
-    """Add one measurement for the runner to collect."""
+def record(name: str, value: float, unit: str) -> float:
+    """Add one measurement for the runner to collect; return its value."""
     measurements.append(Measurement(name, value, unit))
+    return value
 
 
 def label(work: Work, otherwise: str) -> str:

@@ -1,13 +1,15 @@
 """Compare how long two callables take, as a ratio and never as a time."""
 
 from dataclasses import dataclass
+from inspect import currentframe
 from itertools import repeat
 from statistics import median
 from time import perf_counter
 
 import torch
 
-from claimbook.teach.measure import Work, label, record
+from claimbook.teach.measure import Work, record
+from claimbook.teach.names import said
 
 BATCH = 1e-3
 """Seconds that one timing lasts at least, so that the clock's own error is small beside it."""
@@ -19,6 +21,8 @@ LIMIT = 10.0
 class Comparison:
     """The times of two callables, measured in turns."""
 
+    name: str
+    """Under which a ratio is recorded as it is read, with … for the number."""
     a: tuple[float, ...]
     """Seconds that one call of the first callable took, one value per round."""
     b: tuple[float, ...]
@@ -28,15 +32,15 @@ class Comparison:
     def ratio(self) -> float:
         """Median time of the first callable / median time of the second: above 1, it is slower.
 
-        >>> Comparison(a=(4.0, 6.0, 4.0), b=(2.0, 2.0, 3.0)).ratio
+        >>> Comparison("", a=(4.0, 6.0, 4.0), b=(2.0, 2.0, 3.0)).ratio
         2.0
         """
-        return median(self.a) / median(self.b)
+        return record(self.name, median(self.a) / median(self.b), "ratio")
 
     @property
     def best(self) -> float:
         """The same for the fastest round of each, which a busy machine disturbs least."""
-        return min(self.a) / min(self.b)
+        return record(self.name, min(self.a) / min(self.b), "ratio")
 
 
 def compare(a: Work, b: Work, *, rounds: int = 7) -> Comparison:
@@ -44,13 +48,14 @@ def compare(a: Work, b: Work, *, rounds: int = 7) -> Comparison:
 
     Each is first called until one timing of it lasts a millisecond (which also warms it up), then
     each round times both, in an order that alternates. CUDA work is waited for. Stops after
-    ``rounds`` rounds, at least one, or after the round in which ten seconds have passed. Records
-    the ratio under the names of the two functions.
+    ``rounds`` rounds, at least one, or after the round in which ten seconds have passed. The ratio
+    that the caller reads, ``best`` or ``ratio``, is recorded under what the call says of both.
 
     Raises ValueError for fewer than one round.
     """
     if rounds < 1:
         raise ValueError(f"compare() needs at least one round, not {rounds}")
+    name = "{} took … times as long as {}".format(*said(currentframe(), a, b))
     deadline = perf_counter() + LIMIT
     calls_a, calls_b = _calls(a), _calls(b)
     times: list[tuple[float, float]] = []
@@ -60,9 +65,7 @@ def compare(a: Work, b: Work, *, rounds: int = 7) -> Comparison:
         else:
             seconds_b, seconds_a = _seconds(b, calls_b), _seconds(a, calls_a)
         times.append((seconds_a, seconds_b))
-    result = Comparison(*zip(*times, strict=True))
-    record(f"{label(a, 'a')} / {label(b, 'b')}", result.ratio, "ratio")
-    return result
+    return Comparison(name, *zip(*times, strict=True))
 
 
 def _calls(work: Work) -> int:

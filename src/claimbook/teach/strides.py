@@ -6,9 +6,9 @@ from operator import mul
 import torch
 from torch import Tensor
 
-from claimbook.teach.figure import BRAND, CHAR, Figure, drawing, number, text
+from claimbook.teach.figure import BRAND, CELL, CHAR, Figure, cell, drawing, number, text
 
-PAD, LINE, BOX, MOST = 10, 18, 26, 24
+PAD, LINE, MOST = 10, 18, 24
 STEP = "fill:none;stroke:currentColor"
 
 
@@ -59,17 +59,19 @@ def _draw(
 ) -> str:
     below = [[index for index, place in readers if place == i] for i in range(len(values))]
     letters = max(len(words) for column in [values, *below] for words in column)
-    cell = max(BOX, CHAR * letters + PAD)
-    xs = [PAD + cell * (i + 0.5) for i in range(len(values) + 1)]  # an empty slice may start behind
+    width = max(CELL, CHAR * letters + PAD)
+    xs = [
+        PAD + width * (i + 0.5) for i in range(len(values) + 1)
+    ]  # an empty slice may start behind
     top = PAD + LINE * (len(steps) + 2)
     parts = [text(PAD, PAD + 12, head, "head")]
     for dim, step in enumerate(steps):
         end = start + step if start + step < len(values) else start
         parts.append(_step(xs[start], xs[end], PAD + LINE * (dim + 1.5), f"dim {dim}: +{step}"))
-    parts += [_cell(xs[i], top, cell, i, values[i], below[i]) for i in range(len(values))]
-    width = max(xs[-1] + CHAR * 12, 2 * PAD + CHAR * len(head))
-    height = top + BOX + LINE * max(map(len, below)) + PAD
-    return drawing(width, height, "".join(parts))
+    parts += [_cell(xs[i], top, width, i, values[i], below[i]) for i in range(len(values))]
+    whole = max(xs[-1] + CHAR * 12, 2 * PAD + CHAR * len(head))
+    height = top + CELL + LINE * max(map(len, below)) + PAD
+    return drawing(whole, height, "".join(parts))
 
 
 def _step(x: float, end: float, y: float, label: str) -> str:
@@ -81,11 +83,10 @@ def _step(x: float, end: float, y: float, label: str) -> str:
 
 
 def _cell(x: float, top: float, width: float, place: int, value: str, below: list[str]) -> str:
-    box = f'x="{x - width / 2:.1f}" y="{top}" width="{width:.1f}" height="{BOX}"'
     look = f"stroke:{BRAND};fill:{BRAND};fill-opacity:.15" if below else STEP
     texts = [text(x, top - 4, str(place), "position", "middle")]
-    texts += [text(x, top + 17, value, "value", "middle")]
+    texts += [cell(x - width / 2, top, width, value, look)]
     lines = enumerate(below, 1)
-    texts += [text(x, top + BOX + LINE * i - 4, index, "index", "middle") for i, index in lines]
+    texts += [text(x, top + CELL + LINE * i - 4, index, "index", "middle") for i, index in lines]
     pale = "" if below else ' opacity=".55"'
-    return f'<g{pale}><rect {box} style="{look}"/>{"".join(texts)}</g>'
+    return f"<g{pale}>{''.join(texts)}</g>"

@@ -1,11 +1,11 @@
 """Draw when things ran: one row a name, one block a span of time, over a common clock."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import floor, log10
 
-from claimbook.teach.figure import BRAND, CHAR, NARROW, Figure, drawing, text
+from claimbook.teach.figure import BRAND, CHAR, NARROW, Figure, box, drawing, text
 
 ROW, BAR, PAD = 26, 16, 8
+BLOCK = f"rx:2px;stroke:currentColor;fill:{BRAND};fill-opacity:.3"
 GRID = "stroke:currentColor;stroke-opacity:.25"
 
 Spans = Sequence[tuple[float, float] | tuple[float, float, object]]
@@ -32,44 +32,27 @@ def timeline(rows: Mapping[str, Spans], *, alt: str) -> Figure:
     left = 2 * PAD + CHAR * max(map(len, rows))
     scale = (NARROW - left - 3 * PAD) / longest if longest else 0.0
     bottom = PAD + ROW * len(rows)
-    drawn = "".join(
-        [
-            *(_tick(tick, left + tick * scale, bottom) for tick in _ticks(longest)),
-            *(_row(*row, left, PAD + ROW * place, scale) for place, row in enumerate(rows.items())),
-        ]
-    )
+    parts = [*_ticks(longest, left, scale, bottom)]
+    parts += [_row(*r, left, PAD + ROW * place, scale) for place, r in enumerate(rows.items())]
     lines = [" ".join(alt.split()), *(_words(name, row) for name, row in rows.items() if row)]
-    return Figure(drawing(NARROW, bottom + ROW, drawn), "\n".join(lines))
+    return Figure(drawing(NARROW, bottom + ROW, "".join(parts)), "\n".join(lines))
 
 
-def _ticks(longest: float) -> Iterator[float]:
-    """Yield up to ten round times, from 0 on.
+def _ticks(longest: float, left: float, scale: float, bottom: float) -> Iterator[str]:
+    from matplotlib.ticker import MaxNLocator  # not above: to import it takes 0.3 s
 
-    >>> [round(tick, 3) for tick in _ticks(0.49)]
-    [0.0, 0.1, 0.2, 0.3, 0.4]
-    """
-    power = 10.0 ** floor(log10(longest or 1.0))
-    step = next(power * part for part in (0.2, 0.5, 1) if longest <= 5 * power * part or part == 1)
-    yield from (number * step for number in range(int(longest / step + 1e-9) + 1))
-
-
-def _tick(tick: float, x: float, bottom: float) -> str:
-    path = f'<path d="M{x:.1f},{PAD / 2}V{bottom}" style="{GRID}"/>'
-    return path + text(x, bottom + BAR - 4, f"{tick:.3g}" if tick else "0 s", "tick", "middle")
+    ticks = MaxNLocator(5, steps=[1, 2, 5, 10]).tick_values(0, longest)
+    for tick, x in [(tick, left + tick * scale) for tick in ticks if 0 <= tick <= longest]:
+        yield f'<path d="M{x:.1f},{PAD / 2}V{bottom}" style="{GRID}"/>'
+        yield text(x, bottom + BAR - 4, f"{tick:.3g}" if tick else "0 s", "tick", "middle")
 
 
 def _row(name: str, row: Spans, left: float, top: float, scale: float) -> str:
     parts = [text(left - PAD, top + BAR - 4, name, "name", "end")]
     for number, (start, end, *labels) in enumerate(row, 1):
-        x, width, label = (
-            left + start * scale,
-            max((end - start) * scale, 1),
-            str(*labels or (number,)),
-        )
-        parts.append(
-            f'<rect x="{x:.1f}" y="{top:.0f}" width="{width:.1f}" height="{BAR}" rx="2" '
-            f'style="stroke:currentColor;fill:{BRAND};fill-opacity:.3"/>'
-        )
+        x, width = left + start * scale, max((end - start) * scale, 1)
+        label = str(*labels or (number,))
+        parts.append(box(x, top, width, BAR, BLOCK))
         if width > CHAR * len(label):
             parts.append(text(x + width / 2, top + BAR - 4, label, "label", "middle"))
     return "".join(parts)

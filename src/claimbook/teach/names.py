@@ -1,0 +1,33 @@
+"""What a call says of the functions that it passes, so that a reader knows which is meant."""
+
+import ast
+import inspect
+import linecache
+from types import FrameType
+
+from claimbook.teach.measure import Work, label
+
+
+def said(frame: FrameType | None, a: Work, b: Work) -> tuple[str, str]:
+    """Return names for the two functions that were passed to the call which ``frame`` carries out.
+
+    A function has its own name; a lambda what it computes, anything else how the call writes it.
+    Where there is no source, as at a prompt, the two are the first and the second.
+    """
+    written = _arguments(frame.f_back) if frame and frame.f_back else []
+    if len(written) < 2 or any(isinstance(each, ast.Starred) for each in written):
+        return label(a, "the first"), label(b, "the second")
+    return _said(a, written[0]), _said(b, written[1])
+
+
+def _arguments(caller: FrameType) -> list[ast.expr]:
+    tree = ast.parse("".join(linecache.getlines(caller.f_code.co_filename)))
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    places = [(n.lineno, n.end_lineno, n.col_offset, n.end_col_offset) for n in calls]
+    at = inspect.getframeinfo(caller).positions
+    return next((call.args for call, place in zip(calls, places, strict=True) if place == at), [])
+
+
+def _said(work: Work, argument: ast.expr) -> str:
+    written = ast.unparse(argument.body if isinstance(argument, ast.Lambda) else argument)
+    return label(work, written) if isinstance(argument, ast.Name | ast.Lambda) else written
