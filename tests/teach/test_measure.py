@@ -101,6 +101,8 @@ def test_both_sides_are_named_as_the_call_writes_them(measurements):
         neg = abs = staticmethod(int)
 
     works = [lambda: None, one_turn]
+    quiet, loud = (torch.no_grad()(one_turn), torch.enable_grad()(one_turn))
+    assert compare(quiet, loud, rounds=1).ratio
     for each in (named, lambda: None):
         assert compare(each, Numbers.neg, rounds=1).best
     several_lines = compare(
@@ -112,6 +114,7 @@ def test_both_sides_are_named_as_the_call_writes_them(measurements):
     assert compare(*works, rounds=1).ratio
     exec("compare(lambda: 1, one_turn, rounds=1).ratio", globals())
     assert [m.name.replace(" took … times as long as ", " : ") for m in measurements] == [
+        "quiet : loud",
         "named : Numbers.neg",
         "each : Numbers.neg",
         "named() : 'ä' + 'b'",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from html import escape
 
 BRAND = "var(--color-brand-primary, currentColor)"
-NARROW = 400
+NARROW = 405
 """How wide a picture may be drawn, in pixels: shrunk to a phone its letters still have 10."""
 CELL = 26
 CHAR = 7.3

@@ -11,13 +11,15 @@ from claimbook.teach.measure import Work, label
 def said(frame: FrameType | None, a: Work, b: Work) -> tuple[str, str]:
     """Return names for the two functions that were passed to the call which ``frame`` carries out.
 
-    A function has its own name; a lambda what it computes, anything else how the call writes it.
+    A function has its own name, if the two differ; a lambda what it computes, anything else how
+    the call writes it.
     Where there is no source, as at a prompt, the two are the first and the second.
     """
     written = _arguments(frame.f_back) if frame and frame.f_back else []
     if len(written) < 2 or any(isinstance(each, ast.Starred) for each in written):
         return label(a, "the first"), label(b, "the second")
-    return _said(a, written[0]), _said(b, written[1])
+    found = _said(a, written[0]), _said(b, written[1])
+    return found if len({*found}) == 2 else (ast.unparse(written[0]), ast.unparse(written[1]))
 
 
 def _arguments(caller: FrameType) -> list[ast.expr]:
