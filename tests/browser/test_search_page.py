@@ -133,6 +133,18 @@ def test_an_error_that_nobody_knows_is_not_explained(open_page):
     assert status.locator("a").get_attribute("href") == "errors.html"
 
 
+@pytest.mark.parametrize(
+    "text", ["quantile() input tensor is too large", "Missing key(s) in state_dict: fc.weight"]
+)
+def test_a_message_needs_no_type(open_page, text):
+    """Pasted without what stands before it, it is an error all the same."""
+    page = searching(open_page)
+    page.fill("#query", text)
+    status = page.locator("section.search [role=status]")
+    assert status.inner_text().startswith("An error, and what explains it")
+    assert page.locator("ol.search-hits > li").first.evaluate("item => item.className") == "error-hit"
+
+
 def test_one_hit_is_one_section(open_page):
     """A number that is one has no plural."""
     page = searching(open_page)

@@ -8,7 +8,8 @@ const WEIGHTS = { pair: 0.2, stopPair: 0.22, part: 0.35, whole: 0.6, exact: 0.4,
 const RARITY = 0.8, LIKE = 2;
 // A question with such a word is about a fault, and the sections whose title is a message count more.
 const FAULT = { words: /\b(?:errors?|exceptions?|warnings?|fail(?:s|ed)?|failures?|raises?|crash(?:es)?)\b/i, more: 1.7 };
-const SURE = { words: 5, likeness: 0.8 };
+// A text so like a message of so many words is one, though nothing else shows it.
+const SURE = { words: 4, likeness: 0.8 };
 
 class Search {
   constructor({ places, terms, synonyms, words, ofErrors }) {
@@ -207,7 +208,7 @@ function searchPage(search) {
     const text = form.q.value.trim();
     const errors = text && lookup ? lookup.find(text, 2) : [];
     const sure = lookup && (lookup.looks(text)
-      || (errors[0]?.likeness >= SURE.likeness && lookup.read(text).words.size >= SURE.words));
+      || (errors[0]?.likeness >= SURE.likeness && lookup.read(text).words.length >= SURE.words));
     const hits = text ? search.find(text) : [];
     const items = hits.map((hit) => (
       hitItem(search.places[hit], lines && search.line(text, lines[hit]))));
