@@ -202,14 +202,6 @@ def as_strided_chooses_shape_and_strides(x, shape, strides, offset):
     )
 
 
-@sweep(x=tensors(ALL, layouts=ANY_LAYOUT), times=integers(0, 4))
-def as_strided_with_stride_zero_repeats(x, times):
-    view = x.as_strided((times, *x.shape), (0, *x.stride()), x.storage_offset())
-    for repeated in view:
-        same(repeated, x)
-        assert repeated.data_ptr() == x.data_ptr()
-
-
 @sweep(
     x=tensors(NUMBERS, rank=(1, 3), size=(3, 5)),
     dim=lambda x: dims(x),
@@ -229,15 +221,6 @@ def clone_windows_before_writing(x, dim):
     expected = windows + 1
     same(windows.clone().add_(1), expected)
     same(x, before)
-
-
-@sweep(
-    shape=shapes(),
-    other=shapes(),
-    strides=lambda other: several(integers(0, 9), min_size=len(other), max_size=len(other)),
-)
-def as_strided_on_meta_has_no_bounds(shape, other, strides):
-    assert torch.empty(shape, device="meta").as_strided(other, strides).shape == other
 
 
 # Broadcasting
@@ -658,19 +641,6 @@ def mm_does_not_broadcast(a, b):
 
 
 @sweep(
-    cases=1000,
-    a=tensors(torch.float64, rank=(1, 3), size=(0, 2)),
-    b=tensors(torch.float64, rank=(1, 3), size=(0, 2)),
-)
-def bmm_and_dot_are_as_strict(a, b):
-    batches = a.dim() == b.dim() == 3
-    fits = batches and len(a) == len(b) and a.shape[2] == b.shape[1]
-    assert refuses(lambda: torch.bmm(a, b)) == (not fits)
-    if a.dim() == b.dim() == 1:
-        assert refuses(lambda: torch.dot(a, b)) == (len(a) != len(b))
-
-
-@sweep(
     a=tensors(NUMBERS, rank=(0, 2), size=(0, 2)),
     b=lambda a: tensors(a.dtype, rank=(0, 2), size=(0, 2)),
 )
@@ -776,19 +746,6 @@ def clone_copies_elements_only(x, start):
 def stack_is_unsqueeze_and_cat(x, y, dim):
     parts = [x.unsqueeze(dim), y.unsqueeze(dim)]
     same(torch.stack([x, y], dim), torch.cat(parts, dim))
-
-
-@sweep(
-    x=tensors((*FLOATS, *COMPLEX), rank=(1, 3), size=(1, 4), requires_grad=True),
-    dim=lambda x: dims(x),
-    again=integers(0, 2),
-)
-def gradients_go_back_to_each_part(x, dim, again):
-    parts = [x, *(x.detach().narrow(dim, 0, 1).requires_grad_() for _ in range(again))]
-    whole = torch.cat(parts, dim)
-    arriving = torch.arange(whole.numel()).to(x.dtype).view(whole.shape)
-    whole.backward(arriving)
-    same([part.grad for part in parts], list(arriving.split([p.shape[dim] for p in parts], dim)))
 
 
 @sweep(sizes=several(shapes(rank=(0, 2), size=(0, 2)), min_size=1, max_size=4))
@@ -966,16 +923,6 @@ def isin_marks_the_members(x, wanted):
     assert torch.isin(x, wanted).flatten().tolist() == members
 
 
-@sweep(
-    x=tensors(REALS, rank=(2, 2), layouts=ANY_LAYOUT),
-    row=lambda x: tensors(x.dtype, shape=x.shape[1:], layouts=ANY_LAYOUT),
-)
-def in_asks_for_one_number_not_for_a_row(x, row):
-    listed = [list(zip(each, row.tolist(), strict=True)) for each in x.tolist()]
-    assert (row in x) == any(a == b for pairs in listed for a, b in pairs)
-    assert (x == row).all(1).tolist() == [all(a == b for a, b in pairs) for pairs in listed]
-
-
 # Shapes
 
 
@@ -1061,3 +1008,58 @@ def searchsorted_and_lerp_interpolate(xs, x, slope):
     inside = (x >= xs[0]) & (x <= xs[-1])
     expected = torch.from_numpy(np.interp(x.numpy(), xs.numpy(), ys.numpy()))
     assert_close(found[inside], expected[inside])
+
+
+@sweep(
+    shape=shapes(rank=(4, 4), size=(0, 3)),
+    p=integers(1, 3),
+)
+def patches_of_an_image_by_two_unfolds(shape, p):
+    n, c, rows, columns = shape
+    assume(n and c and rows and columns)
+    images = torch.arange(n * c * rows * columns * p * p).view(n, c, rows * p, columns * p)
+    windows = images.unfold(2, p, p).unfold(3, p, p)
+    assert shares(windows, images)
+    patches = windows.permute(0, 2, 3, 1, 4, 5).flatten(3).flatten(1, 2)
+    cut = [band.split(p, 3) for band in images.split(p, 2)]
+    same(patches, torch.stack([patch.flatten(1) for band in cut for patch in band], 1))
+
+
+@sweep(x=tensors(FLOATS, rank=(2, 2), layouts=ANY_LAYOUT))
+def a_mask_drops_rows(x):
+    left = [row for row in x if not any(math.isnan(number) for number in row.tolist())]
+    same(x[~x.isnan().any(1)], torch.stack(left) if left else x[:0])
+
+
+@sweep(
+    x=tensors(REALS, rank=(2, 2), layouts=ANY_LAYOUT),
+    rows=lambda x: tensors(x.dtype, shape=(2, x.shape[1]), layouts=ANY_LAYOUT),
+)
+def rows_among_other_rows(x, rows):
+    listed = rows.tolist()
+    among_them = [any(row == other for other in listed) for row in x.tolist()]
+    assert (x[:, None] == rows).all(-1).any(1).tolist() == among_them
+
+
+@sweep(
+    weights=tensors((*FLOATS, *HALVES), rank=(1, 1), size=(1, 8), layouts=ANY_LAYOUT),
+    count=integers(1, 8),
+    replacement=booleans(),
+)
+def multinomial_draws_by_weight(weights, count, replacement):
+    weights = weights.abs()
+    assume(weights.sum() > 0 and (replacement or count <= len(weights)))
+    drawn = torch.multinomial(weights, count, replacement=replacement)
+    assert drawn.shape == (count,)
+    assert replacement or len(drawn.unique()) == count
+    if replacement or count <= (weights > 0).sum():
+        assert (weights[drawn] > 0).all()
+
+
+@sweep(
+    x=tensors(ALL, rank=(0, 3), size=(1, 3), layouts=ANY_LAYOUT),
+    value=lambda x: tensors(x.dtype, shape=tuple(x.shape[-1:]), layouts=ANY_LAYOUT),
+)
+def in_asks_for_any_equal_element(x, value):
+    found = [bool((row == value).any()) for row in x.reshape(-1, *value.shape)]
+    assert (value in x) == any(found)

@@ -85,12 +85,6 @@ def float64_is_precise_relative_to_the_number(digits, power):
     assert (x + gap / 4) - x == 0
 
 
-@sweep(make=among(MODELS))
-def float64_takes_twice_the_bytes(make):
-    single, double = make().parameters(), make().double().parameters()
-    assert sum(x.nbytes for x in double) == 2 * sum(x.nbytes for x in single)
-
-
 @sweep(
     x=tensors(ALL, rank=(1, 4), layouts=ANY_LAYOUT),
     scalar=tensors(ALL, shape=()),
@@ -586,17 +580,6 @@ def three_libraries_three_states(seed, library):
     assert [name for name, draw in draws.items() if draw() == first[name]] == [library]
 
 
-@sweep(seed=integers(0, 2**40), other=integers(0, 2**40), equal=booleans())
-def one_seed_for_weights_and_masks(seed, other, equal):
-    def weights_and_mask(seed):
-        torch.manual_seed(seed)
-        return nn.Linear(4, 6).weight, functional.dropout(torch.ones(64))
-
-    other = seed if equal else other
-    for a, b in zip(weights_and_mask(seed), weights_and_mask(other), strict=True):
-        assert torch.equal(a, b) == (seed == other)
-
-
 @sweep(seed=integers(0, 2**40), count=integers(16, 100))
 def randn_depends_on_the_size(seed, count):
     torch.manual_seed(seed)
@@ -655,21 +638,6 @@ def rand_hits_equal_stretches_equally(seed, parts):
     x = torch.rand(200_000)
     assert ((x * parts).long().bincount() / len(x) - 1 / parts).abs().max() < 0.01
     assert ((x * 2**24).frac() == 0).all()
-
-
-@sweep(
-    weights=tensors((*FLOATS, *HALVES), rank=(1, 1), size=(1, 8), layouts=ANY_LAYOUT),
-    count=integers(1, 8),
-    replacement=booleans(),
-)
-def multinomial_draws_by_weight(weights, count, replacement):
-    weights = weights.abs()
-    assume(weights.sum() > 0 and (replacement or count <= len(weights)))
-    drawn = torch.multinomial(weights, count, replacement=replacement)
-    assert drawn.shape == (count,)
-    assert replacement or len(drawn.unique()) == count
-    if replacement or count <= (weights > 0).sum():
-        assert (weights[drawn] > 0).all()
 
 
 @sweep(cases=40, seed=integers(0, 2**40), width=integers(100, 400))
@@ -755,10 +723,33 @@ def the_bits_of_an_integer_by_shifts(x):
         assert "".join(map(str, row)) == f"{value % 2**width:0{width}b}"
 
 
-@sweep(
-    x=tensors(ALL, rank=(0, 3), size=(1, 3), layouts=ANY_LAYOUT),
-    value=lambda x: tensors(x.dtype, shape=tuple(x.shape[-1:]), layouts=ANY_LAYOUT),
-)
-def in_asks_for_any_equal_element(x, value):
-    found = [bool((row == value).any()) for row in x.reshape(-1, *value.shape)]
-    assert (value in x) == any(found)
+@sweep(x=tensors(NUMBERS, rank=(1, 3), layouts=ANY_LAYOUT))
+def combine_masks_with_and_or_not(x):
+    assume(not x.is_complex())
+    flat = x.flatten().tolist()
+    assert ((x > 0) & (x < 2)).flatten().tolist() == [0 < n < 2 for n in flat]
+    assert ((x < 0) | (x > 2)).flatten().tolist() == [n < 0 or n > 2 for n in flat]
+    assert (~(x > 0)).flatten().tolist() == [not n > 0 for n in flat]
+    picked = [n for n in flat if 0 < n < 2]
+    assert x[(x > 0) & (x < 2)].tolist() == picked
+
+
+@sweep(x=tensors(ALL, layouts=ANY_LAYOUT), shape=shapes())
+def a_new_tensor_like_another(x, shape):
+    zeros, full = torch.zeros_like(x), x.new_full(shape, 1)
+    assert (zeros.shape, zeros.dtype, zeros.device) == (x.shape, x.dtype, x.device)
+    assert not zeros.count_nonzero()
+    assert (full.shape, full.dtype, full.device) == (torch.Size(shape), x.dtype, x.device)
+    same(full, torch.ones(shape, dtype=x.dtype))
+
+
+@sweep(samples=integers(1, 12), size=integers(1, 12))
+def mean_loss_and_accuracy_of_an_epoch(samples, size):
+    scores = torch.randn(samples, 3, dtype=torch.float64)
+    labels = torch.arange(samples) % 3
+    total, correct = 0.0, 0
+    for each, right in zip(scores.split(size), labels.split(size), strict=True):
+        total += functional.cross_entropy(each, right).item() * len(right)
+        correct += (each.argmax(1) == right).sum().item()
+    assert math.isclose(total / samples, functional.cross_entropy(scores, labels).item())
+    assert correct / samples == (scores.argmax(1) == labels).double().mean().item()
