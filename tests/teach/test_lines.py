@@ -182,7 +182,7 @@ def test_where_a_series_becomes_infinite_is_shown():
     figure = draw(loss=[1.0, 2.0, float("inf"), float("inf")], other=[1.0, float("inf"), 2.0, 3.0])
     texts = [node.text.strip() for node in ET.fromstring(figure.svg).iter() if node.text]
     assert texts.count("inf") == 1
-    assert "greatest 2, infinite from 2 on." in figure.alt
+    assert "greatest 2, infinite beyond 1." in figure.alt
     assert figure.alt.endswith("greatest 3.")
 
 

@@ -4,7 +4,7 @@ import hashlib
 import io
 import re
 from collections.abc import Mapping, Sequence
-from math import inf
+from math import inf, isfinite
 from typing import Any
 
 Numbers = Sequence[float]
@@ -57,12 +57,9 @@ def chart(
             look: dict[str, Any] = {"linestyle": dash, "marker": marker, "markevery": gap}
             axes.plot(at[: len(values)], values, color=colour, label=text, **look | options)
             if values[-1] == inf:
-                end = [*zip(at, values, strict=False)][values.index(inf) - 1]
-                up: dict[str, Any] = {
-                    "arrowprops": {"arrowstyle": "<-", "color": colour},
-                    "ha": "center",
-                }
-                axes.annotate("inf", end, (0, 32), textcoords="offset points", **up)
+                end = [p for p in zip(at, values, strict=False) if isfinite(p[1])][-1]
+                arrow = {"arrowstyle": "<-", "color": colour}
+                axes.annotate("inf", end, (-12, 32), textcoords="offset points", arrowprops=arrow)
         for name, place in rules.items():
             axes.axvline(place, color=INK, linestyle=":", label=_plain(f" {name}"))
         if logx:

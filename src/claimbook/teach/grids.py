@@ -7,7 +7,7 @@ from torch import Tensor
 
 from claimbook.teach.figure import BRAND, CELL, CHAR, NARROW, Figure, cell, drawing, number, text
 
-GAP, HEAD, PAD = 8, 22, 10
+LEAST, GAP, BESIDE, HEAD, PAD = 20, 8, 14, 22, 10
 EDGE = "stroke:currentColor"
 Group = Callable[[float], object]
 Plane = list[list[float]]
@@ -39,7 +39,7 @@ def grids(
     planes = {title: _planes(tensor) for title, tensor in tensors.items()}
     fills = _fills(planes, group, colours)
     texts = [number(v) for drawn in planes.values() for p in drawn for row in p for v in row]
-    each = max(CELL, PAD + CHAR * max(map(len, texts), default=0))
+    each = max(LEAST, PAD + CHAR * max(map(len, texts), default=0))
     parts, x, y, line, width = [], PAD, PAD, 0, 0
     for title, drawn in planes.items():
         wide = max(CHAR * len(title), each * max((len(p[0]) for p in drawn if p), default=0))
@@ -50,7 +50,7 @@ def grids(
         for plane, top in zip(drawn, tops, strict=False):
             parts += _cells(plane, x, top, each, fills)
         line = max(line, HEAD + sum(len(p) * CELL + GAP for p in drawn))
-        width, x = max(width, int(x + wide)), int(x + wide) + 2 * PAD
+        width, x = max(width, int(x + wide)), int(x + wide) + BESIDE
     words = [f"{title}, {_words(tensors[title], drawn)}" for title, drawn in planes.items()]
     svg = drawing(width + PAD, y + line, "".join(parts))
     return Figure(svg, "\n".join([" ".join(alt.split()), *words]))

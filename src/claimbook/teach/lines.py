@@ -1,7 +1,6 @@
 """Draw number series as a line chart that is readable on a light and on a dark page."""
 
 from math import inf, isfinite
-from typing import Any
 
 from claimbook.teach.chart import STYLES, Numbers, Rules, Series, chart
 from claimbook.teach.figure import Figure
@@ -17,7 +16,7 @@ def lines(
     log: bool = False,
     logx: int = 0,
     rules: Rules | None = None,
-    **options: Any,
+    **options: object,
 ) -> Figure:
     """Draw each of one to four series over the places ``at``, or over its index from 0 on.
 
@@ -48,12 +47,12 @@ def lines(
 
 
 def _words(name: str, values: Numbers, at: Numbers) -> str:
-    finite = [value for value in values if isfinite(value)]
+    finite = [(value, place) for value, place in zip(values, at, strict=False) if isfinite(value)]
     if not finite:
         raise ValueError(f"series {name!r} holds no finite number")
-    ends = f", infinite from {at[values.index(inf)]:.4g} on" if values[-1] == inf else ""
+    ends = f", infinite beyond {finite[-1][1]:.4g}" if values[-1] == inf else ""
     return (
         f"{name}: {len(values)} values for x from {at[0]:.4g} to {at[: len(values)][-1]:.4g}, "
         f"first {values[0]:.4g}, last {values[-1]:.4g}, "
-        f"least {min(finite):.4g}, greatest {max(finite):.4g}{ends}."
+        f"least {min(finite)[0]:.4g}, greatest {max(finite)[0]:.4g}{ends}."
     )
