@@ -34,6 +34,19 @@ CUT = """() => [...document.querySelectorAll("figure.drawn svg")].flatMap((pictu
   }).map((text) => text.textContent);
 })"""
 
+OFF_A_PHONE = """() => [...document.querySelectorAll("figure.drawn")]
+  .filter((figure) => figure.querySelector(".chart, .title, .tick, .name"))
+  .filter((figure) => !figure.querySelector(".fraction"))
+  .flatMap((figure) => {
+    const picture = figure.querySelector("svg");
+    const scale = picture.getBoundingClientRect().width / picture.viewBox.baseVal.width;
+    const small = [...picture.querySelectorAll("text")].filter(
+      (text) => parseFloat(getComputedStyle(text).fontSize) * scale < 9.95);
+    const cut = figure.scrollWidth > figure.clientWidth ? ["cut"] : [];
+    return [...cut, ...small.map((text) => text.textContent)];
+  })"""
+"""What a phone does not show of charts, bars, grids and timelines, or in letters under 10 pixels."""
+
 
 @pytest.fixture(scope="module")
 def tab(browser):
@@ -111,6 +124,7 @@ def test_page_is_quiet_and_fits(each_page):
     page = each_page
     assert page.problems == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.evaluate(OFF_A_PHONE) == []
     page.set_viewport_size({"width": 1280, "height": 900})
     assert page.evaluate(TOO_WIDE) == []
     assert page.evaluate(CUT) == []

@@ -142,7 +142,9 @@ def test_a_message_needs_no_type(open_page, text):
     page.fill("#query", text)
     status = page.locator("section.search [role=status]")
     assert status.inner_text().startswith("An error, and what explains it")
-    assert page.locator("ol.search-hits > li").first.evaluate("item => item.className") == "error-hit"
+    assert (
+        page.locator("ol.search-hits > li").first.evaluate("item => item.className") == "error-hit"
+    )
 
 
 def test_one_hit_is_one_section(open_page):
