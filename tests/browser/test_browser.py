@@ -45,7 +45,7 @@ OFF_A_PHONE = """() => [...document.querySelectorAll("figure.drawn")]
     const cut = figure.scrollWidth > figure.clientWidth ? ["cut"] : [];
     return [...cut, ...small.map((text) => text.textContent)];
   })"""
-"""What a phone does not show of charts, bars, grids and timelines, or in letters under 10 pixels."""
+"""What a phone cuts of charts, bars, grids and timelines, or shows in letters under 10 pixels."""
 
 
 @pytest.fixture(scope="module")
