@@ -189,7 +189,7 @@ def test_claims_that_read_a_clock_say_so():
 def kept(folder, processor, outcome, figure, **changed):
     """Keeps a machine that ran the timed claim."""
     timed = claim("slow-is-slower", TIMED, ":machine: clock, cache\n")
-    figures = (Measurement("slow / fast", figure, "ratio"),)
+    figures = (Measurement("slow took … times as long as fast", figure, "ratio"),)
     run = Run(timed.id, Lane.CPU, outcome, ("True", "2"), measurements=figures)
     where = replace(HERE, device=processor, **changed)
     hardware = replace(HARDWARE, model=f"Any {len(processor)} 7")
@@ -232,9 +232,9 @@ def test_cards_show_the_machines(tmp_path, clock):
     versions = f"torch {HERE.torch}, Python {HERE.python}"
     chip = f"2 cores, L2 2 MiB, AVX512, {versions}"
     assert [row for row in rows if row] == [
-        [f"{HERE.device} (this build), {versions}", "yes", "slow / fast 100"],
-        [f"Even Chip, {chip}", "no", "slow / fast 1"],
-        [f"Fast Chip, {chip}", "yes", "slow / fast 3.1"],
+        [f"{HERE.device} (this build), {versions}", "yes", "slow took 100 times as long as fast"],
+        [f"Even Chip, {chip}", "no", "slow took 1 times as long as fast"],
+        [f"Fast Chip, {chip}", "yes", "slow took 3.1 times as long as fast"],
     ]
     badges = [badge.text for badge in card.select(".claim-badge")]
     assert "machines held on 2 of 3 processors" in badges
