@@ -148,6 +148,13 @@ def test_links_say_where_they_lead(path):
     assert [*bare_links(path.read_text("utf-8"))] == []
 
 
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_to_claims_have_words_of_their_own(path):
+    """Without any, the whole title stands in the middle of a sentence."""
+    prose = FENCED.sub("", path.read_text("utf-8"))
+    assert re.findall(r"(?<!`)\{claim\}`[^`<]+`(?!`)", prose) == []
+
+
 def test_what_a_bare_link_is():
     """The kind alone, over lines too; not a link that names its subject, nor code in a fence."""
     text = (
