@@ -43,9 +43,12 @@ FORMS = [
     ),
     (r"\"([^\"\n]+)\" not implemented for '(\w+)'", r"\1 no_kernel_for \2"),
     (r"\binvalid load key, '[^\n]*", "invalid_load_key"),
+    (r"\bTHC?/\w+\.(?:h|cuh)\b", "header_of_thc"),
+    (r"\btorch/\w+\.h\b", "header_of_torch"),
 ]
 """What only torch, or Python, says in this form, and the word for it: types of two tensors that
-differ in the device alone, an operator without a kernel, the start of a file that is no pickle."""
+differ in the device alone, an operator without a kernel, the start of a file that is no pickle,
+headers."""
 
 CUT = tomllib.loads(Path(__file__).with_name("noise.toml").read_text("utf-8"))
 ADDED = [noise["pattern"] for noise in CUT["added"]]
