@@ -45,10 +45,11 @@ FORMS = [
     (r"\binvalid load key, '[^\n]*", "invalid_load_key"),
     (r"\bTHC?/\w+\.(?:h|cuh)\b", "header_of_thc"),
     (r"\btorch/\w+\.h\b", "header_of_torch"),
+    (r"[\w/.-]*\bgloo/transport/\w+/\w+\.cc\b", "transport_of_gloo"),
 ]
 """What only torch, or Python, says in this form, and the word for it: types of two tensors that
 differ in the device alone, an operator without a kernel, the start of a file that is no pickle,
-headers."""
+headers, where gloo says it."""
 
 CUT = tomllib.loads(Path(__file__).with_name("noise.toml").read_text("utf-8"))
 ADDED = [noise["pattern"] for noise in CUT["added"]]
