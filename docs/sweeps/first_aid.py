@@ -88,3 +88,10 @@ def build_the_optimiser_as_it_was_saved(saved, own):
     fails = error(lambda: now.load_state_dict(was.state_dict())).startswith("ValueError")
     assert fails == (saved != own)
     assert now.param_groups[0]["lr"] == (0.25 if fails else 0.5)
+
+
+@sweep(width=integers(1, 4), bias=booleans)
+def a_replica_lists_no_parameters(width, bias):
+    layer = nn.Linear(width, 2, bias=bias)
+    assert len([*layer.parameters()]) == 1 + bias
+    assert [*layer._replicate_for_data_parallel().parameters()] == []
