@@ -45,7 +45,7 @@ FORMS = [
     (r"\binvalid load key, '[^\n]*", "invalid_load_key"),
     (r"\bTHC?/\w+\.(?:h|cuh)\b", "header_of_thc"),
     (r"\btorch/\w+\.h\b", "header_of_torch"),
-    (r"[\w/.-]*\bgloo/transport/\w+/\w+\.cc\b", "transport_of_gloo"),
+    (r"\bgloo/transport/\w+/\w+\.cc\b", " transport_of_gloo"),
 ]
 """What only torch, or Python, says in this form, and the word for it: types of two tensors that
 differ in the device alone, an operator without a kernel, the start of a file that is no pickle,
