@@ -576,6 +576,30 @@ def divide_mean_losses_not_sums(pieces, rows, loss):
     close(gradient(pieces, "sum", 1), gradient(1, "sum", 1))
 
 
+@sweep(
+    cases=100,
+    pieces=integers(1, 4),
+    rows=integers(1, 3),
+    limit=among((0.1, 1.0, 100.0)),
+    momentum=among((0, 0.9)),
+)
+def accumulate_then_clip_step_and_clear(pieces, rows, limit, momentum):
+    updates, x = 3, torch.randn(3 * pieces * rows, 3, dtype=torch.float64)
+
+    def trained(cut):
+        w = torch.ones(3, dtype=torch.float64, requires_grad=True)
+        optimizer = torch.optim.SGD([w], lr=0.1, momentum=momentum)
+        for number, inputs in enumerate(x.chunk(updates * cut), start=1):
+            ((inputs @ w).square().mean() / cut).backward()
+            if number % cut == 0:
+                nn.utils.clip_grad_norm_(w, limit)
+                optimizer.step()
+                optimizer.zero_grad()
+        return w.detach()
+
+    close(trained(pieces), trained(1))
+
+
 @sweep(cases=100, slopes=several(integers(1, 9), min_size=1, max_size=8), every=integers(1, 4))
 def a_round_cut_short_leaks_into_the_next(slopes, every):
     w, used = torch.zeros(1, requires_grad=True), []
