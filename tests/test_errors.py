@@ -368,7 +368,7 @@ EOFError: Ran out of input
         ("object of type 'MyDataset' has no len()", "data/datasets"),
         ("KeyError: 'layer4.0.conv1.weight'", "first-aid/training-and-loading"),
         ("'collections.OrderedDict' object has no attribute 'half'", "data/saving"),
-        ("step() missing 1 required positional argument: 'metrics'", "optimisation/optimisers"),
+        ("step() missing 1 required positional argument: 'metrics'", "optimisation/schedulers"),
         ("dropout(): argument 'input' must be Tensor, not tuple", "modules/recurrent-layers"),
         ("module 'torch' has no attribute 'no_such_name'", "first-aid/installation"),
         ("'Tensor' object has no attribute 'no_such_name'", "first-aid/installation"),

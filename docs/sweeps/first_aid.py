@@ -94,4 +94,5 @@ def build_the_optimiser_as_it_was_saved(saved, own):
 def a_replica_lists_no_parameters(width, bias):
     layer = nn.Linear(width, 2, bias=bias)
     assert len([*layer.parameters()]) == 1 + bias
-    assert [*layer._replicate_for_data_parallel().parameters()] == []
+    replica = layer._replicate_for_data_parallel()  # noqa: SLF001
+    assert [*replica.parameters()] == []
