@@ -35,6 +35,7 @@ CUT = """() => [...document.querySelectorAll("figure.drawn svg")].flatMap((pictu
 })"""
 
 OFF_A_PHONE = """() => [...document.querySelectorAll("figure.drawn")]
+  .filter((figure) => figure.checkVisibility())
   .filter((figure) => figure.querySelector(".chart, .title, .tick, .name"))
   .filter((figure) => !figure.querySelector(".fraction"))
   .flatMap((figure) => {

@@ -128,6 +128,12 @@ def test_every_example_is_accessible(open_page, name):
     assert not any(faults.values()), faults
 
 
+IN_SIGHT = """(name) => {
+  const { top, bottom } = document.getElementById(`explore-${name}`).getBoundingClientRect();
+  return top < innerHeight && bottom > 0;
+}"""
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_a_link_shows_a_case(open_page, name):
     """The address follows what is typed, and leads back to it."""
@@ -137,7 +143,7 @@ def test_a_link_shows_a_case(open_page, name):
     wanted = place.locator(".explorer-shown").inner_text()
     assert page.evaluate("location.hash").startswith(f"#explore-{name}?")
     page.reload()
-    page.wait_for_function("scrollY > 0")
+    page.wait_for_function(IN_SIGHT, arg=name)
     assert place.locator(".explorer-shown").inner_text() == wanted
     place.locator("[data-example]").nth(0).click()
     assert place.locator(".explorer-shown").inner_text() != wanted

@@ -187,7 +187,7 @@ def test_a_letter_too_many(open_page):
 def test_a_name_with_a_number(open_page):
     """A model of a size that the book does not name is taken for the model; others stay whole."""
     spelled = searching(open_page).evaluate(
-        "['resnet18', 'vgg16', 'xylophone7'].map((word) => theSearch.spelled(word))"
+        "['resnet34', 'vgg19', 'xylophone7'].map((word) => theSearch.spelled(word))"
     )
     assert spelled == ["resnet", "vgg", "xylophone7"]
 
