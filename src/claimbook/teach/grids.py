@@ -1,6 +1,6 @@
 """Draw tensors side by side as grids of their values, coloured by where each value came from."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import accumulate
 
 from torch import Tensor
@@ -45,10 +45,7 @@ def grids(
         wide = max(CHAR * len(title), each * max((len(p[0]) for p in drawn if p), default=0))
         if x > PAD and x + wide + PAD > NARROW:
             x, y, line = PAD, y + line + HEAD, 0
-        parts.append(text(x, y + 12, title, "title"))
-        tops = accumulate((len(p) * CELL + GAP for p in drawn), initial=y + HEAD)
-        for plane, top in zip(drawn, tops, strict=False):
-            parts += _cells(plane, x, top, each, fills)
+        parts += [text(x, y + 12, title, "title"), *_column(drawn, x, y + HEAD, each, fills)]
         line = max(line, HEAD + sum(len(p) * CELL + GAP for p in drawn))
         width, x = max(width, int(x + wide)), int(x + wide) + BESIDE
     words = [f"{title}, {_words(tensors[title], drawn)}" for title, drawn in planes.items()]
@@ -78,6 +75,14 @@ def _fills(planes: Mapping[str, list[Plane]], group: Group | None, colours: str)
         f"{EDGE};fill:{BRAND};fill-opacity:{shade:.2f}" for shade in shades
     ]
     return {text: fills[order.index(group)] for text, group in groups.items()}
+
+
+def _column(
+    drawn: list[Plane], left: float, top: float, width: float, fills: Mapping[str, str]
+) -> Iterator[str]:
+    tops = accumulate((len(plane) * CELL + GAP for plane in drawn), initial=top)
+    for plane, place in zip(drawn, tops, strict=False):
+        yield from _cells(plane, left, place, width, fills)
 
 
 def _cells(

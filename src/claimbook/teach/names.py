@@ -12,8 +12,8 @@ def said(frame: FrameType | None, a: Work, b: Work) -> tuple[str, str]:
     """Return names for the two functions that were passed to the call which ``frame`` carries out.
 
     A function has its own name, if the two differ; a lambda what it computes, anything else how
-    the call writes it.
-    Where there is no source, as at a prompt, the two are the first and the second.
+    the call writes it. Where there is no source, as at a prompt, the two are the first and the
+    second.
     """
     written = _arguments(frame.f_back) if frame and frame.f_back else []
     if len(written) < 2 or any(isinstance(each, ast.Starred) for each in written):
