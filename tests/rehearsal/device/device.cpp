@@ -93,6 +93,28 @@ int64_t choose_attention(const Tensor&, const Tensor&, const Tensor&, const std:
 
 void record_stream(Tensor&, c10::Stream) {}
 
+// Convolutions of one channel a group; on the CPU no kernel is theirs.
+Tensor depthwise(const Tensor& input, const Tensor& weight, c10::SymIntArrayRef kernel,
+                 const std::optional<Tensor>& bias, c10::SymIntArrayRef stride,
+                 c10::SymIntArrayRef padding, c10::SymIntArrayRef dilation) {
+  const auto groups = input.size(1);
+  const auto inputs = input.chunk(groups, 1), weights = weight.chunk(groups);
+  std::vector<Tensor> outputs;
+  for (int64_t i = 0; i < groups; ++i)
+    outputs.push_back(at::slow_conv_dilated2d_symint(inputs[i], weights[i], kernel, {}, stride,
+                                                     padding, dilation));
+  auto output = at::cat(outputs, 1);
+  return bias && bias->defined() ? output + bias->view({-1, 1, 1}) : output;
+}
+
+bool no_library(const Tensor&, const Tensor&, at::IntArrayRef, at::IntArrayRef, int64_t) {
+  return false;
+}
+
+bool no_library_for_tensors(const Tensor&, const Tensor&, const Tensor&, const Tensor&, int64_t) {
+  return false;
+}
+
 // A fallback is asked only where no operator stands for all devices; but some have one and yet
 // another for the CPU, which counts as CUDA's here.
 template <DispatchKey cpu>
@@ -129,6 +151,11 @@ TORCH_LIBRARY_IMPL(aten, CUDA, m) {
   m.impl("_thnn_fused_gru_cell", &gru_cell);
   m.impl("_thnn_fused_gru_cell_backward", &gru_cell_backward);
   m.impl("record_stream", &record_stream);
+  m.impl("_conv_depthwise2d", &depthwise);
+  for (const std::string library : {"cudnn", "miopen"}) {
+    m.impl(("_use_" + library + "_ctc_loss").c_str(), &no_library);
+    m.impl(("_use_" + library + "_ctc_loss.Tensor").c_str(), &no_library_for_tensors);
+  }
   const char* cpus[] = {
       "copy_",
       "convolution_backward",  // chooses what computes it by the device
