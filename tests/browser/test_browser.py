@@ -141,6 +141,10 @@ BROKEN = """(short) => [...document.querySelectorAll("article code.literal")]
   .filter((code) => !code.closest("h1, table:not(.ledger)") && code.textContent.length <= short)
   .filter((code) => code.getClientRects().length > 1)
   .map((code) => code.textContent)"""
+BROKEN_WORDS = r"""() => [...document.querySelectorAll("article table code.literal")]
+  .filter((code) => !code.closest(".ledger, .verdicts") && !code.querySelector("wbr"))
+  .filter((code) => !/[\s-]/.test(code.textContent) && code.getClientRects().length > 1)
+  .map((code) => code.textContent)"""
 
 
 MOVES_SIDEWAYS = """() => {
@@ -168,11 +172,12 @@ def test_no_line_is_left_empty(each_page):
 
 @pytest.mark.parametrize("each_page", READ, indirect=True)
 def test_short_code_stays_whole(each_page):
-    """No line of a sentence ends within it on a phone; what is long may break."""
+    """No line of a sentence ends within it on a phone; what is long may break, in tables too."""
     page = each_page
     page.set_viewport_size({"width": 390, "height": 900})
     page.evaluate(OPENED)
     assert page.evaluate(BROKEN, SHORT) == []
+    assert page.evaluate(BROKEN_WORDS) == []
     assert page.evaluate(MOVES_SIDEWAYS) is False
 
 
