@@ -35,18 +35,18 @@ def searching(open_page, **how):
     return page
 
 
-HITS = """(texts) => texts.map((text) => {
+HITS = """([texts, among]) => texts.map((text) => {
   const box = document.querySelector("#query");
   box.value = text;
   box.dispatchEvent(new Event("input", { bubbles: true }));
-  const links = [...document.querySelectorAll("ol.search-hits > li > a")].slice(0, 3);
+  const links = [...document.querySelectorAll("ol.search-hits > li > a")].slice(0, among);
   return links.map((link) => link.getAttribute("href").replace(".html", ""));
 })"""
 
 
-def first_hits(page, *texts):
-    """Where the first three hits of each question lead, as `page#section`."""
-    return page.evaluate(HITS, texts)
+def first_hits(page, *texts, among=3):
+    """Where the first hits of each question lead, as `page#section`."""
+    return page.evaluate(HITS, [texts, among])
 
 
 @pytest.mark.parametrize(
@@ -88,6 +88,13 @@ def test_words_are_those_of_python(open_page):
     texts = [item["text"] for item in (*QUESTIONS, *APART, *ERRORS)]
     wanted = [[[words.stem(word) for word in name] for name in words.words(t)] for t in texts]
     assert page.evaluate(STEMS, texts) == wanted
+
+
+def test_no_section_is_shown_twice(open_page):
+    """Where an error is explained, the sections that only share its words are others."""
+    page = searching(open_page)
+    for hits in first_hits(page, *(item["text"] for item in ERRORS[::5]), among=99):
+        assert len(hits) == len({*hits})
 
 
 LOOKUPS = """(texts) => texts.map((text) => [

@@ -65,7 +65,7 @@ class Lookup:
         return sum(self._weights.get(mark, self._unknown) for mark in marks)
 
     def search(self, text: str, limit: int = 5) -> list[Match]:
-        """Return the messages that are like the one in a text, the likest first.
+        """Return the messages that are like the one in a text, the likest first, one a section.
 
         The likeness is the weight of the common marks over the geometric mean of the weights of
         both; a mark that few messages have weighs more, by the logarithm of its rarity. One of the
@@ -89,7 +89,10 @@ class Lookup:
             if likeness >= LIKE:
                 matches.append(Match(message, likeness))
         matches.sort(key=lambda m: -round(m.likeness + EXPLAINS * m.message.explained, 6))
-        return matches[:limit]
+        by_section = dict[str, Match]()
+        for match in matches:
+            by_section.setdefault(match.message.place or match.message.text, match)
+        return [*by_section.values()][:limit]
 
 
 def data(

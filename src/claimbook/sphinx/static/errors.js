@@ -19,6 +19,11 @@ class ErrorLookup {
     return this.patterns.looks.some((pattern) => new RegExp(pattern, "m").test(text));
   }
 
+  // Where a message is explained.
+  address(message) {
+    return this.sections[message.sections[0]]?.[0];
+  }
+
   read(text) {
     const follows = new RegExp(this.patterns.follows, "g");
     const lines = text.replaceAll("\r", "").replace(follows, "").trim().split("\n");
@@ -61,7 +66,7 @@ class ErrorLookup {
     return { words, marks: new Set([...words, ...pairs]) };
   }
 
-  // The messages most like the one in a text, the likest first.
+  // The messages most like the one in a text, the likest first, one a section.
   find(text, limit) {
     const { sameType, explains, like, part, some, enough, nearlyAll } = this.numbers;
     const wanted = this.read(text);
@@ -82,7 +87,12 @@ class ErrorLookup {
     }
     const rank = ({ message, likeness }) =>
       Math.round((likeness + explains * message.explained) * 1e6);
-    return matches.sort((a, b) => rank(b) - rank(a)).slice(0, limit);
+    const bySection = new Map();
+    for (const match of matches.sort((a, b) => rank(b) - rank(a))) {
+      const [section] = match.message.sections;
+      if (!bySection.has(section)) bySection.set(section, match);
+    }
+    return [...bySection.values()].slice(0, limit);
   }
 }
 

@@ -209,7 +209,8 @@ function searchPage(search) {
     const errors = text && lookup ? lookup.find(text, 2) : [];
     const sure = lookup && (lookup.looks(text)
       || (errors[0]?.likeness >= SURE.likeness && lookup.read(text).words.length >= SURE.words));
-    const hits = text ? search.find(text) : [];
+    const shown = new Set(sure ? errors.map(({ message }) => lookup.address(message)) : []);
+    const hits = (text ? search.find(text) : []).filter((hit) => !shown.has(search.places[hit][0]));
     const items = hits.map((hit) => (
       hitItem(search.places[hit], lines && search.line(text, lines[hit]))));
     if (sure) items.unshift(...errors.map((match) => errorItem(lookup, match)));
