@@ -56,9 +56,8 @@ ADDED = [noise["pattern"] for noise in CUT["added"]]
 """What torch adds to messages of any kind, and nobody needs to see."""
 PYTHONS = "|".join(noise["pattern"] for noise in CUT["python"])
 """What Python says of anything; no example explains it."""
-NOISE = [noise["pattern"] for noises in CUT.values() for noise in noises]
+NOISE = [re.compile(noise["pattern"], re.ASCII) for noises in CUT.values() for noise in noises]
 """What is no word of a message."""
-_NOISE = [re.compile(pattern, re.ASCII) for pattern in NOISE]
 
 LOOKS = (
     rf"(?:^|[\s\]\"'`(]){TYPE}(?::|\()|^[ \t]*{TYPE}$",
@@ -97,7 +96,7 @@ class Message:
         for form, word in FORMS:
             text = re.sub(form, word, text, flags=re.ASCII)
         text = re.sub(STOP, ". ", text)
-        for pattern in _NOISE:
+        for pattern in NOISE:
             text = pattern.sub(" ", text)
         found = [word for word in re.findall(WORD, text.lower(), re.ASCII) if word not in NO_WORDS]
         return tuple(found or filter(None, [self.type.lower()]))

@@ -119,7 +119,7 @@ def data(
             "stop": errors.STOP,
             "asserts": errors.ASSERTS,
             "forms": [(form, word.replace("\\", "$")) for form, word in errors.FORMS],
-            "noise": errors.NOISE,
+            "noise": [noise.pattern for noise in errors.NOISE],
             "looks": errors.LOOKS,
         },
         "numbers": {
