@@ -8,8 +8,8 @@ from claimbook.engine import environment
 from claimbook.model import Lane, Outcome, Provenance, Run
 from claimbook.pages.book import Book
 from claimbook.records.book_runs import BookRun, Releases, result_of
+from claimbook.records.by_page import orphans
 from claimbook.records.runs import Records, record_of
-from claimbook.records.store import orphans
 from helpers import TinyBook
 
 

@@ -7,8 +7,8 @@ from claimbook.cli import common
 from claimbook.engine import environment
 from claimbook.model import Claim, Lane, Status
 from claimbook.pages.book import Book, BookError
+from claimbook.records.by_name import order
 from claimbook.records.runs import Records, status
-from claimbook.records.store import order
 from claimbook.records.versions import Version, Versions, contents_of
 
 

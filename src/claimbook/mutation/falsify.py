@@ -12,7 +12,7 @@ from typing import Any
 from claimbook.engine.pool import Runner
 from claimbook.model import Claim, Lane, Outcome, Run, Status
 from claimbook.mutation.mutants import OPERATORS_DIGEST, Edit, mutants
-from claimbook.records.store import ByPart
+from claimbook.records.by_page import ByPart
 
 SLOWER = 5
 """A mutant may take so many times as long as its claim, and never less than the runner allows:

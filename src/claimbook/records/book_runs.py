@@ -15,7 +15,7 @@ from claimbook.model import (
     Run,
 )
 from claimbook.pages.accept import Severity, changes
-from claimbook.records.store import ByName
+from claimbook.records.by_name import ByName
 
 
 @dataclass(frozen=True)

@@ -8,25 +8,26 @@ from typing import Any
 
 from claimbook.engine.environment import release
 from claimbook.model import Claim, Environment, Lane, Outcome, Provenance, Record, Run, Status
-from claimbook.records import store
+from claimbook.records.by_page import ByPage
+from claimbook.records.store import Tell
 
 KEPT = 14
 """Days for which a record that says the same is left alone; `--max-age` has to be more."""
 
 
-class Records(store.ByPage[Record]):
+class Records(ByPage[Record]):
     """The records of one lane, under a folder."""
 
     holds = Record
     shared = ("environment", "recorded")
     wrong = "not a record"
 
-    def __init__(self, folder: Path, lane: Lane, tell: store.Tell) -> None:
+    def __init__(self, folder: Path, lane: Lane, tell: Tell) -> None:
         super().__init__(folder / lane, tell)
         self.lane = lane
 
     @classmethod
-    def of(cls, docs: Path, lane: Lane, tell: store.Tell) -> "Records":
+    def of(cls, docs: Path, lane: Lane, tell: Tell) -> "Records":
         """Return those of a book: beside the build for `cpu`, committed for the others."""
         folder = docs / "_build" / "records" if lane is Lane.CPU else docs / "records"
         return cls(folder, lane, tell)

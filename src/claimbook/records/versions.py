@@ -7,7 +7,7 @@ from typing import Any
 
 from claimbook.model import Claim, Lane, Provenance, digest
 from claimbook.pages.register import Answer
-from claimbook.records.store import ByName
+from claimbook.records.by_name import ByName
 
 LETTERS = 16
 """How much of a digest is kept."""

@@ -29,7 +29,7 @@ from claimbook.model import Claim, Lane, Outcome, Page, Problem, Status, digest
 from claimbook.mutation.falsify import Results, falsified_data
 from claimbook.pages.book import BookError, Project, read_page, script_problems
 from claimbook.pages.register import check_relations
-from claimbook.records.store import orphans
+from claimbook.records.by_page import orphans
 from claimbook.records.version_history import ages
 from claimbook.sphinx import chapter, render
 from claimbook.sphinx import nodes as places
