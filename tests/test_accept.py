@@ -10,12 +10,13 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claimbook.checking.compare import Kind, mismatches
+from claimbook.checking.compare import mismatches
+from claimbook.checking.difference import SEVERITIES, Kind, Severity
 from claimbook.checking.report import explain
 from claimbook.cli import accept as accepting
 from claimbook.cli import main
 from claimbook.model import Lane, Location, Outcome, Problem, ProblemKind, Run
-from claimbook.pages.accept import SEVERITIES, AcceptError, Change, Draft, Severity, changes
+from claimbook.pages.accept import AcceptError, Change, Draft, changes
 from claimbook.pages.parser import scan_page
 from helpers import TinyBook
 
@@ -266,6 +267,8 @@ def test_every_kind_has_its_severity():
         ("tensor([1.])", "tensor([5.], dtype=torch.float64)", Severity.VALUE),
         ("tensor([1.])", "tensor([5.], grad_fn=<AddBackward0>)", Severity.VALUE),
         ("1", "UserWarning: old\n2", Severity.VALUE),
+        ("torch.float32 1", "torch.float16 2", Severity.VALUE),
+        ("tensor(1.)", f"{ERROR}ValueError: no", Severity.ERROR),
         (f"1\n{ERROR}ValueError: no", f"2\n{ERROR}ValueError: yes", Severity.VALUE),
     ],
 )
@@ -273,7 +276,7 @@ def test_severity_is_that_of_the_worst_difference(want, got, severity):
     """A changed value is not hidden by a lesser difference that stands before it."""
     draft = draft_of(page_of(f">>> f()\n{want}\n"))
     (change,) = changes_of(draft, {"one": (got,)})
-    assert change.severity is severity
+    assert change.mismatch.severity is severity
 
 
 # Any claim, whatever it prints.

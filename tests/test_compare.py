@@ -8,7 +8,8 @@ import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from claimbook.checking.compare import Difference, Kind, compare, diff, mismatches
+from claimbook.checking.compare import compare, diff, mismatches
+from claimbook.checking.difference import Difference, Kind
 from claimbook.model import Claim, Example, Fence, Lane, Location
 
 ZERO_DIVISION = "Traceback (most recent call last):\nZeroDivisionError: division by zero"

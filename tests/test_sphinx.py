@@ -10,10 +10,10 @@ import pytest
 from sphinx.util.console import strip_escape_sequences
 from sphinx.util.inventory import InventoryFile
 
+from claimbook.checking.difference import Severity
 from claimbook.engine import environment
 from claimbook.engine.pool import Runner
 from claimbook.model import Factor, Lane, Outcome, Provenance, RelationKind, Run, Status
-from claimbook.pages.accept import Severity
 from claimbook.pages.book import Book
 from claimbook.records.runs import Records, record_of
 from claimbook.sphinx import STATIC, render

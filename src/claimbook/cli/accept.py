@@ -89,8 +89,9 @@ def _agreed(
 ) -> Iterable[Change]:
     """Show each change; yield those that may be made and that the author wants."""
     for change in offered:
-        where = f"{change.location}: {change.claim.id} [{change.run.lane}] {change.severity}"
-        click.echo("\n".join([where, *differing(change.mismatch)]))
+        where = f"{change.location}: {change.claim.id} [{change.run.lane}]"
+        told = differing(change.mismatch)
+        click.echo("\n".join([f"{where} {change.mismatch.severity}", *told]))
         try:
             drafts[change.location.path].revise([change])
         except AcceptError as error:

@@ -7,10 +7,10 @@ in place, and goes there only if it says what was agreed to and nothing else.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from pathlib import Path
 
-from claimbook.checking.compare import Kind, Mismatch, bare, compare, mismatches
+from claimbook.checking.compare import Mismatch, bare, compare, mismatches
+from claimbook.checking.difference import Kind
 from claimbook.files import write_atomically
 from claimbook.model import Claim, Example, Fence, Lane, Location, Outcome, Page, Problem, Run
 from claimbook.pages.parser import scan_page
@@ -20,31 +20,9 @@ class AcceptError(ValueError):
     """What was printed cannot be taken over; says why, and what to do."""
 
 
-class Severity(StrEnum):
-    """How much a difference means, from the least to the most."""
-
-    COSMETIC = "cosmetic"
-    ROUNDING = "rounding"
-    SHAPE = "shape/dtype/stride"
-    """Device, `requires_grad` and `grad_fn` too; the words stand in records and `claims.json`."""
-    ERROR = "error"
-    VALUE = "value"
-
-
-ERRORS = (Kind.ERROR_TYPE, Kind.ERROR_TEXT, Kind.NOT_RAISED, Kind.RAISED, Kind.WARNING)
-SEVERITIES: Mapping[Kind, Severity] = {
-    Kind.COSMETIC: Severity.COSMETIC,
-    Kind.ROUNDING: Severity.ROUNDING,
-    **dict.fromkeys((Kind.SHAPE, Kind.DTYPE, Kind.DEVICE, Kind.GRAPH), Severity.SHAPE),
-    **dict.fromkeys(ERRORS, Severity.ERROR),
-    Kind.VALUE: Severity.VALUE,
-}
 OVERTURNED = {Kind.VALUE, Kind.NOT_RAISED, Kind.RAISED, Kind.ERROR_TYPE}
 """What makes an output another one: a value, an error that came or did not, its type."""
 
-_PIECE = re.compile(r"(?=\btensor\()|^(?=Traceback )", re.MULTILINE)
-_FIELD = re.compile(r",\s+(?:dtype|device|requires_grad|grad_fn)=[^\s,()]+")
-_WARNING = re.compile(r"^(?:\w+\.)*\w*Warning: .*\n?", re.MULTILINE)
 _OPENING = re.compile(r"(\s*)(`{3,}|~{3,}|:{3,})\s*pycon\s*")
 _CUT = re.compile(r"\[cut here: [\d,]+ bytes were printed\]\Z")
 _ADVICE = (
@@ -75,21 +53,10 @@ class Change:
         return bare(self.mismatch.got)
 
     @property
-    def severity(self) -> Severity:
-        """The worst of its differences; `compare` names but the first."""
-        return max((SEVERITIES[kind] for kind in self._kinds), key=list(Severity).index)
-
-    @property
     def overturns(self) -> bool:
         """Whether the page would say something else, and not the same in other words."""
         emptied = not self.mismatch.example.want or not self.want
-        return emptied or not OVERTURNED.isdisjoint(self._kinds)
-
-    @property
-    def _kinds(self) -> set[Kind]:
-        pairs = _comparable(self.mismatch.example.want, self.mismatch.got)
-        found = (compare(want, got, self.run.lane) for want, got in pairs)
-        return {difference.kind for difference in found if difference}
+        return emptied or any(each.kind in OVERTURNED for each in self.mismatch.differences)
 
     @property
     def adds_fence(self) -> bool:
@@ -170,16 +137,6 @@ class Draft:
             write_atomically(self.path, text)
         except OSError as error:
             raise AcceptError(f"it cannot be written: {error}") from error
-
-
-def _comparable(want: str, got: str) -> Iterator[tuple[str, str]]:
-    """Yield want and got, whole, in pieces, and without what hides a difference of values."""
-    yield want, got
-    yield want, _WARNING.sub(lambda match: match[0] * (match[0].strip() in want), got)
-    for texts in ((want, got), (_FIELD.sub("", want), _FIELD.sub("", got))):
-        pieces = [_PIECE.split(text) for text in texts]
-        if len(pieces[0]) == len(pieces[1]):
-            yield from zip(*pieces, strict=True)
 
 
 Edit = tuple[slice, list[str]]

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from claimbook.checking.compare import mismatches
+from claimbook.checking.difference import Severity, worst
 from claimbook.model import (
     Claim,
     Environment,
@@ -14,7 +16,6 @@ from claimbook.model import (
     Provenance,
     Run,
 )
-from claimbook.pages.accept import Severity, changes
 from claimbook.records.by_name import ByName
 
 
@@ -76,8 +77,8 @@ def result_of(claim: Claim, run: Run) -> Result:
         return Result(digest, run.outcome)
     if run.outcome is not Outcome.FAILED:
         return Result(digest, run.outcome, None, run.outputs, run.message)
-    worst = max((c.severity for c in changes(claim, run, ())), key=list(Severity).index)
-    return Result(digest, run.outcome, worst, run.outputs)
+    found = mismatches(claim, run.lane, run.outputs)
+    return Result(digest, run.outcome, worst(each.severity for each in found), run.outputs)
 
 
 def results_of(claims: Iterable[Claim], runs: Mapping[str, Run]) -> dict[str, Result]:

@@ -1,0 +1,53 @@
+"""Numbers as programs print them: which of them are the same, and which may be one, rounded."""
+
+import re
+from decimal import Decimal
+
+NUMBER = re.compile(r"[+-]?(?:\d+\.\d*|\.\d+|\d+)(?:e[+-]?\d{1,3})?")  # no Decimal overflows
+_UNSIGNED = r"(?:0|[1-9][0-9]*)\.[0-9]*(?:e[+-](?:[0-9]{2}|[1-9][0-9]{2}))?"
+_FLOAT = re.compile(f"-?{_UNSIGNED}")
+_COMPLEX = re.compile(f"(-?{_UNSIGNED})([+-])({_UNSIGNED})j")
+
+
+def type_of(number: str) -> str | None:
+    """Return of which type a number is, as printed; None if it is none, or may be of two."""
+    if number in ("True", "False"):
+        return "bool"
+    if number.endswith("j"):
+        return "complex"
+    if re.fullmatch(r"[+-]?\d+", number):
+        return "int"
+    return "float" if NUMBER.fullmatch(number) else None
+
+
+def same(want: str, got: str) -> bool:
+    """Return whether two printed numbers agree to the digits that the want writes.
+
+    A want without digits after its point stands for that very number.
+    """
+    if want == got:
+        return True
+    if (w := _COMPLEX.fullmatch(want)) and (g := _COMPLEX.fullmatch(got)):
+        return all(map(same, w.groups(), g.groups()))
+    numbers = _FLOAT.fullmatch(want) and _FLOAT.fullmatch(got)
+    return bool(numbers) and _form(want) == _form(got) and _agree(Decimal(want), Decimal(got))
+
+
+def _agree(want: Decimal, got: Decimal) -> bool:
+    last, printed = (int(number.as_tuple().exponent) for number in (want, got))
+    return last >= printed and abs(want - got) <= (Decimal(10) ** last / 2 if last < 0 else 0)
+
+
+def _form(number: str) -> tuple[bool, bool, bool]:
+    """Return sign, exponent, no digit after the point: `2.0000` may be rounded, `2.` is not."""
+    return number.startswith("-"), "e" in number, number.endswith(".")
+
+
+def near(want: str, got: str) -> bool:
+    """Return whether two numbers may be one float rounded differently."""
+    floats = type_of(want) == type_of(got) == "float"
+    if not floats or want.startswith("-") != got.startswith("-"):
+        return False
+    w, g = Decimal(want), Decimal(got)
+    unit = Decimal(10) ** int(w.as_tuple().exponent)
+    return abs(w - g) <= max(2 * unit if unit < Decimal("0.01") else Decimal(0), abs(w) / 1000)
