@@ -112,7 +112,6 @@ class Book:
     project: Project
     pages: tuple[Page, ...]
     register: Register
-    script_problems: tuple[Problem, ...] = ()
 
     @classmethod
     def load(cls, start: Path) -> "Book":
@@ -123,7 +122,7 @@ class Book:
         """
         project = Project.find(start)
         pages = tuple(read_page(project, path) for path in project.pages())
-        return cls(project, pages, project.register(), tuple(script_problems(project)))
+        return cls(project, pages, project.register())
 
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
@@ -142,10 +141,10 @@ class Book:
 
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
-        """Everything that is wrong with the pages, alone and together."""
+        """Everything that is wrong with pages, alone and together, and with labs."""
         own = [problem for page in self.pages for problem in page.problems]
         between = check_relations(self.register, self.claims, self.remarks)
-        return tuple(sorted([*own, *between, *self.script_problems]))
+        return tuple(sorted([*own, *between, *script_problems(self.project)]))
 
     def select(self, names: Iterable[str], also: Iterable[str] = ()) -> list[Claim]:
         """Return the claims that names ask for; all of them without a name.
@@ -160,10 +159,10 @@ class Book:
         """
         wanted: dict[str, Claim] = {}
         for name in names:
-            one = self._by_id.get(name)
+            one = self.by_id.get(name)
             found = [one] if one else [c for c in self.claims if self._asks_for(name, c)]
             if not found:
-                known = {*self._by_id, *also, *(c.location.path for c in self.claims)}
+                known = {*self.by_id, *also, *(c.location.path for c in self.claims)}
                 what = "claim and no page with claims"
                 said = unknown(name, what, known, "see claimbook list")
                 raise BookError("\n".join([said, *self._hiding()]))
@@ -177,12 +176,13 @@ class Book:
             yield from ("What is wrong on a page may hide it:", *map(str, wrong))
 
     @cached_property
-    def _by_id(self) -> dict[str, Claim]:
+    def by_id(self) -> dict[str, Claim]:
+        """Claim id → claim."""
         return {claim.id: claim for claim in self.claims}
 
     def problems_of(self, names: Collection[str]) -> list[Problem]:
         """Return what is wrong on the pages that names ask for; on all of them without a name."""
-        of_claims = {self._by_id[name].location.path for name in names if name in self._by_id}
+        of_claims = {self.by_id[name].location.path for name in names if name in self.by_id}
 
         def meant(path: str) -> bool:
             return not names or path in of_claims or any(self._holds(name, path) for name in names)

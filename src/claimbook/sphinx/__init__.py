@@ -22,11 +22,12 @@ from claimbook.sphinx import (
 )
 from claimbook.sphinx.directives import (
     AskedDirective,
+    ClaimDirective,
     GuideDirective,
     RemarkDirective,
     ViewDirective,
 )
-from claimbook.sphinx.domain import ClaimDirective, ClaimDomain, ClaimRole
+from claimbook.sphinx.domain import ClaimDomain, ClaimRole
 from claimbook.sphinx.execute import cells, labs
 from claimbook.sphinx.views import explorers, guides, practice, versions
 from claimbook.sphinx.views import registry as views

@@ -25,17 +25,16 @@ from claimbook.exports.data import SCHEMA, answer_data, claim_data
 from claimbook.exports.prose import sentences
 from claimbook.exports.sections import reading_minutes, sections
 from claimbook.files import ReadError, write_changed
-from claimbook.model import Claim, Lane, Outcome, Page, Problem, Status, digest
+from claimbook.model import Claim, Lane, Outcome, Page, Status, digest
 from claimbook.mutation.falsify import Results, falsified_data
-from claimbook.pages.book import BookError, Project, read_page, script_problems
-from claimbook.pages.register import check_relations
+from claimbook.pages.book import BookError, read_page
 from claimbook.records.by_page import orphans
 from claimbook.records.version_history import ages
 from claimbook.sphinx import chapter, render
 from claimbook.sphinx import nodes as places
 from claimbook.sphinx.domain import ClaimDomain, claim_domain, tell_broken, tell_missing
 from claimbook.sphinx.execute import cells
-from claimbook.sphinx.execute.lanes import Lanes, project_of, warn
+from claimbook.sphinx.execute.lanes import Lanes, warn
 from claimbook.sphinx.tuning import beside
 from claimbook.sphinx.views import counts, machines, releases
 from claimbook.sphinx.views.registry import OF_RUNS, view_on
@@ -66,7 +65,7 @@ def scan(app: Sphinx, docname: str, source: list[str]) -> None:
     domain, path, page = claim_domain(app.env), app.env.doc2path(docname), Page("")
     domain.texts[docname] = _digest_of(path)
     if path.suffix == ".md":
-        domain.pages[docname] = page = read_page(project_of(app.env), Path(path))
+        domain.pages[docname] = page = read_page(domain.project, Path(path))
         domain.sections[docname] = sections(source[0])
         domain.sentences[docname] = sentences(source[0])
         domain.apis[docname] = {claim.id: sorted(apis.used(claim.code)) for claim in page.claims}
@@ -93,22 +92,21 @@ def _digest_of(path: Path) -> str:
 
 def run_claims(lanes: Lanes, env: BuildEnvironment) -> list[str]:
     """Run what has no valid record; return the pages that show something else than before."""
-    domain, project = claim_domain(env), project_of(env)
+    domain = claim_domain(env)
     now: dict[str, dict[str, Any]] = {
         "elsewhere": _elsewhere(domain),
-        "falsified": _falsified(project, domain),
-        "swept": _swept(project, domain),
+        "falsified": _falsified(domain),
+        "swept": _swept(domain),
         "drawn": domain.drawn(),
-        "shown": {claim.id: {} for claim in domain.claims()},
+        "shown": {claim.id: {} for claim in domain.book.claims},
     }
     of_runs = {name for name, views in domain.views.items() if OF_RUNS & {v.kind for v in views}}
     viewed = {name: _viewed(domain, name) for name in domain.views.keys() - of_runs}
     for claim, lane, data in lanes.read():  # last: torch may still be on its way
         now["shown"][claim.id][lane] = data
-    where = domain.places()
-    changed = {where[claim] for what in now for claim in domain.changed(what, now[what])}
+    changed = {domain.places[claim] for what in now for claim in domain.changed(what, now[what])}
     viewed |= {name: _viewed(domain, name) for name in of_runs}
-    named = {name: _named(domain, name, where) for name in domain.linked}
+    named = {name: _named(domain, name) for name in domain.linked}
     return sorted(changed.union(domain.changed("viewed", viewed), domain.changed("named", named)))
 
 
@@ -116,7 +114,7 @@ def _elsewhere(domain: ClaimDomain) -> dict[str, str]:
     """Return a digest of what each claim did on other releases and machines."""
     runs = [*domain.releases, *domain.cuda_releases, *domain.machines]
     where = digest([repr((run.name, run.environment, run.hardware)) for run in runs])
-    return {c.id: digest([where, *(repr(run.of(c)) for run in runs)]) for c in domain.claims()}
+    return {c.id: digest([where, *(repr(run.of(c)) for run in runs)]) for c in domain.book.claims}
 
 
 def _viewed(domain: ClaimDomain, docname: str) -> str:
@@ -124,25 +122,28 @@ def _viewed(domain: ClaimDomain, docname: str) -> str:
     return digest([view.made_of(domain) for view in views])
 
 
-def _named(domain: ClaimDomain, docname: str, where: dict[str, str]) -> list[dict[str, Any]]:
+def _named(domain: ClaimDomain, docname: str) -> list[dict[str, Any]]:
     """Return what a page names: entries with what they say, and claims with their pages."""
     page = domain.pages.get(docname, Page(""))
     related = [relation.entry for claim in page.claims for relation in claim.relations]
     entries = [*related, *(entry for remark in page.remarks for entry in remark.entries)]
-    return [domain.said(entries), {claim: where.get(claim) for claim in domain.linked[docname]}]
+    return [
+        domain.said(entries),
+        {claim: domain.places.get(claim) for claim in domain.linked[docname]},
+    ]
 
 
-def _falsified(project: Project, domain: ClaimDomain) -> dict[str, dict[str, Any] | None]:
-    results = Results.of(project.docs, tell_broken)
-    found = {claim: results.load(claim) for claim in domain.claims()}
+def _falsified(domain: ClaimDomain) -> dict[str, dict[str, Any] | None]:
+    results = Results.of(domain.project.docs, tell_broken)
+    found = {claim: results.load(claim) for claim in domain.book.claims}
     return {c.id: falsified_data(c, r) if r else None for c, r in found.items()}
 
 
-def _swept(project: Project, domain: ClaimDomain) -> dict[str, dict[str, Any] | None]:
-    kept = sweeps.Results.of(project.docs, tell_broken)
-    data: dict[str, dict[str, Any] | None] = dict.fromkeys(c.id for c in domain.claims())
+def _swept(domain: ClaimDomain) -> dict[str, dict[str, Any] | None]:
+    kept = sweeps.Results.of(domain.project.docs, tell_broken)
+    data: dict[str, dict[str, Any] | None] = dict.fromkeys(c.id for c in domain.book.claims)
     try:
-        written = read_sweeps(project, domain.claims())
+        written = read_sweeps(domain.project, domain.book.claims)
     except (BookError, ReadError) as error:
         logger.warning("%s", error, type="claim", subtype="bad-sweep")
         return data
@@ -154,10 +155,8 @@ def _swept(project: Project, domain: ClaimDomain) -> dict[str, dict[str, Any] | 
 
 def report_problems(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Say on every build what is wrong with pages, alone and together; return no page."""
-    domain, project = claim_domain(env), project_of(env)
-    problems: list[Problem] = [p for page in domain.pages.values() for p in page.problems]
-    problems += check_relations(domain.register, domain.claims(), domain.remarks())
-    problems += script_problems(project)
+    domain, project = claim_domain(env), claim_domain(env).project
+    problems = [*domain.book.problems]
     for text in project.texts:
         problems += read_page(project, project.root / text).problems
     for problem in sorted(problems):
@@ -167,7 +166,7 @@ def report_problems(app: Sphinx, env: BuildEnvironment) -> list[str]:
         if page.claims and not any(ran):
             warn(docname, "none of this page's claims ran on any lane", "nothing-ran")
     # A fence that is not closed swallows the claims below it; they are not gone.
-    for path, line, name in () if problems else orphans(project.docs, domain.places()):
+    for path, line, name in () if problems else orphans(project.docs, domain.places):
         advice = f"renamed? claimbook rename {name} NEW. Deleted? remove this line"
         warn(f"{project.name(path)}:{line}", f"no claim is called {name!r}; {advice}", "orphan")
     if app.config.claimbook_whole_register:
@@ -184,21 +183,21 @@ def report_problems(app: Sphinx, env: BuildEnvironment) -> list[str]:
 def _varied(domain: ClaimDomain) -> list[Claim]:
     """Return the claims about a machine that came out otherwise on the processor of this one."""
     shown = domain.shown
-    on_cpu = [claim for claim in domain.claims() if Lane.CPU in shown[claim.id]]
+    on_cpu = [claim for claim in domain.book.claims if Lane.CPU in shown[claim.id]]
     return [c for c in on_cpu if shown[c.id][Lane.CPU]["outcome"] == Outcome.VARIED]
 
 
 def _demand_answers(domain: ClaimDomain) -> None:
     """Warn of each entry that no claim and no remark speaks of."""
-    for answer in domain.answers().values():
-        if answer.word is None and answer.entry.source not in domain.register.in_progress:
+    for answer in domain.book.answers.values():
+        if answer.word is None and answer.entry.source not in domain.book.register.in_progress:
             warn(str(answer.entry.location), f"{answer.entry.id}: {answer.wanted}", "open-entry")
 
 
 def _demand_cuda(domain: ClaimDomain, max_age: str | int | None) -> None:
     """Warn of each claim whose record on `cuda` is not current, or older than so many days."""
     today = datetime.now(UTC).date()
-    for claim in domain.claims():
+    for claim in domain.book.claims:
         if (data := domain.shown[claim.id].get(Lane.CUDA)) is None:
             continue
         age = (today - date.fromisoformat(data["recorded"])).days if data["recorded"] else 0
@@ -213,7 +212,7 @@ def fill_in(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Put badges, relations and views of the whole book where the page left a place for them."""
     domain = claim_domain(app.env)
     to = partial(make_refnode, app.builder, docname)
-    link = render.Link(to, domain.places(), domain.page_with("ledger"))
+    link = render.Link(to, domain.places, domain.page_with("ledger"))
     for place in list(doctree.findall(places.place)):
         place.replace_self(FILLED[place["what"]](domain, place, link))
 
@@ -278,7 +277,7 @@ def write_json(domain: ClaimDomain, path: Path) -> None:
         {
             "schema": SCHEMA,
             "environment": asdict(environment.describe(Lane.CPU)),
-            "entries": [answer_data(answer) for answer in domain.answers().values()],
+            "entries": [answer_data(answer) for answer in domain.book.answers.values()],
             "claims": [
                 {
                     **claim_data(claim),
@@ -291,7 +290,7 @@ def write_json(domain: ClaimDomain, path: Path) -> None:
                     "since": known[claim.id].since,
                     "changed": known[claim.id].changed,
                 }
-                for claim in domain.claims()
+                for claim in domain.book.claims
             ],
         }
     )
@@ -307,7 +306,7 @@ def tell_counts(app: Sphinx, exception: Exception | None, started: float) -> Non
     if not exception and app.builder.format == "html":
         found = counts.verdicts(claim_domain(app.env)).items()
         logger.info("entries: %s", ", ".join(f"{count} {word}" for word, count in found))
-        if sources := claim_domain(app.env).register.in_progress:
+        if sources := claim_domain(app.env).book.register.in_progress:
             told = "in progress: %s; claimbook coverage SOURCE names what is open"
             logger.info(told, ", ".join(sources))
         logger.info("pages written: %s", _written(Path(app.outdir), started))

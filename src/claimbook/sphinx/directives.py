@@ -1,11 +1,47 @@
-"""The directives `remark`, `asked` and those of `views`; `claim` stands with its domain."""
+"""The directives of pages: `claim`, `remark`, `asked` and those of `views`."""
+
+from typing import Any
 
 from docutils import nodes
+from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
+from claimbook.exports.data import anchor
 from claimbook.pages.myst import RemarkSyntax
 from claimbook.sphinx import nodes as places
+from claimbook.sphinx import render
 from claimbook.sphinx.domain import Placed, claim_domain
+
+
+class AnyOption(dict[str, Any]):
+    """Accepts every option: the page scan reports unknown ones, once and with their line."""
+
+    def __missing__(self, key: str) -> Any:
+        return directives.unchanged
+
+
+class ClaimDirective(SphinxDirective):
+    """Shows a claim that the page scan has read."""
+
+    optional_arguments = 1  # the page scan reports one that has no id
+    final_argument_whitespace = True
+    has_content = True
+    option_spec = AnyOption(lanes=directives.unchanged)
+
+    def run(self) -> list[nodes.Node]:
+        """Return the claim as a card; nothing if the scan could not read it, or its id is taken."""
+        domain = claim_domain(self.env)
+        if self.env.docname not in domain.pages:
+            raise self.error("claims stand on Markdown pages; this one would never run")
+        claim = domain.claim_on(self.env.docname, "".join(self.arguments))
+        if claim is None or anchor(claim.id) in self.state.document.ids:
+            return []
+        body = nodes.container()
+        self.state.nested_parse(self.content, self.content_offset, body)
+        card = render.card(claim, body, self.env.docname)
+        self.set_source_info(card)
+        self.state.document.note_explicit_target(render.named(card))
+        return [card]
 
 
 class RemarkDirective(RemarkSyntax, SphinxDirective):

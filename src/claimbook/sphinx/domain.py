@@ -8,7 +8,6 @@ from typing import Any, ClassVar, NamedTuple
 
 from docutils import nodes
 from docutils.nodes import Element
-from docutils.parsers.rst import directives
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.builders import Builder
@@ -16,15 +15,13 @@ from sphinx.domains import Domain, ObjType
 from sphinx.environment import BuildEnvironment
 from sphinx.roles import XRefRole
 from sphinx.util import logging
-from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
 from claimbook.exports.data import anchor
 from claimbook.exports.prose import Sentence
 from claimbook.exports.sections import Section
-from claimbook.model import Claim, Page, Remark
-from claimbook.pages.book import Project
-from claimbook.pages.register import Answer, Register, answers
+from claimbook.model import Claim, Page
+from claimbook.pages.book import Book, Project
 from claimbook.pages.text import first_sentence, near
 from claimbook.records.book_runs import BookRun, CudaReleases, Machines, Releases
 from claimbook.records.versions import Contents, Version, Versions, contents_of
@@ -37,37 +34,6 @@ def tell_broken(place: str, why: str) -> None:
     """Warn of a file under `docs/records/`, or a line of one, that cannot be used."""
     message = f"{why}; it counts as missing"
     logger.warning(message, location=place, type="claim", subtype="broken-record")
-
-
-class AnyOption(dict[str, Any]):
-    """Accepts every option: the page scan reports unknown ones, once and with their line."""
-
-    def __missing__(self, key: str) -> Any:
-        return directives.unchanged
-
-
-class ClaimDirective(SphinxDirective):
-    """Shows a claim that the page scan has read."""
-
-    optional_arguments = 1  # the page scan reports one that has no id
-    final_argument_whitespace = True
-    has_content = True
-    option_spec = AnyOption(lanes=directives.unchanged)
-
-    def run(self) -> list[nodes.Node]:
-        """Return the claim as a card; nothing if the scan could not read it, or its id is taken."""
-        domain = claim_domain(self.env)
-        if self.env.docname not in domain.pages:
-            raise self.error("claims stand on Markdown pages; this one would never run")
-        claim = domain.claim_on(self.env.docname, "".join(self.arguments))
-        if claim is None or anchor(claim.id) in self.state.document.ids:
-            return []
-        body = nodes.container()
-        self.state.nested_parse(self.content, self.content_offset, body)
-        card = render.card(claim, body, self.env.docname)
-        self.set_source_info(card)
-        self.state.document.note_explicit_target(render.named(card))
-        return [card]
 
 
 class Placed(NamedTuple):
@@ -157,9 +123,20 @@ class ClaimDomain(Domain):
     """Claim id → what the search for a counterexample came to, if there was one."""
 
     @cached_property
-    def register(self) -> Register:
-        """Every entry of the sources."""
-        return Project.find(Path(self.env.srcdir)).register()
+    def project(self) -> Project:
+        """The project whose docs are being built."""
+        return Project.find(Path(self.env.srcdir))
+
+    @cached_property
+    def book(self) -> Book:
+        """What all pages of docs say; to be asked for once they are read."""
+        pages = tuple(self.pages[name] for name in sorted(self.pages))
+        return Book(self.project, pages, self.project.register())
+
+    @cached_property
+    def places(self) -> dict[str, str]:
+        """Claim id → the docname of its page."""
+        return {claim.id: claim.docname for claim in self.book.claims}
 
     releases: list[BookRun] = _on_record(Releases)
     """The releases of torch on which the book was run, from the oldest on."""
@@ -172,11 +149,7 @@ class ClaimDomain(Domain):
 
     def contents(self) -> Contents:
         """Return what the book says as it stands."""
-        return contents_of(self.claims(), self.answers())
-
-    def answers(self) -> dict[str, Answer]:
-        """Return what the book says of each entry, by its id."""
-        return answers(self.register, self.claims(), self.remarks())
+        return contents_of(self.book.claims, self.book.answers)
 
     def page_with(self, view: str) -> str:
         """Return the docname of the page that shows this of the whole book; empty without one."""
@@ -190,7 +163,7 @@ class ClaimDomain(Domain):
 
     def drawn(self) -> dict[str, list[tuple[str, str]]]:
         """Return the labs that refer to each claim, by its id: (docname, title)."""
-        found: dict[str, list[tuple[str, str]]] = {claim.id: [] for claim in self.claims()}
+        found: dict[str, list[tuple[str, str]]] = {claim.id: [] for claim in self.book.claims}
         for docname in sorted(self.linked.keys() - self.pages.keys()):
             for claim_id in self.linked[docname]:
                 if claim_id in found:
@@ -199,26 +172,8 @@ class ClaimDomain(Domain):
 
     def said(self, entries: Iterable[str]) -> dict[str, str]:
         """Return each of these entries with its statement; those that the register has."""
-        known = self.register.entries
+        known = self.book.register.entries
         return {entry: known[entry].statement for entry in entries if entry in known}
-
-    def located(self) -> Iterator[tuple[str, Claim]]:
-        """Yield every claim with the docname of its page, in order of page."""
-        for docname in sorted(self.pages):
-            for claim in self.pages[docname].claims:
-                yield docname, claim
-
-    def places(self) -> dict[str, str]:
-        """Return the docname of each claim's page, by the claim's id."""
-        return {claim.id: docname for docname, claim in self.located()}
-
-    def claims(self) -> list[Claim]:
-        """Return all claims, in order of page."""
-        return [claim for _, claim in self.located()]
-
-    def remarks(self) -> list[Remark]:
-        """Return all remarks, in order of page."""
-        return [remark for name in sorted(self.pages) for remark in self.pages[name].remarks]
 
     def claim_on(self, docname: str, claim_id: str) -> Claim | None:
         """Return the claim of that id on a page."""
@@ -258,14 +213,15 @@ class ClaimDomain(Domain):
         contnode: Element,
     ) -> nodes.reference | None:
         """Return a link to the claim of that id."""
-        for docname, claim in self.located():
-            if claim.id == target:
-                title = first_sentence(claim.statement)
-                if not node.get("refexplicit"):
-                    contnode = nodes.inline("", "", *render.inline(title.rstrip(".")))
-                tip = claim.statement.replace("`", "")  # which knows no Markdown
-                return make_refnode(builder, fromdocname, docname, anchor(target), contnode, tip)
-        return None
+        claim = self.book.by_id.get(target)
+        if claim is None:
+            return None
+        title = first_sentence(claim.statement)
+        if not node.get("refexplicit"):
+            contnode = nodes.inline("", "", *render.inline(title.rstrip(".")))
+        tip = claim.statement.replace("`", "")  # which knows no Markdown
+        place = anchor(target)
+        return make_refnode(builder, fromdocname, claim.docname, place, contnode, tip)
 
     def resolve_any_xref(
         self,
@@ -282,8 +238,8 @@ class ClaimDomain(Domain):
 
     def get_objects(self) -> Iterator[tuple[str, str, str, str, str, int]]:
         """Yield every claim, for the search and for other projects' intersphinx."""
-        for docname, claim in self.located():
-            yield claim.id, claim.id, "claim", docname, anchor(claim.id), 1
+        for claim in self.book.claims:
+            yield claim.id, claim.id, "claim", claim.docname, anchor(claim.id), 1
 
 
 def tell_missing(app: Sphinx, domain: Domain | None, node: pending_xref) -> bool | None:
@@ -291,7 +247,7 @@ def tell_missing(app: Sphinx, domain: Domain | None, node: pending_xref) -> bool
     if not isinstance(domain, ClaimDomain):
         return None
     name = node["reftarget"]
-    message = f"no claim is called {name!r}{near(name, domain.places()) or '; was it renamed?'}"
+    message = f"no claim is called {name!r}{near(name, domain.places) or '; was it renamed?'}"
     logger.warning(message, location=node, type="ref", subtype="claim")
     return True
 

@@ -18,7 +18,7 @@ from claimbook.engine.pool import Runner
 from claimbook.exports.data import lane_data
 from claimbook.files import Stamp
 from claimbook.model import Claim, Environment, Lane, Outcome, Run, Status
-from claimbook.pages.book import Project, read_page
+from claimbook.pages.book import read_page
 from claimbook.records.runs import Records, record_of, shown, status
 from claimbook.sphinx.domain import claim_domain, tell_broken
 
@@ -44,11 +44,6 @@ def run_by(records: Path) -> Stamp:
     return Stamp(records / ".run-by", environment.digest_of_code(code))
 
 
-def project_of(env: BuildEnvironment) -> Project:
-    """Return the project whose docs are being built."""
-    return Project.find(Path(env.srcdir))
-
-
 def warn(path_and_line: str, message: str, subtype: str) -> None:
     """Warn at a place, with the type `claim`."""
     logger.warning(message, location=path_and_line, type="claim", subtype=subtype)
@@ -71,7 +66,7 @@ class Lanes:
         """Run what has no valid record; yield what each lane says of each claim."""
         domain = claim_domain(self._app.env)
         for lane in Lane:
-            claims = [claim for claim in domain.claims() if lane in claim.lanes]
+            claims = [claim for claim in domain.book.claims if lane in claim.lanes]
             records = self._records(lane)
             due = [claim for claim in claims if self._is_due(claim, lane, records)]
             ran = self._run(records, due) if _may_run(lane) else 0
@@ -94,7 +89,7 @@ class Lanes:
         records = self._records(Lane.CPU)
         return any(
             self._is_due(claim, Lane.CPU, records)
-            for claim in read_page(project_of(self._app.env), page).claims
+            for claim in read_page(claim_domain(self._app.env).project, page).claims
             if Lane.CPU in claim.lanes
         )
 
@@ -108,7 +103,7 @@ class Lanes:
 
     def _records(self, lane: Lane) -> Records:
         if lane not in self._kept:
-            records = Records.of(project_of(self._app.env).docs, lane, tell_broken)
+            records = Records.of(claim_domain(self._app.env).project.docs, lane, tell_broken)
             if lane is Lane.CPU:
                 run_by(records.folder).renew()
             self._kept[lane] = records
@@ -136,7 +131,7 @@ class Lanes:
             return 0
         runner, count = self._start(), 0
         env = self._app.env
-        provenance = environment.provenance(project_of(env).root)
+        provenance = environment.provenance(claim_domain(env).project.root)
         for claim, run in _told(runner, due, records.lane):
             made_in = runner.environments[records.lane]
             claim_domain(env).data["environments"][records.lane] = made_in

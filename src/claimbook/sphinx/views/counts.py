@@ -48,13 +48,13 @@ def _items(lines: Iterable[nodes.Node], kind: str) -> nodes.bullet_list:
 
 def verdicts(domain: ClaimDomain) -> dict[str, int]:
     """Count the entries by what became of them."""
-    words = [answer.word or "open" for answer in domain.answers().values()]
+    words = [answer.word or "open" for answer in domain.book.answers.values()]
     return {word: words.count(word) for word in render.WORDS}
 
 
 def _totals(domain: ClaimDomain) -> Iterator[str]:
     shown = domain.shown.values()
-    yield f"{len(domain.answers()):,} statements"
+    yield f"{len(domain.book.answers):,} statements"
     yield f"{len(shown):,} examples"
     for lane, name in render.LANE_NAMES.items():
         ran = [lanes[lane] for lanes in shown if lane in lanes]

@@ -110,7 +110,7 @@ def _question(domain: ClaimDomain, line: str) -> Iterator[Any]:
     for section in domain.sections.get(name, ()):
         if section.anchor == place and section.short:
             title = domain.env.titles[name].astext()
-            claims = domain.claims() if entry else section.claims(domain.pages[name])
+            claims = domain.book.claims if entry else section.claims(domain.pages[name])
             said = next(_said(domain, claims, entry), None)
             if said or not entry:
                 yield name, title, place, section.title, section.short, said
@@ -155,9 +155,8 @@ def _judged(
 
 def _belief(domain: ClaimDomain, line: str) -> Iterator[Any]:
     name, _, quote = line.partition(": ")
-    for docname, claim in domain.located():
-        if claim.id == name:
-            yield docname, name, quote, first_sentence(claim.statement)
+    if claim := domain.book.by_id.get(name):
+        yield claim.docname, name, quote, first_sentence(claim.statement)
 
 
 def _beliefs(found: list[Any], link: render.Link) -> nodes.Node:

@@ -17,20 +17,20 @@ def made_of(domain: ClaimDomain) -> Any:
     statuses = {
         name: [data["status"] for data in lanes.values()] for name, lanes in domain.shown.items()
     }
-    entries = list(map(answer_data, domain.answers().values()))
-    return [entries, statuses, domain.places(), domain.register.in_progress]
+    entries = list(map(answer_data, domain.book.answers.values()))
+    return [entries, statuses, domain.places, domain.book.register.in_progress]
 
 
 def show(domain: ClaimDomain, link: render.Link) -> list[nodes.Node]:
     """Return every entry against its claims: a section a source, a table a question."""
-    answers = domain.answers()
+    answers = domain.book.answers
     found: dict[str, nodes.section] = {}
-    for question in domain.register.questions:
+    for question in domain.book.register.questions:
         source = question.source
         if source not in found:
             title = nodes.title("", f"Source: {source}")
             found[source] = nodes.section("", title, ids=[f"source-{source}"])
-            if source in domain.register.in_progress:
+            if source in domain.book.register.in_progress:
                 note = "In progress: the book has not answered all of this source yet."
                 found[source] += nodes.paragraph("", note)
         asked = render.inline(f"{question.id} · {question.text}")

@@ -31,14 +31,14 @@ class View:
 
 def _errors_made_of(domain: ClaimDomain) -> Any:
     titles = {docname: domain.env.titles[docname].astext() for docname in domain.pages}
-    found = errors.messages(domain.claims())
+    found = errors.messages(domain.book.claims)
     told = [(m.type, m.text, c.id, c.statement, c.location.path) for m in found for c in m.claims]
     return titles, told
 
 
 def _errors(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
     by_type: dict[str, nodes.bullet_list] = {}
-    for message in errors.messages(domain.claims()):
+    for message in errors.messages(domain.book.claims):
         item = nodes.list_item()
         text = message.text or message.type
         item += nodes.literal_block("", text, language="text", classes=["error-text"])
@@ -72,8 +72,8 @@ def _apis(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
 
 def _by_api(domain: ClaimDomain) -> list[tuple[str, list[Claim]]]:
     known, found = api_addresses(domain), dict[str, list[Claim]]()
-    for docname, claim in domain.located():
-        for name in known.keys() & domain.apis[docname][claim.id]:
+    for claim in domain.book.claims:
+        for name in known.keys() & domain.apis[claim.docname][claim.id]:
             found.setdefault(name, []).append(claim)
     for name, claims in found.items():
         short = name.rpartition(".")[2]
@@ -93,7 +93,7 @@ def api_addresses(domain: ClaimDomain) -> dict[str, str]:
 
 def _index_made_of(domain: ClaimDomain) -> Any:
     titles = {name: domain.env.titles[name].astext() for name in domain.pages}
-    return titles, sorted((claim.id, claim.statement, name) for name, claim in domain.located())
+    return titles, sorted((c.id, c.statement, c.docname) for c in domain.book.claims)
 
 
 def _index(domain: ClaimDomain, link: Link) -> list[nodes.Node]:

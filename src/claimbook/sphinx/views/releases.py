@@ -70,14 +70,14 @@ WITH = {Lane.CPU: "", Lane.CUDA: " with CUDA"}
 
 def timeline_made_of(domain: ClaimDomain) -> Any:
     """Return plain data; the page is written anew when it changes."""
-    runs, claims = [*domain.releases, *domain.cuda_releases], domain.claims()
+    runs, claims = [*domain.releases, *domain.cuda_releases], domain.book.claims
     shown = [[(c.claim.statement, c.before, c.after) for c in step] for _, step in _steps(domain)]
-    return [domain.places(), [_counted(run, claims) for run in runs], shown]
+    return [domain.places, [_counted(run, claims) for run in runs], shown]
 
 
 def timeline(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
     """Return how many claims hold on each release, and what each changed, newest first."""
-    claims = domain.claims()
+    claims = domain.book.claims
     runs = [*domain.releases, *domain.cuda_releases]
     rows = [render.plain(*_counted(run, claims)) for run in runs]
     table = render.table(["torch", "Claims", "Hold", "Differ"], rows, [14, 14, 14, 58])
@@ -87,7 +87,7 @@ def timeline(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
 
 def _steps(domain: ClaimDomain) -> list[tuple[tuple[BookRun, BookRun], list[Change]]]:
     """Return each two releases of a lane in a row, with what changed between them."""
-    claims = domain.claims()
+    claims = domain.book.claims
     pairs = [*pairwise(domain.cuda_releases), *pairwise(domain.releases)]
     return [(pair, list(changed(claims, *pair))) for pair in pairs]
 
