@@ -22,7 +22,7 @@ PAGES = [
     for page in WHOLE.pages
     if page.path.startswith("docs/")
 ]
-LOOKUP, OF_PRINTED = Lookup(errors.known(PAGES)), Lookup(BOOK)
+LOOKUP, OF_PRINTED = Lookup(errors.known(BOOK, PAGES)), Lookup(BOOK)
 FOUND = ROOT / "tests/found"
 
 EACH_NOISE = [noise for noises in errors.CUT.values() for noise in noises]
@@ -243,6 +243,11 @@ def test_what_askers_paste_leads_to_their_section():
     assert [[c.id for c in m.claims] for m in found] == [["bad"]] * 4 + [[]]
 
 
+def known_on(pages):
+    """All that a lookup on these pages compares with."""
+    return errors.known(errors.messages(c for page, _ in pages for c in page.claims), pages)
+
+
 def test_the_section_of_a_message_comes_before_others_that_print_it():
     """What its askers paste is the message that a claim elsewhere prints, and leads to it."""
     printed = claim_text(
@@ -251,7 +256,7 @@ def test_the_section_of_a_message_comes_before_others_that_print_it():
     other = f"# B\n\n## Aside?\n\n{printed}"
     own = "# A\n\n## `ValueError: bad`\n\n:::{asked}\nValueError: very bad\n:::\n"
     pages = [(scan_page(t, f"docs/{n}.md"), sections(t)) for n, t in (("b", other), ("a", own))]
-    (found,) = [each for each in errors.known(pages) if each.text == "very bad"]
+    (found,) = [each for each in known_on(pages) if each.text == "very bad"]
     assert found.place == "a#valueerror-bad"
     assert [claim.id for claim in found.claims] == ["aside"]
     assert found.explained == 2
@@ -263,7 +268,7 @@ def test_of_claims_that_explain_one_comes_first_in_a_section_of_errors():
     aside, about = (claim_text(name, raised, ":explains:\n") for name in ("aside", "about"))
     texts = {"a": f"# A\n\n## Aside?\n\n{aside}", "b": f"# B\n\n## `ValueError`\n\n{about}"}
     pages = [(scan_page(text, f"docs/{n}.md"), sections(text)) for n, text in texts.items()]
-    (found,) = [each for each in errors.known(pages) if each.text == "very bad"]
+    (found,) = [each for each in known_on(pages) if each.text == "very bad"]
     assert [claim.id for claim in found.claims] == ["about", "aside"]
     assert (found.place, found.explained) == ("b#valueerror", 2)
 

@@ -170,7 +170,7 @@ def test_spans_and_changes():
     found = [(str(span), span.result.word) for span in spans(ERROR, [OLD, NEW, newest])]
     assert found == [("2.8.0", "error"), ("2.10.0 to 2.13.0", "holds")]
     [change] = changed([ERROR], OLD, NEW)
-    assert (change.example.source, change.kind) == ("torch.ones(2) @ torch.ones(3)\n", "error text")
+    assert (change.source, change.kind) == ("torch.ones(2) @ torch.ones(3)\n", "error text")
     assert ("other sizes" in change.before, change.after) == (
         True,
         ERROR.examples(Lane.CPU)[1].want,
@@ -178,13 +178,13 @@ def test_spans_and_changes():
     assert [*changed([ERROR], NEW, newest)] == []
     [death] = changed([ERROR], NEW, DEAD)
     assert (death.after, death.kind) == ("(not reached)", "crashed")
-    assert (death.before, death.example.source) == (
+    assert (death.before, death.source) == (
         ERROR.examples(Lane.CPU)[1].want,
         "torch.ones(2) @ torch.ones(3)\n",
     )
     late = release("2.13.0", ran(Outcome.TIMED_OUT, "", message="too late"))
     [other_death] = changed([ERROR], DEAD, late)
-    assert (other_death.example, other_death.kind) == (death.example, "timed-out")
+    assert (other_death.source, other_death.kind) == (death.source, "timed-out")
     [rise] = changed([ERROR], DEAD, NEW)
     assert (rise.before, rise.after) == (death.after, death.before)
     assert (flipped([ERROR], OLD, NEW), flipped([ERROR], NEW, newest)) == ([ERROR], [])
@@ -209,7 +209,7 @@ def test_what_a_page_leaves_open_is_no_change(order):
         for n, run in enumerate(runs)
     ]
     [change] = changed([open_], *made[::order])
-    assert (change.example.source, {change.before, change.after}) == ("1 + 1\n", {"2", "3"})
+    assert (change.source, {change.before, change.after}) == ("1 + 1\n", {"2", "3"})
 
 
 def test_a_claim_that_was_edited_since_was_not_run():

@@ -139,7 +139,7 @@ def test_only_some_views_ask_what_came_of_claims(domain, monkeypatch):
 
     def asks(view):
         try:
-            view.made_of(domain)
+            view.data(domain)
         except KeyError:
             return True
         return False

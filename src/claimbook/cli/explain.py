@@ -32,7 +32,7 @@ def explain_error(given: tuple[str, ...], limit: int) -> None:
     book = common.load()
     root = book.project.root
     pages = [(page, sections(read_text(root / page.path))) for page in book.pages]
-    matches = lookup.Lookup(errors.known(pages)).search(text, limit)
+    matches = lookup.Lookup(errors.known(errors.messages(book.claims), pages)).search(text, limit)
     shorts = {errors.place(page, section): section for page, there in pages for section in there}
     for match in matches:
         _show(match, shorts.get(match.message.place))

@@ -6,7 +6,7 @@ differ from program to program, so they are no words here; `noise.toml` says wha
 
 import re
 import tomllib
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -201,14 +201,18 @@ def _is_said(line: str) -> bool:
     return not re.search(ASKING, line) and re.search(SAID, line) is not None
 
 
-def known(pages: Iterable[tuple[Page, Iterable[Section]]]) -> list[Message]:
-    """Return all that a lookup compares with: messages, and wordings that are no message."""
-    pages = [(page, [*sections]) for page, sections in pages]
-    found = messages(claim for page, _ in pages for claim in page.claims)
+def known(
+    printed: Iterable[Message], pages: Collection[tuple[Page, Collection[Section]]]
+) -> list[Message]:
+    """Return all that a lookup compares with: messages, and wordings that are no message.
+
+    Args:
+        printed: the messages of all claims of the pages.
+    """
     placed = [(c.id, place(p, s), s) for p, held in pages for s in held for c in s.claims(p)]
     where = {claim: here for claim, here, _ in placed}
     of_errors = {claim for claim, _, section in placed if is_error(section.title)}
-    found = [_of_error(message, of_errors) for message in found]
+    found = [_of_error(message, of_errors) for message in printed]
     found = [replace(each, place=where.get(each.claims[0].id, "")) for each in found]
     said = {(m.type, m.words): m for m in sorted(wordings(pages), key=lambda m: m.explained)}
     merged = [_of_section(each, said.pop((each.type, each.words), each)) for each in found]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import chain, groupby, repeat
 
 from claimbook.checking.compare import compare
-from claimbook.model import Claim, Example, Lane, Outcome
+from claimbook.model import Claim, Lane, Outcome
 from claimbook.records.book_runs import BookRun, Result
 
 NOT_REACHED = "(not reached)"
@@ -15,8 +15,12 @@ NOT_REACHED = "(not reached)"
 class Change:
     """The first example of a claim that prints something else than on the release before."""
 
-    claim: Claim
-    example: Example
+    claim: str
+    page: str
+    """The claim's docname."""
+    statement: str
+    source: str
+    """Of the example."""
     before: str
     after: str
     kind: str
@@ -58,13 +62,14 @@ def _printed(claim: Claim, result: Result, lane: Lane) -> Iterable[str]:
 
 
 def _change(claim: Claim, was: Result, now: Result, lane: Lane) -> Change | None:
+    about = claim.id, claim.docname, claim.statement
     old, new = _printed(claim, was, lane), _printed(claim, now, lane)
     for example, before, after in zip(claim.examples(lane), old, new, strict=False):
         if before is NOT_REACHED or after is NOT_REACHED:
             kind = str((now if after is NOT_REACHED else was).outcome)
-            return Change(claim, example, before, after, kind)
+            return Change(*about, example.source, before, after, kind)
         # The one that the page documents may have `...` for what differs from run to run.
         want, got = (after, before) if now.outcome is Outcome.PASSED else (before, after)
         if difference := compare(want, got, lane):
-            return Change(claim, example, before, after, difference.kind)
+            return Change(*about, example.source, before, after, difference.kind)
     return None

@@ -37,7 +37,7 @@ from claimbook.sphinx.execute import cells
 from claimbook.sphinx.execute.lanes import Lanes, warn
 from claimbook.sphinx.tuning import beside
 from claimbook.sphinx.views import counts, machines, releases
-from claimbook.sphinx.views.registry import OF_RUNS, view_on
+from claimbook.sphinx.views.registry import OF_RUNS, show, shown_on
 from claimbook.sweeps import results as sweeps
 from claimbook.sweeps.written import read_sweeps
 
@@ -101,11 +101,11 @@ def run_claims(lanes: Lanes, env: BuildEnvironment) -> list[str]:
         "shown": {claim.id: {} for claim in domain.book.claims},
     }
     of_runs = {name for name, views in domain.views.items() if OF_RUNS & {v.kind for v in views}}
-    viewed = {name: _viewed(domain, name) for name in domain.views.keys() - of_runs}
+    viewed = {name: shown_on(domain, name) for name in domain.views.keys() - of_runs}
     for claim, lane, data in lanes.read():  # last: torch may still be on its way
         now["shown"][claim.id][lane] = data
     changed = {domain.places[claim] for what in now for claim in domain.changed(what, now[what])}
-    viewed |= {name: _viewed(domain, name) for name in of_runs}
+    viewed |= {name: shown_on(domain, name) for name in of_runs}
     named = {name: _named(domain, name) for name in domain.linked}
     return sorted(changed.union(domain.changed("viewed", viewed), domain.changed("named", named)))
 
@@ -115,11 +115,6 @@ def _elsewhere(domain: ClaimDomain) -> dict[str, str]:
     runs = [*domain.releases, *domain.cuda_releases, *domain.machines]
     where = digest([repr((run.name, run.environment, run.hardware)) for run in runs])
     return {c.id: digest([where, *(repr(run.of(c)) for run in runs)]) for c in domain.book.claims}
-
-
-def _viewed(domain: ClaimDomain, docname: str) -> str:
-    views = (view_on(domain, docname, placed) for placed in domain.views[docname])
-    return digest([view.made_of(domain) for view in views])
 
 
 def _named(domain: ClaimDomain, docname: str) -> list[dict[str, Any]]:
@@ -212,13 +207,14 @@ def fill_in(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Put badges, relations and views of the whole book where the page left a place for them."""
     domain = claim_domain(app.env)
     to = partial(make_refnode, app.builder, docname)
-    link = render.Link(to, domain.places, domain.page_with("ledger"))
+    link = render.Link(to, domain.page_with("ledger"))
     for place in list(doctree.findall(places.place)):
         place.replace_self(FILLED[place["what"]](domain, place, link))
 
 
 def _view(domain: ClaimDomain, place: nodes.Element, link: render.Link) -> list[nodes.Node]:
-    return view_on(domain, place["page"], place["placed"]).show(domain, link)
+    page, number = place["page"], place["number"]
+    return show(domain.views[page][number], domain.data["viewed"][page][number], link)
 
 
 def _remark(domain: ClaimDomain, place: nodes.Element, link: render.Link) -> list[nodes.Node]:

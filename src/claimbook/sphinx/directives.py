@@ -73,8 +73,9 @@ class ViewDirective(SphinxDirective):
         """Return a place for it."""
         lines = tuple(line.strip() for line in self.content if line.strip())
         placed = Placed(self.name, lines, self.lineno, "".join(self.arguments))
-        claim_domain(self.env).views.setdefault(self.env.docname, []).append(placed)
-        return [places.place(what="view", page=self.env.docname, placed=placed)]
+        views = claim_domain(self.env).views.setdefault(self.env.docname, [])
+        views.append(placed)
+        return [places.place(what="view", page=self.env.docname, number=len(views) - 1)]
 
 
 class GuideDirective(ViewDirective):

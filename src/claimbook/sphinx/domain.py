@@ -17,6 +17,7 @@ from sphinx.roles import XRefRole
 from sphinx.util import logging
 from sphinx.util.nodes import make_refnode
 
+from claimbook.exports import errors
 from claimbook.exports.data import anchor
 from claimbook.exports.prose import Sentence
 from claimbook.exports.sections import Section
@@ -137,6 +138,11 @@ class ClaimDomain(Domain):
     def places(self) -> dict[str, str]:
         """Claim id → the docname of its page."""
         return {claim.id: claim.docname for claim in self.book.claims}
+
+    @cached_property
+    def messages(self) -> list[errors.Message]:
+        """All errors and warnings that claims print."""
+        return errors.messages(self.book.claims)
 
     releases: list[BookRun] = _on_record(Releases)
     """The releases of torch on which the book was run, from the oldest on."""

@@ -55,16 +55,13 @@ class Link:
 
     to: Callable[[str, str, nodes.Node], nodes.Node]
     """(docname, anchor, content) → a link."""
-    places: dict[str, str]
-    """Claim id → docname of its page."""
     ledger: str
     """The docname of the ledger; empty if there is none."""
 
-    def claim(self, name: str, text: nodes.Node | None = None) -> nodes.Node:
-        """Link a claim's id, or the text in its place; only that where the book lacks the claim."""
+    def claim(self, docname: str, name: str, text: nodes.Node | None = None) -> nodes.Node:
+        """Link a claim's id, or the text in its place; only that where no page has the claim."""
         text = text or nodes.inline("", name)
-        known = name in self.places
-        return self.to(self.places[name], anchor(name), text) if known else text
+        return self.to(docname, anchor(name), text) if docname else text
 
     def in_ledger(self, place: str, text: nodes.Node) -> nodes.Node:
         """Link a text to a place of the ledger; only the text where there is none."""
@@ -455,6 +452,21 @@ def inline(text: str) -> Iterator[nodes.Node]:
             yield nodes.emphasis("", piece.strip("*"))
         else:
             yield nodes.Text(piece)
+
+
+Sentence = tuple[str, str, str]
+"""The page of a claim, its id and its first sentence."""
+
+
+def sentence(docname: str, name: str, said: str, link: Link) -> nodes.list_item:
+    """Return a claim by its first sentence."""
+    text = link.claim(docname, name, nodes.inline("", "", *inline(said)))
+    return nodes.list_item("", nodes.paragraph("", "", text))
+
+
+def section(name: str, title: nodes.Node, *content: nodes.Node) -> nodes.section:
+    """Return a section with an id of that name."""
+    return nodes.section("", nodes.title("", "", title), *content, ids=[name])
 
 
 Cells = tuple[list[nodes.Node], ...]

@@ -93,7 +93,9 @@ def _errors(domain: ClaimDomain, places: list[search.Place]) -> dict[str, Any]:
     pages = [(domain.pages[name], domain.sections[name]) for name in sorted(domain.sections)]
     where = {claim: n for n, each in enumerate(places) for claim in each.claims}
     where |= {each.address.replace(".html#", "#"): n for n, each in enumerate(places)}
-    return lookup.data(errors.known(pages), where, [_told(each) for each in places])
+    return lookup.data(
+        errors.known(domain.messages, pages), where, [_told(each) for each in places]
+    )
 
 
 def _told(each: search.Place) -> list[str]:

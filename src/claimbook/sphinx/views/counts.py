@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 from operator import itemgetter
-from typing import Any
 
 from docutils import nodes
 
@@ -12,17 +11,17 @@ from claimbook.sphinx.domain import ClaimDomain
 from claimbook.sphinx.render import Link
 
 
-def made_of(domain: ClaimDomain) -> Any:
-    """Return plain data; the page is written anew when it changes."""
-    return [verdicts(domain), list(_totals(domain))]
+def data(domain: ClaimDomain) -> tuple[dict[str, int], list[str]]:
+    """Return the number of entries by verdict, and other numbers in words."""
+    return verdicts(domain), list(_totals(domain))
 
 
-def show(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
+def show(data: tuple[dict[str, int], list[str]], link: Link) -> list[nodes.Node]:
     """Return a bar of verdicts with its legend, each a link to the ledger, and other numbers."""
-    found = {word: count for word, count in verdicts(domain).items() if count}
+    counted, totals = data
+    found = {word: count for word, count in counted.items() if count}
     legend = [_verdict(word, count, link) for word, count in found.items()]
-    totals = [nodes.Text(line) for line in _totals(domain)]
-    return [_bar(found), _items(legend, "verdicts"), _items(totals, "totals")]
+    return [_bar(found), _items(legend, "verdicts"), _items(map(nodes.Text, totals), "totals")]
 
 
 def _bar(found: dict[str, int]) -> nodes.raw:

@@ -38,7 +38,7 @@ def _tell_unknown(app: Sphinx, env: BuildEnvironment) -> list[str]:
     for docname, views in domain.views.items():
         for kind, lines, at, _ in views:
             for line in lines:
-                if not GUIDES[kind].made_of(domain, [line]):
+                if not GUIDES[kind].data_of(domain, [line]):
                     place = f"{env.doc2path(docname)}:{at}"
                     warn(place, f"{kind}: no page or section `{line}`", "unknown-page")
     return []
@@ -52,8 +52,8 @@ class Guide:
     """A line of it → what it says of the page or section, as plain data; nothing of one unknown."""
     show: Callable[[list[Any], render.Link], nodes.Node]
 
-    def made_of(self, domain: ClaimDomain, lines: Iterable[str]) -> list[Any]:
-        """Return plain data; the page is written anew when it changes."""
+    def data_of(self, domain: ClaimDomain, lines: Iterable[str]) -> list[Any]:
+        """Return what it shows, as plain data: its page is written anew when that changes."""
         return [data for line in lines for data in self.data(domain, line)]
 
 

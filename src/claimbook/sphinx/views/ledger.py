@@ -1,43 +1,66 @@
 """The ledger as docutils nodes: every entry of the register, and what the book says of it."""
 
-from collections.abc import Iterator
-from typing import Any
+import re
+from typing import NamedTuple
 
 from docutils import nodes
 
-from claimbook.exports.data import answer_data
-from claimbook.model import Lane
+from claimbook.model import Entry, Lane, Question
 from claimbook.pages.register import Answer
 from claimbook.sphinx import render
 from claimbook.sphinx.domain import ClaimDomain
 
 
-def made_of(domain: ClaimDomain) -> Any:
-    """Return plain data; the page is written anew when it changes."""
-    statuses = {
-        name: [data["status"] for data in lanes.values()] for name, lanes in domain.shown.items()
-    }
-    entries = list(map(answer_data, domain.book.answers.values()))
-    return [entries, statuses, domain.places, domain.book.register.in_progress]
+class Row(NamedTuple):
+    """An entry."""
+
+    entry: Entry
+    word: str
+    claims: list[tuple[str, str, dict[str, str]]]
+    """Page and id of each that relates to it, and by lane its status."""
+    remark: str
+    named: dict[str, str]
+    """The claims that the remark names, with their pages."""
 
 
-def show(domain: ClaimDomain, link: render.Link) -> list[nodes.Node]:
+Asked = tuple[Question, bool, list[Row]]
+"""A question, whether its source is in progress, and its entries."""
+
+
+def data(domain: ClaimDomain) -> list[Asked]:
+    """Return every question of the register."""
+    register, answers = domain.book.register, domain.book.answers
+    found = []
+    for question in register.questions:
+        rows = [_row(domain, answers[entry.id]) for entry in question.entries]
+        found.append((question, question.source in register.in_progress, rows))
+    return found
+
+
+def _row(domain: ClaimDomain, answer: Answer) -> Row:
+    claims = [
+        (c.docname, c.id, {lane: said["status"] for lane, said in domain.shown[c.id].items()})
+        for c in answer.claims
+    ]
+    remark = answer.remark.text if answer.remark and not claims else ""
+    named = {c: domain.places[c] for c in re.findall("`([^`]+)`", remark) if c in domain.places}
+    return Row(answer.entry, answer.word or "open", claims, remark, named)
+
+
+def show(asked: list[Asked], link: render.Link) -> list[nodes.Node]:
     """Return every entry against its claims: a section a source, a table a question."""
-    answers = domain.book.answers
     found: dict[str, nodes.section] = {}
-    for question in domain.book.register.questions:
+    for question, in_progress, rows in asked:
         source = question.source
         if source not in found:
-            title = nodes.title("", f"Source: {source}")
-            found[source] = nodes.section("", title, ids=[f"source-{source}"])
-            if source in domain.book.register.in_progress:
+            found[source] = render.section(f"source-{source}", nodes.Text(f"Source: {source}"))
+            if in_progress:
                 note = "In progress: the book has not answered all of this source yet."
                 found[source] += nodes.paragraph("", note)
-        asked = render.inline(f"{question.id} · {question.text}")
-        found[source] += nodes.rubric("", "", *asked, ids=[f"question-{question.id}"])
-        rows = [_row(domain, answers[entry.id], link) for entry in question.entries]
+        title = render.inline(f"{question.id} · {question.text}")
+        found[source] += nodes.rubric("", "", *title, ids=[f"question-{question.id}"])
         head = ["Entry", "What the source says", "The book", "Status"]
-        grid = render.table(head, rows, [15, 36, 34, 15])
+        grid = render.table(head, (_cells(row, link) for row in rows), [15, 36, 34, 15])
         grid["classes"].append("ledger")
         found[source] += grid
     # What leads to a verdict: the filter shows its rows; without JavaScript this is the top.
@@ -45,20 +68,16 @@ def show(domain: ClaimDomain, link: render.Link) -> list[nodes.Node]:
     return [top, *found.values()]
 
 
-def _row(domain: ClaimDomain, answer: Answer, link: render.Link) -> render.Cells:
-    word = answer.word or "open"
-    verdict: list[nodes.Node] = [render.verdict(word)]
-    for claim in answer.claims:
-        verdict += [nodes.Text(" "), link.claim(claim.id)]
-    if answer.remark and not answer.claims:
-        said = render.inline(f" {answer.remark.text}")
-        verdict += [link.claim(part.astext(), part) for part in said]
-    marks = [mark for claim in answer.claims for mark in _marks(domain.shown[claim.id])]
-    entry = nodes.inline("", answer.entry.id, ids=[f"entry-{answer.entry.id}"])
-    return [entry], list(render.inline(answer.entry.statement)), verdict, marks
-
-
-def _marks(lanes: dict[str, dict[str, Any]]) -> Iterator[nodes.Node]:
-    for lane, data in lanes.items():
-        yield render.badge(render.LANE_NAMES[Lane(lane)], data["status"], data["status"])
-        yield nodes.Text(" ")
+def _cells(row: Row, link: render.Link) -> render.Cells:
+    verdict: list[nodes.Node] = [render.verdict(row.word)]
+    marks: list[nodes.Node] = []
+    for docname, name, statuses in row.claims:
+        verdict += [nodes.Text(" "), link.claim(docname, name)]
+        for lane, status in statuses.items():
+            marks += [render.badge(render.LANE_NAMES[Lane(lane)], status, status), nodes.Text(" ")]
+    if row.remark:
+        for part in render.inline(f" {row.remark}"):
+            name = part.astext()
+            verdict.append(link.claim(row.named.get(name, ""), name, part))
+    entry = nodes.inline("", row.entry.id, ids=[f"entry-{row.entry.id}"])
+    return [entry], list(render.inline(row.entry.statement)), verdict, marks

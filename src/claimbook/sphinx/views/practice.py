@@ -53,19 +53,21 @@ def decks(domain: ClaimDomain) -> list[Deck]:
     return [deck for deck in found if deck.cards]
 
 
-def made_of(domain: ClaimDomain) -> list[tuple[str, str, int]]:
-    """Return what the page itself shows of the decks."""
-    return [(deck.name, deck.title, len(deck.cards)) for deck in decks(domain)]
+def data(domain: ClaimDomain) -> tuple[list[tuple[str, str, int]], str]:
+    """Return name, title and size of each deck, and the address of the Anki deck."""
+    page, file = domain.page_with("practice").rpartition("/")[2], apkg(domain.env.config.project)
+    sizes = [(deck.name, deck.title, len(deck.cards)) for deck in decks(domain)]
+    return sizes, f"{page}/{file}"
 
 
-def show(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
+def show(data: tuple[list[tuple[str, str, int]], str], link: Link) -> list[nodes.Node]:
     """Return the decks as a list, of which the page's script makes a desk, and Anki's deck."""
-    items = [_item(*deck) for deck in made_of(domain)]
+    sizes, address = data
     honest = nodes.paragraph("", "Practising on this page needs JavaScript, which is off.")
-    places = nodes.bullet_list("", *items, classes=["practice-decks"])
-    desk = nodes.container("", honest, places, classes=["practice"])
-    page, name = domain.page_with("practice").rpartition("/")[2], apkg(domain.env.config.project)
-    file = nodes.reference("", name, refuri=f"{page}/{name}", classes=["practice-file"])
+    listed = nodes.bullet_list("", *(_item(*d) for d in sizes), classes=["practice-decks"])
+    desk = nodes.container("", honest, listed, classes=["practice"])
+    name = address.rpartition("/")[2]
+    file = nodes.reference("", name, refuri=address, classes=["practice-file"])
     return [desk, nodes.paragraph("", "", nodes.Text("The same cards for Anki: "), file)]
 
 

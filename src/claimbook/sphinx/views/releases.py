@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import groupby, pairwise
-from typing import Any
 
 from docutils import nodes
 
@@ -68,28 +67,31 @@ WITH = {Lane.CPU: "", Lane.CUDA: " with CUDA"}
 """What tells the releases of a lane apart."""
 
 
-def timeline_made_of(domain: ClaimDomain) -> Any:
-    """Return plain data; the page is written anew when it changes."""
-    runs, claims = [*domain.releases, *domain.cuda_releases], domain.book.claims
-    shown = [[(c.claim.statement, c.before, c.after) for c in step] for _, step in _steps(domain)]
-    return [domain.places, [_counted(run, claims) for run in runs], shown]
+Step = tuple[str, str, list[Change]]
+"""Two releases of a lane in a row, with what changed between them."""
 
 
-def timeline(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
-    """Return how many claims hold on each release, and what each changed, newest first."""
+def timeline_data(domain: ClaimDomain) -> tuple[list[list[str]], list[Step]]:
+    """Return how many claims hold on each release, and what each changed."""
     claims = domain.book.claims
     runs = [*domain.releases, *domain.cuda_releases]
-    rows = [render.plain(*_counted(run, claims)) for run in runs]
-    table = render.table(["torch", "Claims", "Hold", "Differ"], rows, [14, 14, 14, 58])
-    steps = [_step(pair, changes, link) for pair, changes in _steps(domain)]
-    return [table, *reversed(steps)]
-
-
-def _steps(domain: ClaimDomain) -> list[tuple[tuple[BookRun, BookRun], list[Change]]]:
-    """Return each two releases of a lane in a row, with what changed between them."""
-    claims = domain.book.claims
     pairs = [*pairwise(domain.cuda_releases), *pairwise(domain.releases)]
-    return [(pair, list(changed(claims, *pair))) for pair in pairs]
+    steps = [
+        (_name(older), _name(newer), [*changed(claims, older, newer)]) for older, newer in pairs
+    ]
+    return [_counted(run, claims) for run in runs], steps
+
+
+def _name(run: BookRun) -> str:
+    return f"{run.name}{WITH[run.lane]}"
+
+
+def timeline(data: tuple[list[list[str]], list[Step]], link: Link) -> list[nodes.Node]:
+    """Return how many claims hold on each release, and what each changed, newest first."""
+    counted, steps = data
+    rows = [render.plain(*row) for row in counted]
+    table = render.table(["torch", "Claims", "Hold", "Differ"], rows, [14, 14, 14, 58])
+    return [table, *(_step(*step, link) for step in reversed(steps))]
 
 
 def _counted(run: BookRun, claims: Iterable[Claim]) -> list[str]:
@@ -98,13 +100,12 @@ def _counted(run: BookRun, claims: Iterable[Claim]) -> list[str]:
     ran, holds = words.total(), words.pop(HOLDS, 0)
     others = ", ".join(f"{count} {word}" for word, count in words.most_common())
     device = f" ({run.environment.device})" * (run.lane is Lane.CUDA)
-    return [f"{run.name}{WITH[run.lane]}{device}", str(ran), str(holds), others]
+    return [f"{_name(run)}{device}", str(ran), str(holds), others]
 
 
-def _step(pair: tuple[BookRun, BookRun], changes: list[Change], link: Link) -> nodes.section:
-    older, newer = (f"{run.name}{WITH[run.lane]}" for run in pair)
-    title = nodes.title("", f"From {pair[0].name} to {newer}")
-    section = nodes.section("", title, ids=[f"torch-{newer.lower().replace(' ', '-')}"])
+def _step(older: str, newer: str, changes: list[Change], link: Link) -> nodes.section:
+    title = nodes.Text(f"From {older.removesuffix(WITH[Lane.CUDA])} to {newer}")
+    section = render.section(f"torch-{newer.lower().replace(' ', '-')}", title)
     if not changes:
         section += nodes.paragraph("", "No claim prints anything else.")
     for kind, count in Counter(change.kind for change in changes).most_common():
@@ -115,11 +116,11 @@ def _step(pair: tuple[BookRun, BookRun], changes: list[Change], link: Link) -> n
 
 
 def _changed(change: Change, older: str, newer: str, link: Link) -> nodes.Node:
-    claim = change.claim
-    summary = first_sentence(claim.statement).replace("`", "")
+    summary = first_sentence(change.statement).replace("`", "")
     fold = places.fold(title=summary, classes=["timeline-change"])
-    fold += nodes.paragraph("", "", nodes.Text("Claim "), link.claim(claim.id))
-    fold += render.code(change.example.source)
+    named = link.claim(change.page, change.claim)
+    fold += nodes.paragraph("", "", nodes.Text("Claim "), named)
+    fold += render.code(change.source)
     for version, text in ((older, change.before), (newer, change.after)):
         box = render.output(text)
         box.insert(0, nodes.paragraph("", f"on torch {version}", classes=["claim-lane"]))

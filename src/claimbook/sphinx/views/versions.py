@@ -1,16 +1,14 @@
 """What the site shows of the book's versions: what each changed, and where the others are."""
 
-from collections.abc import Iterator
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urljoin
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from claimbook.model import digest
 from claimbook.records.version_history import Changes, Kind, VerdictChange, changes
 from claimbook.records.versions import Versions
 from claimbook.sphinx import render
@@ -51,36 +49,46 @@ def sites(versions: list[str], address: str, this: str) -> list[tuple[str, str]]
     return [(NEWEST, address), *there] if address and there else []
 
 
-def made_of(domain: ClaimDomain) -> str:
-    """Return a digest of what the page shows."""
-    kept = [(v.name, v.recorded.date, len(v.claims)) for v in domain.versions]
-    steps = [changed for *_, changed in _steps(domain)]
-    said = [domain.said(verdict.id for verdict in step.verdicts) for step in steps]
-    return digest([kept, said, repr(steps)])
+class Step(NamedTuple):
+    """What changed from a version to the next, or from the newest to the book now."""
+
+    older: str
+    newer: str
+    changes: Changes
+    said: dict[str, str]
+    """Of the entries that changed, those that the register has, with their statements."""
+    places: dict[str, str]
+    """Of the claims that changed, those that the book has, with their pages."""
 
 
-def show(domain: ClaimDomain, link: Link) -> list[nodes.Node]:
-    """Show what changed since the newest version, and what each version changed, newest first."""
+def data(domain: ClaimDomain) -> tuple[str, list[Step]]:
+    """Return a line about the first version, and the steps from each to the next and to now."""
     if not domain.versions:
-        return [nodes.paragraph("", "No version of the book has been kept yet.")]
-    sections = [_section(domain, link, *step) for step in _steps(domain)]
+        return "No version of the book has been kept yet.", []
     first = domain.versions[0]
     size = f"{len(first.claims)} claims and {len(first.entries)} entries"
-    text = f"The first version is {first.name} of {first.recorded.date}, with {size}."
-    return [*reversed(sections), nodes.paragraph("", text)]
+    known = [*((version.name, version) for version in domain.versions), (NOW, domain.contents())]
+    steps = [
+        _step(domain, older, newer, changes(was, now))
+        for (older, was), (newer, now) in pairwise(known)
+    ]
+    return f"The first version is {first.name} of {first.recorded.date}, with {size}.", steps
 
 
-def _steps(domain: ClaimDomain) -> Iterator[tuple[str, str, Changes]]:
-    """Yield the steps from each version to the next, and from the newest to the book now."""
-    known = [(version.name, version) for version in domain.versions]
-    for (older, was), (newer, now) in pairwise([*known, (NOW, domain.contents())]):
-        yield older, newer, changes(was, now)
+def _step(domain: ClaimDomain, older: str, newer: str, found: Changes) -> Step:
+    places = {c.id: domain.places[c.id] for c in found.claims if c.id in domain.places}
+    return Step(older, newer, found, domain.said(each.id for each in found.verdicts), places)
 
 
-def _section(
-    domain: ClaimDomain, link: Link, older: str, newer: str, changes: Changes
-) -> nodes.section:
+def show(data: tuple[str, list[Step]], link: Link) -> list[nodes.Node]:
+    """Show what changed since the newest version, and what each version changed, newest first."""
+    first, steps = data
+    return [*(_section(step, link) for step in reversed(steps)), nodes.paragraph("", first)]
+
+
+def _section(step: Step, link: Link) -> nodes.section:
     """Return counts, verdicts, and the names of claims in the order of how they changed."""
+    older, newer, changes, said, places = step
     since = f"Since {older}"
     section = nodes.section(ids=[f"since-{older}"], names=[since])
     section += nodes.title("", since if newer == NOW else f"From {older} to {newer}")
@@ -89,20 +97,20 @@ def _section(
     if verdicts := changes.verdicts:
         head = ["Entry", "What the source says", f"In {older}"]
         head.append("Now" if newer == NOW else f"In {newer}")
-        table = render.table(head, map(partial(_verdict, domain, link), verdicts), [18, 38, 22, 22])
+        rows = (_verdict(verdict, said.get(verdict.id, ""), link) for verdict in verdicts)
+        table = render.table(head, rows, [18, 38, 22, 22])
         table["classes"].append("verdicts")
         section += [nodes.rubric("", f"Verdicts ({len(verdicts)})"), table]
     for kind in Kind:
-        if names := [change.id for change in changes.claims if change.kinds[0] is kind]:
-            linked = (link.claim(name) for name in names)
+        if claims := [change for change in changes.claims if change.kinds[0] is kind]:
+            linked = (link.claim(places.get(change.id, ""), change.id) for change in claims)
             parts = [part for one in linked for part in (nodes.Text(", "), one)]
-            section += nodes.rubric("", f"Claims: {kind} ({len(names)})")
+            section += nodes.rubric("", f"Claims: {kind} ({len(claims)})")
             section += nodes.paragraph("", "", *parts[1:])
     return section
 
 
-def _verdict(domain: ClaimDomain, link: Link, change: VerdictChange) -> render.Cells:
-    said = domain.said([change.id]).get(change.id, "")
+def _verdict(change: VerdictChange, said: str, link: Link) -> render.Cells:
     entry = link.entry(change.id) if said else nodes.inline("", change.id)
     return ([entry], list(render.inline(said)), _word(change.before), _word(change.after))
 
