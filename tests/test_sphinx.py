@@ -16,8 +16,9 @@ from claimbook.engine.pool import Runner
 from claimbook.model import Factor, Lane, Outcome, Provenance, RelationKind, Run, Status
 from claimbook.pages.book import Book
 from claimbook.records.runs import Records, record_of
-from claimbook.sphinx import STATIC, render
+from claimbook.sphinx import STATIC
 from claimbook.sphinx.execute.lanes import _told, run_by
+from claimbook.sphinx.ran import how_it_ran
 from helpers import CONF, PAGES, PRODUCT, SHAPE, SUM, TinyBook, claim, claim_text
 
 SCHEMA = json.loads((STATIC / "claims.schema.json").read_text("utf-8"))
@@ -149,9 +150,7 @@ def test_a_card_says_at_which_try_a_claim_held():
     lane |= {"recorded": "2026-01-02", "message": "", "others": []}
     later = lane | {"message": "held at try 2 of 3"}
     one = claim("a", ">>> 1\n1")
-    said = [
-        next(render.how_it_ran(one, {"cpu": d}, None, None, "")).astext() for d in (lane, later)
-    ]
+    said = [next(how_it_ran(one, {"cpu": d}, None, None, "")).astext() for d in (lane, later)]
     at_once = "CPU: torch 2, CPU, 2026-01-02"
     assert said == [at_once, f"{at_once}, held at try 2 of 3"]
 

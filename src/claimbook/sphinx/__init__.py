@@ -10,8 +10,10 @@ from claimbook.engine.environment import digest_of_code
 from claimbook.sphinx import (
     build,
     chapter,
+    claims_json,
     complaints,
     controls,
+    demands,
     lab_pages,
     nodes,
     search,
@@ -34,7 +36,7 @@ from claimbook.sphinx.views import registry as views
 from claimbook.sphinx.views.code_map import CodeMapDirective
 
 PARTS = (
-    *(build, chapter, cells, labs, lab_pages, tuning),
+    *(build, demands, claims_json, chapter, cells, labs, lab_pages, tuning),
     *(controls, practice, explorers, guides, search, sidebar, stale, theme, versions),
 )
 STATIC = Path(__file__).with_name("static")

@@ -1,13 +1,10 @@
-"""The build-time run: which claims run, what their pages show, and `claims.json`."""
+"""The steps of a build: pages are scanned, claims run, and what came of them is put on pages."""
 
 import hashlib
-import json
 import signal
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import asdict
-from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,22 +18,19 @@ from sphinx.util.nodes import make_refnode
 from claimbook.checking.report import VARIED
 from claimbook.engine import environment
 from claimbook.exports import apis
-from claimbook.exports.data import SCHEMA, answer_data, claim_data
 from claimbook.exports.prose import sentences
 from claimbook.exports.sections import reading_minutes, sections
-from claimbook.files import ReadError, write_changed
-from claimbook.model import Claim, Lane, Outcome, Page, Status, digest
+from claimbook.files import ReadError
+from claimbook.model import Lane, Page, digest
 from claimbook.mutation.falsify import Results, falsified_data
 from claimbook.pages.book import BookError, read_page
-from claimbook.records.by_page import orphans
-from claimbook.records.version_history import ages
-from claimbook.sphinx import chapter, render
+from claimbook.sphinx import chapter, ran, render
 from claimbook.sphinx import nodes as places
+from claimbook.sphinx.demands import varied
 from claimbook.sphinx.domain import ClaimDomain, claim_domain, tell_broken, tell_missing
 from claimbook.sphinx.execute import cells
-from claimbook.sphinx.execute.lanes import Lanes, warn
-from claimbook.sphinx.tuning import beside
-from claimbook.sphinx.views import counts, machines, releases
+from claimbook.sphinx.execute.lanes import Lanes
+from claimbook.sphinx.views import counts
 from claimbook.sphinx.views.registry import OF_RUNS, show, shown_on
 from claimbook.sweeps import results as sweeps
 from claimbook.sweeps.written import read_sweeps
@@ -52,11 +46,8 @@ def connect(app: Sphinx) -> None:
     app.connect("env-get-outdated", replaced)
     app.connect("source-read", scan)
     app.connect("env-updated", lambda _, env: run_claims(lanes, env))
-    # Sphinx checks consistency only after a page was read; a build in which none was is no excuse.
-    app.connect("env-updated", report_problems, priority=600)
     app.connect("warn-missing-reference", tell_missing)
     app.connect("doctree-resolved", fill_in)
-    app.connect("env-updated", start_json, priority=900)
     app.connect("build-finished", lambda app, error: tell_counts(app, error, started))
 
 
@@ -148,61 +139,6 @@ def _swept(domain: ClaimDomain) -> dict[str, dict[str, Any] | None]:
     return data
 
 
-def report_problems(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Say on every build what is wrong with pages, alone and together; return no page."""
-    domain, project = claim_domain(env), claim_domain(env).project
-    problems = [*domain.book.problems]
-    for text in project.texts:
-        problems += read_page(project, project.root / text).problems
-    for problem in sorted(problems):
-        warn(str(problem.location), problem.message, str(problem.kind))
-    for docname, page in domain.pages.items():
-        ran = [data["outcome"] for c in page.claims for data in domain.shown[c.id].values()]
-        if page.claims and not any(ran):
-            warn(docname, "none of this page's claims ran on any lane", "nothing-ran")
-    # A fence that is not closed swallows the claims below it; they are not gone.
-    for path, line, name in () if problems else orphans(project.docs, domain.places):
-        advice = f"renamed? claimbook rename {name} NEW. Deleted? remove this line"
-        warn(f"{project.name(path)}:{line}", f"no claim is called {name!r}; {advice}", "orphan")
-    if app.config.claimbook_whole_register:
-        _demand_answers(domain)
-    if app.config.claimbook_strict:
-        for claim in _varied(domain):
-            message = domain.shown[claim.id][Lane.CPU]["message"]
-            warn(str(claim.location), f"{claim.id}: {message}", Outcome.VARIED)
-    if app.config.claimbook_strict_cuda:
-        _demand_cuda(domain, app.config.claimbook_max_age)
-    return []
-
-
-def _varied(domain: ClaimDomain) -> list[Claim]:
-    """Return the claims about a machine that came out otherwise on the processor of this one."""
-    shown = domain.shown
-    on_cpu = [claim for claim in domain.book.claims if Lane.CPU in shown[claim.id]]
-    return [c for c in on_cpu if shown[c.id][Lane.CPU]["outcome"] == Outcome.VARIED]
-
-
-def _demand_answers(domain: ClaimDomain) -> None:
-    """Warn of each entry that no claim and no remark speaks of."""
-    for answer in domain.book.answers.values():
-        if answer.word is None and answer.entry.source not in domain.book.register.in_progress:
-            warn(str(answer.entry.location), f"{answer.entry.id}: {answer.wanted}", "open-entry")
-
-
-def _demand_cuda(domain: ClaimDomain, max_age: str | int | None) -> None:
-    """Warn of each claim whose record on `cuda` is not current, or older than so many days."""
-    today = datetime.now(UTC).date()
-    for claim in domain.book.claims:
-        if (data := domain.shown[claim.id].get(Lane.CUDA)) is None:
-            continue
-        age = (today - date.fromisoformat(data["recorded"])).days if data["recorded"] else 0
-        message = f"{claim.id}: its record on cuda is "
-        if data["status"] != Status.CURRENT:
-            warn(str(claim.location), f"{message}{data['status']}", "cuda-record")
-        elif max_age is not None and age > int(max_age):
-            warn(str(claim.location), f"{message}{age} days old", "cuda-record")
-
-
 def fill_in(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Put badges, relations and views of the whole book where the page left a place for them."""
     domain = claim_domain(app.env)
@@ -223,74 +159,14 @@ def _remark(domain: ClaimDomain, place: nodes.Element, link: render.Link) -> lis
     return [render.more(render.verdicts(pairs), *said)]
 
 
-def _status(domain: ClaimDomain, place: nodes.Element, link: render.Link) -> list[nodes.Node]:
-    claim = domain.claim_on(place["page"], place["claim"])
-    assert claim
-    shown = domain.shown[claim.id]
-    render.show_run(place.parent, claim, shown)
-    usual = chapter.norm(domain, place["page"])
-    pairs = [(str(relation.kind), relation.entry) for relation in claim.relations]
-    said = render.sources(pairs, domain.said(entry for _, entry in pairs), link)
-    tried = domain.falsified[claim.id], domain.swept[claim.id]
-    how = render.how_it_ran(claim, shown, *tried, domain.env.config.claimbook_repository)
-    others = [*releases.folds(claim, domain)]
-    parts = [render.verdicts(pairs)] * bool(pairs) + ["Other releases"] * bool(others)
-    return [
-        *render.lab_line(domain.data["drawn"].get(claim.id, ()), link),
-        render.badges(
-            claim,
-            shown,
-            usual.lanes,
-            *machines.badges(claim, domain),
-            *releases.badges(claim, domain, usual.releases),
-        ),
-        *machines.table(claim, domain),
-        *render.failing(claim, shown),
-        render.more(" · ".join([*parts, "How it ran"]), *said, *others, *how),
-    ]
-
-
 FILLED: dict[str, Callable[[ClaimDomain, nodes.Element, render.Link], list[nodes.Node]]] = {
-    "status": _status,
+    "status": ran.show,
     "remark": _remark,
     "provenance": chapter.provenance,
     "cell": cells.show,
     "view": _view,
 }
 """What a place of a page is for → what is put there."""
-
-
-def start_json(app: Sphinx, env: BuildEnvironment) -> None:
-    """Write `claims.json` beside the start page."""
-    if app.builder.format == "html":
-        beside(app, lambda: write_json(claim_domain(env), Path(app.outdir, "claims.json")))
-
-
-def write_json(domain: ClaimDomain, path: Path) -> None:
-    """Write what the book says as data, if it is not what the file holds."""
-    known = ages(domain.versions, domain.contents())
-    text = _json_text(
-        {
-            "schema": SCHEMA,
-            "environment": asdict(environment.describe(Lane.CPU)),
-            "entries": [answer_data(answer) for answer in domain.book.answers.values()],
-            "claims": [
-                {
-                    **claim_data(claim),
-                    "lanes": domain.shown[claim.id],
-                    "releases": releases.data(claim, domain.releases),
-                    "cuda_releases": releases.data(claim, domain.cuda_releases),
-                    "machines": machines.data(claim, domain),
-                    "falsified": domain.falsified[claim.id],
-                    "swept": domain.swept[claim.id],
-                    "since": known[claim.id].since,
-                    "changed": known[claim.id].changed,
-                }
-                for claim in domain.book.claims
-            ],
-        }
-    )
-    write_changed(path, text)
 
 
 def tell_counts(app: Sphinx, exception: Exception | None, started: float) -> None:
@@ -311,10 +187,10 @@ def tell_counts(app: Sphinx, exception: Exception | None, started: float) -> Non
 
 def _tell_varied(domain: ClaimDomain) -> None:
     """Name, at the end of the build, what came out otherwise on this machine."""
-    if varied := _varied(domain):
+    if claims := varied(domain):
         here = environment.describe(Lane.CPU)
         logger.info("\n%s (%s); their cards say so:", VARIED, here.device)
-        for claim in varied:
+        for claim in claims:
             message = domain.shown[claim.id][Lane.CPU]["message"]
             logger.info("%s: %s: %s", claim.location, claim.id, message)
 
@@ -323,14 +199,3 @@ def _written(site: Path, since: float) -> str:
     pages = sorted(site.rglob("*.html"))
     new = [page.relative_to(site).as_posix() for page in pages if page.stat().st_mtime >= since]
     return f"all {len(new)}" if len(new) == len(pages) else ", ".join(new) or "none"
-
-
-def _json_text(data: dict[str, Any]) -> str:
-    """Return JSON with a line for each item of the lists at its top, easy to compare."""
-
-    def value(part: Any) -> str:
-        if not isinstance(part, list):
-            return json.dumps(part, ensure_ascii=False)
-        return "[\n" + ",\n".join(json.dumps(item, ensure_ascii=False) for item in part) + "\n]"
-
-    return "{\n" + ",\n".join(f'"{key}": {value(part)}' for key, part in data.items()) + "\n}\n"

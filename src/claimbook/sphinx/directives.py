@@ -9,7 +9,7 @@ from sphinx.util.docutils import SphinxDirective
 from claimbook.exports.data import anchor
 from claimbook.pages.myst import RemarkSyntax
 from claimbook.sphinx import nodes as places
-from claimbook.sphinx import render
+from claimbook.sphinx.card import card, named
 from claimbook.sphinx.domain import Placed, claim_domain
 
 
@@ -38,10 +38,10 @@ class ClaimDirective(SphinxDirective):
             return []
         body = nodes.container()
         self.state.nested_parse(self.content, self.content_offset, body)
-        card = render.card(claim, body, self.env.docname)
-        self.set_source_info(card)
-        self.state.document.note_explicit_target(render.named(card))
-        return [card]
+        shown = card(claim, body, self.env.docname)
+        self.set_source_info(shown)
+        self.state.document.note_explicit_target(named(shown))
+        return [shown]
 
 
 class RemarkDirective(RemarkSyntax, SphinxDirective):

@@ -1,0 +1,130 @@
+"""A claim as its page shows it: title, prose, code and outputs; what ran is put in later."""
+
+import re
+from collections.abc import Iterator
+from itertools import zip_longest
+
+from docutils import nodes
+from sphinx.addnodes import pending_xref
+
+from claimbook.checking.compare import compare
+from claimbook.exports.data import anchor, spaced
+from claimbook.model import Claim, Example, Fence, Lane
+from claimbook.pages.text import first_sentence
+from claimbook.sphinx import nodes as places
+from claimbook.sphinx import render
+
+
+def card(claim: Claim, body: nodes.Element, page: str) -> nodes.Element:
+    """Return a claim: title, prose, code with its outputs, and a place for its badges.
+
+    Args:
+        body: the parsed content of the directive; it is taken apart.
+        page: its docname; a builder may put all pages into one.
+    """
+    title, rest = _title(body)
+    name = anchor(claim.id)
+    title["anchor"] = name
+    whole = nodes.container("", ids=[name], names=[name], classes=["claim"])
+    sessions, extra, shown = iter(claim.fences), 0, False
+    for node in rest:
+        if not (isinstance(node, nodes.literal_block) and node.get("language") == "pycon"):
+            if shown and isinstance(node, nodes.Element):
+                node["classes"].append("claim-shown")
+            whole += node
+        elif extra:
+            extra -= 1
+        elif fence := next(sessions, None):
+            whole += session(fence, claim.code)
+            extra, shown = fence.cuda_examples is not None, True
+    whole += places.place(what="status", claim=claim.id, page=page)
+    if not claim.detail:
+        whole.insert(0, title)
+        return whole
+    for link in [*title.findall(pending_xref), *title.findall(nodes.reference)]:
+        link.replace_self(link.children)
+    whole["classes"] = ["claim-body"]
+    return places.detail("", title, whole, classes=["claim", "detail"])
+
+
+def named(card: nodes.Element) -> nodes.Element:
+    """Return the part of a card that has the claim's id."""
+    return next(part for part in card.findall(nodes.container) if part["names"])
+
+
+def _title(body: nodes.Element) -> tuple[places.claim_title, list[nodes.Node]]:
+    """Take the first sentence from a claim's first paragraph; return it, and what is left."""
+    parts = list(body.children)
+    if not (parts and isinstance(first := parts[0], nodes.paragraph)):
+        return places.claim_title(), parts
+    sentence, others = _first_sentence(first.children)
+    paragraph = [nodes.paragraph("", "", *others)] if others else []
+    return places.claim_title("", "", *sentence), [*paragraph, *parts[1:]]
+
+
+def _first_sentence(parts: list[nodes.Node]) -> tuple[list[nodes.Node], list[nodes.Node]]:
+    """Split the content of a paragraph where its first sentence ends."""
+    texts = [part.astext() if isinstance(part, nodes.Text) else "`" for part in parts]
+    length = len(first_sentence(" ".join("".join(texts).split("\n"))))
+    for number, (part, text) in enumerate(zip(parts, texts, strict=True)):
+        if length < len(text) or (length == len(text) and isinstance(part, nodes.Text)):
+            head, tail = nodes.Text(text[:length]), nodes.Text(text[length:].lstrip())
+            after = [tail] if tail.astext() else []
+            return [*parts[:number], head], [*after, *parts[number + 1 :]]
+        length -= len(text)
+    return parts, []
+
+
+def session(fence: Fence, source: str) -> nodes.container:
+    """Return a fence: code without prompts, each output in a box of its own beneath its code."""
+    whole = nodes.container(classes=["claim-session"])
+    cells = nodes.container(classes=["claim-cells"])
+    cells += nodes.container("", render.block(prelude(source), "python"), classes=["claim-prelude"])
+    gathered = ""
+    for example, on_cuda in zip_longest(fence.examples, fence.cuda_examples or ()):
+        gathered += spaced(example.source)
+        if example.want or (on_cuda and on_cuda.want):
+            cells += render.code(gathered)
+            for box in _outputs(example, on_cuda):
+                box["line"] = example.line
+                cells += box
+            gathered = ""
+    if gathered:
+        cells += render.code(gathered)
+    whole += cells
+    return whole
+
+
+def _outputs(example: Example, on_cuda: Example | None) -> Iterator[nodes.container]:
+    if on_cuda is None or compare(example.want, on_cuda.want, Lane.CUDA) is None:
+        yield render.output(example.want)
+        return
+    for lane, want in ((Lane.CPU, example.want), (Lane.CUDA, on_cuda.want)):
+        box = render.output(want)
+        box["classes"].append(f"on-{lane}")
+        box[0] = nodes.paragraph("", f"on {render.LANE_NAMES[lane]}", classes=["claim-lane"])
+        yield box
+
+
+DEVICE = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")'
+PRELUDE = {
+    "": "import torch",
+    r"(?<!\.)\bnn\b": "from torch import nn",
+    r"\bF\.": "import torch.nn.functional as F",
+    r"(?ms)\A(?!.*^device =).*\bdevice\b(?!\s*=)": DEVICE,
+    r"\bnn\.|rand|dropout|shuffle|multinomial|bernoulli": "_ = torch.manual_seed(0)",
+    "num_workers": "from torch import multiprocessing as _mp\n"
+    "_mp.set_start_method(min(_mp.get_all_start_methods()), force=True)  # fork, if there is one",
+}
+"""What code that matches wants to find. Unless forked, workers know nothing typed at a prompt."""
+
+
+def prelude(code: str) -> str:
+    """Return what a claim finds in its namespace, as code, so that what is copied runs.
+
+    >>> prelude("x = x.to(device)").splitlines() == ["import torch", DEVICE]
+    True
+    >>> prelude("device = x.device; x = x.to(device)").splitlines()
+    ['import torch']
+    """
+    return "".join(f"{line}\n" for sign, line in PRELUDE.items() if re.search(sign, code))

@@ -1,0 +1,67 @@
+"""`claims.json`: what the whole book says, as data beside the start page."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+
+from claimbook.engine import environment
+from claimbook.exports.data import SCHEMA, answer_data, claim_data
+from claimbook.files import write_changed
+from claimbook.model import Lane
+from claimbook.records.version_history import ages
+from claimbook.sphinx.domain import ClaimDomain, claim_domain
+from claimbook.sphinx.tuning import beside
+from claimbook.sphinx.views import machines, releases
+
+
+def connect(app: Sphinx) -> None:
+    """Write it once claims have run."""
+    app.connect("env-updated", start_json, priority=900)
+
+
+def start_json(app: Sphinx, env: BuildEnvironment) -> None:
+    """Write `claims.json` beside the start page."""
+    if app.builder.format == "html":
+        beside(app, lambda: write_json(claim_domain(env), Path(app.outdir, "claims.json")))
+
+
+def write_json(domain: ClaimDomain, path: Path) -> None:
+    """Write what the book says as data, if it is not what the file holds."""
+    known = ages(domain.versions, domain.contents())
+    text = _json_text(
+        {
+            "schema": SCHEMA,
+            "environment": asdict(environment.describe(Lane.CPU)),
+            "entries": [answer_data(answer) for answer in domain.book.answers.values()],
+            "claims": [
+                {
+                    **claim_data(claim),
+                    "lanes": domain.shown[claim.id],
+                    "releases": releases.data(claim, domain.releases),
+                    "cuda_releases": releases.data(claim, domain.cuda_releases),
+                    "machines": machines.data(claim, domain),
+                    "falsified": domain.falsified[claim.id],
+                    "swept": domain.swept[claim.id],
+                    "since": known[claim.id].since,
+                    "changed": known[claim.id].changed,
+                }
+                for claim in domain.book.claims
+            ],
+        }
+    )
+    write_changed(path, text)
+
+
+def _json_text(data: dict[str, Any]) -> str:
+    """Return JSON with a line for each item of the lists at its top, easy to compare."""
+
+    def value(part: Any) -> str:
+        if not isinstance(part, list):
+            return json.dumps(part, ensure_ascii=False)
+        return "[\n" + ",\n".join(json.dumps(item, ensure_ascii=False) for item in part) + "\n]"
+
+    return "{\n" + ",\n".join(f'"{key}": {value(part)}' for key, part in data.items()) + "\n}\n"

@@ -1,0 +1,75 @@
+"""What each build asks of the whole book, and warns of where it is not so."""
+
+from datetime import UTC, date, datetime
+
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+
+from claimbook.model import Claim, Lane, Outcome, Status
+from claimbook.pages.book import read_page
+from claimbook.records.by_page import orphans
+from claimbook.sphinx.domain import ClaimDomain, claim_domain
+from claimbook.sphinx.execute.lanes import warn
+
+
+def connect(app: Sphinx) -> None:
+    """Come once claims have run.
+
+    Sphinx checks consistency only after a page was read; a build in which none was is no excuse.
+    """
+    app.connect("env-updated", report_problems, priority=600)
+
+
+def report_problems(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Say on every build what is wrong with pages, alone and together; return no page."""
+    domain, project = claim_domain(env), claim_domain(env).project
+    problems = [*domain.book.problems]
+    for text in project.texts:
+        problems += read_page(project, project.root / text).problems
+    for problem in sorted(problems):
+        warn(str(problem.location), problem.message, str(problem.kind))
+    for docname, page in domain.pages.items():
+        ran = [data["outcome"] for c in page.claims for data in domain.shown[c.id].values()]
+        if page.claims and not any(ran):
+            warn(docname, "none of this page's claims ran on any lane", "nothing-ran")
+    # A fence that is not closed swallows the claims below it; they are not gone.
+    for path, line, name in () if problems else orphans(project.docs, domain.places):
+        advice = f"renamed? claimbook rename {name} NEW. Deleted? remove this line"
+        warn(f"{project.name(path)}:{line}", f"no claim is called {name!r}; {advice}", "orphan")
+    if app.config.claimbook_whole_register:
+        _demand_answers(domain)
+    if app.config.claimbook_strict:
+        for claim in varied(domain):
+            message = domain.shown[claim.id][Lane.CPU]["message"]
+            warn(str(claim.location), f"{claim.id}: {message}", Outcome.VARIED)
+    if app.config.claimbook_strict_cuda:
+        _demand_cuda(domain, app.config.claimbook_max_age)
+    return []
+
+
+def varied(domain: ClaimDomain) -> list[Claim]:
+    """Return the claims about a machine that came out otherwise on the processor of this one."""
+    shown = domain.shown
+    on_cpu = [claim for claim in domain.book.claims if Lane.CPU in shown[claim.id]]
+    return [c for c in on_cpu if shown[c.id][Lane.CPU]["outcome"] == Outcome.VARIED]
+
+
+def _demand_answers(domain: ClaimDomain) -> None:
+    """Warn of each entry that no claim and no remark speaks of."""
+    for answer in domain.book.answers.values():
+        if answer.word is None and answer.entry.source not in domain.book.register.in_progress:
+            warn(str(answer.entry.location), f"{answer.entry.id}: {answer.wanted}", "open-entry")
+
+
+def _demand_cuda(domain: ClaimDomain, max_age: str | int | None) -> None:
+    """Warn of each claim whose record on `cuda` is not current, or older than so many days."""
+    today = datetime.now(UTC).date()
+    for claim in domain.book.claims:
+        if (data := domain.shown[claim.id].get(Lane.CUDA)) is None:
+            continue
+        age = (today - date.fromisoformat(data["recorded"])).days if data["recorded"] else 0
+        message = f"{claim.id}: its record on cuda is "
+        if data["status"] != Status.CURRENT:
+            warn(str(claim.location), f"{message}{data['status']}", "cuda-record")
+        elif max_age is not None and age > int(max_age):
+            warn(str(claim.location), f"{message}{age} days old", "cuda-record")

@@ -1,0 +1,194 @@
+"""What a card says of how its claim ran, put in when the page is written."""
+
+from collections.abc import Container, Iterable, Iterator
+from typing import Any
+from urllib.parse import urlencode
+
+from docutils import nodes
+
+from claimbook.checking.compare import compare, mismatches
+from claimbook.model import Claim, Example, Lane, Measurement, Outcome, Status
+from claimbook.sphinx import chapter, render
+from claimbook.sphinx.domain import ClaimDomain
+from claimbook.sphinx.views import machines, releases
+
+STATUS_WORDS = {
+    Status.CURRENT: "runs as printed",
+    Status.STALE: "stale: changed since it was recorded",
+    Status.MISSING: "not run yet",
+    Status.FAILING: "prints something else",
+    Status.VARIED: "came out otherwise on this machine",
+}
+
+ByLane = dict[str, dict[str, Any]]
+"""Lane → what it says of a claim."""
+
+
+def show(domain: ClaimDomain, place: nodes.Element, link: render.Link) -> list[nodes.Node]:
+    """Return badges, verdicts and how it ran, and put what was printed into the card's outputs."""
+    claim = domain.claim_on(place["page"], place["claim"])
+    assert claim
+    shown = domain.shown[claim.id]
+    _show_run(place.parent, claim, shown)
+    usual = chapter.norm(domain, place["page"])
+    pairs = [(str(relation.kind), relation.entry) for relation in claim.relations]
+    said = render.sources(pairs, domain.said(entry for _, entry in pairs), link)
+    tried = domain.falsified[claim.id], domain.swept[claim.id]
+    how = how_it_ran(claim, shown, *tried, domain.env.config.claimbook_repository)
+    others = [*releases.folds(claim, domain)]
+    parts = [render.verdicts(pairs)] * bool(pairs) + ["Other releases"] * bool(others)
+    return [
+        *_lab_line(domain.data["drawn"].get(claim.id, ()), link),
+        _badges(
+            claim,
+            shown,
+            usual.lanes,
+            *machines.badges(claim, domain),
+            *releases.badges(claim, domain, usual.releases),
+        ),
+        *machines.table(claim, domain),
+        *_failing(claim, shown),
+        render.more(" · ".join([*parts, "How it ran"]), *said, *others, *how),
+    ]
+
+
+def _show_run(card: nodes.Element, claim: Claim, lanes: ByLane) -> None:
+    """Put what the run printed in place of what the page says, where these differ.
+
+    An output that no current run has shown says so.
+    """
+    for box in list(card.findall(nodes.container)):
+        if "claim-output" in box["classes"] and "line" in box:
+            lane = _lane_of(box, lanes)
+            data = lanes[lane]
+            if data["outcome"] and data["status"] in (Status.FAILING, Status.VARIED):
+                _show_got(box, claim, lane, data)
+            elif data["status"] != Status.CURRENT:
+                _mark_unproved(box, STATUS_WORDS[data["status"]])
+
+
+def _lane_of(box: nodes.Element, lanes: ByLane) -> Lane:
+    """Return the lane that an output stands for; where it stands for both, the CPU."""
+    of_cuda = f"on-{Lane.CUDA}" in box["classes"] or Lane.CPU not in lanes
+    return Lane.CUDA if of_cuda else Lane.CPU
+
+
+def _show_got(box: nodes.Element, claim: Claim, lane: Lane, data: dict[str, Any]) -> None:
+    lines = [example.line for fence in claim.fences for example in fence.examples]
+    number = lines.index(box["line"])
+    example, outputs = claim.examples(lane)[number], data["outputs"]
+    if number >= len(outputs):
+        _mark_unproved(box, "not reached in this run; the page says")
+    elif compare(example.want, outputs[number], lane):
+        got = render.got(outputs[number])
+        got[0] = nodes.paragraph("", f"printed on {data['device']}", classes=["claim-lane"])
+        box.parent.insert(box.parent.index(box), got)
+        _mark_unproved(box, "the page says")
+
+
+def _mark_unproved(box: nodes.Element, words: str) -> None:
+    box["classes"].append("unproved")
+    label = next(box.findall(nodes.paragraph))
+    if "claim-lane" in label["classes"]:
+        label.append(nodes.Text(f", {words}"))
+    else:
+        box[0] = nodes.paragraph("", words, classes=["claim-lane"])
+
+
+def _badges(
+    claim: Claim, lanes: ByLane, ran: Container[str], *others: nodes.Node
+) -> nodes.paragraph:
+    """Return where a claim is an exception on its page, and what one of a machine measured.
+
+    Args:
+        ran: the lanes on which any claim of the page ran.
+        others: further badges.
+    """
+    line = nodes.paragraph(classes=["claim-badges"])
+    if len(claim.lanes) == 1:
+        line += nodes.inline("", f"{render.LANE_NAMES[claim.lanes[0]]} only")
+    for lane, data in lanes.items():
+        if data["status"] != Status.CURRENT and (data["status"] != Status.MISSING or lane in ran):
+            name, status = render.LANE_NAMES[Lane(lane)], data["status"]
+            line += render.badge(name, status, STATUS_WORDS[status])
+    line += [*others]
+    for lane, data in lanes.items() if claim.machine else ():
+        if measured := render.figures(Measurement(**fields) for fields in data["measurements"]):
+            text = f"measured on {render.LANE_NAMES[Lane(lane)]}: {measured}"
+            line += nodes.inline("", text)
+    return line
+
+
+def _failing(claim: Claim, lanes: ByLane) -> Iterator[nodes.Node]:
+    """Yield what lanes printed on which the claim does not hold, if no output shows it."""
+    for name, data in lanes.items():
+        lane = Lane(name)
+        if data["status"] not in (Status.FAILING, Status.VARIED):
+            continue
+        for run in render.runs(data):
+            if run["outcome"] == Outcome.PASSED:
+                continue
+            title = f"On {render.LANE_NAMES[lane]} ({run['device']})"
+            ended = run["outcome"] in (Outcome.FAILED, Outcome.VARIED)
+            found = mismatches(claim, lane, tuple(run["outputs"]))
+            shown = run is data and all(_is_shown(each.example, lane, lanes) for each in found)
+            if not (ended and shown):
+                message = "" if ended else run["message"]
+                yield render.differing(title, claim, lane, run["outputs"], message)
+
+
+def _is_shown(example: Example, lane: Lane, lanes: ByLane) -> bool:
+    """Return whether the example has a box of its own that says what the lane printed."""
+    return bool(example.want) and lane == next(iter(lanes))
+
+
+def _lab_line(labs: Iterable[tuple[str, str]], link: render.Link) -> Iterator[nodes.Node]:
+    """Yield the labs that draw what a claim states.
+
+    Args:
+        labs: (docname, title).
+    """
+    if links := [link.to(docname, "", nodes.inline("", title)) for docname, title in labs]:
+        parts = [part for each in links for part in (nodes.Text(", "), each)]
+        parts[0] = nodes.Text("Drawn in a lab: ")
+        yield nodes.paragraph("", "", *parts, classes=["claim-labs"])
+
+
+def how_it_ran(
+    claim: Claim,
+    lanes: ByLane,
+    falsified: dict[str, Any] | None,
+    swept: dict[str, Any] | None,
+    repository: str,
+) -> Iterator[nodes.Node]:
+    """Yield where a claim ran, with which torch and when; how to run and to correct it.
+
+    Args:
+        repository: `owner/name` on GitHub; may be empty.
+    """
+    for lane, data in lanes.items():
+        for run in render.runs(data):
+            words = [f"torch {run['torch']}", run["device"], run["recorded"]]
+            if run["outcome"] == Outcome.PASSED and run["message"]:
+                words.append(run["message"])
+            yield nodes.paragraph("", f"{render.LANE_NAMES[Lane(lane)]}: {', '.join(words)}")
+    if falsified:
+        text = "{killed} of {mutants} altered copies of it print something else".format(**falsified)
+        text += " (stale: changed since)" * (falsified["status"] == "stale")
+        yield nodes.paragraph("", text, classes=["claim-falsified"])
+    if swept:
+        yield from _searched(swept)
+    command = nodes.literal("", f"claimbook run {claim.id}")
+    yield nodes.paragraph("", "", nodes.Text("Run it: "), command)
+    if repository:
+        address = f"https://github.com/{repository}/issues/new?{urlencode({'title': claim.id})}"
+        suggest = nodes.reference("", "Suggest a correction", refuri=address)
+        yield nodes.paragraph("", "", suggest)
+
+
+def _searched(swept: dict[str, Any]) -> Iterator[nodes.Node]:
+    """Yield among which cases no counterexample was found, and how they were searched."""
+    text = "No counterexample among {cases} drawn cases: {drawn}.".format(**swept)
+    text += " The statement, or the search, has changed since." * (swept["status"] == "stale")
+    yield nodes.paragraph("", text, classes=["claim-swept"])
+    yield nodes.literal_block(swept["source"], swept["source"], language="python")
