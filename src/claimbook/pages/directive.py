@@ -1,9 +1,7 @@
 """Reads one `{claim}`: its options, its statement and its examples."""
 
-import ast
 import re
-import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -34,6 +32,7 @@ from claimbook.pages.myst import (
     star_lists,
     tokenize,
 )
+from claimbook.pages.session import is_whole, parse_session, syntax_error
 from claimbook.pages.text import first_sentence, near, strip_markup
 
 COLUMNS = 90
@@ -209,7 +208,7 @@ class ClaimReader:
             if not isinstance(example, Example):
                 self._problem(ProblemKind.BAD_FENCE, example[1], example[0])
                 continue
-            if wrong := _syntax_error(example):
+            if wrong := syntax_error(example):
                 self._problem(ProblemKind.BAD_FENCE, wrong[1], wrong[0])
                 return tuple(examples)  # what follows would fail for want of it
             self._check_form(example)
@@ -223,25 +222,10 @@ class ClaimReader:
             if len(code) > COLUMNS:
                 message = f"code of {len(code)} columns; a card shows {COLUMNS}: break the line"
                 self._problem(ProblemKind.BAD_FORM, message, line)
-        whole = example.source.endswith("\n\n") and _is_whole(example.source.rstrip("\n"))
+        whole = example.source.endswith("\n\n") and is_whole(example.source.rstrip("\n"))
         if whole and example.want:
             message = "`...` after a whole statement is read as code, not as what it prints"
             self._problem(ProblemKind.BAD_FENCE, message, example.want_line - 1)
-
-
-def _syntax_error(example: Example) -> tuple[int, str] | None:
-    """Return where an example is no statement of Python, and why; None if it is one."""
-    try:
-        with warnings.catch_warnings(action="ignore"):  # its run shows them
-            ast.parse(example.source, mode="single")
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        parts = filter(None, map(str.strip, example.source.split("\n")))
-        if all(part.startswith("#") for part in parts):
-            return example.line, "no statement stands at this prompt; put the comment beside code"
-        line = example.line + (getattr(error, "lineno", None) or 1) - 1
-        hint = "; its further lines begin with `... `" * isinstance(error, IndentationError)
-        return line, f"this is no Python statement: {getattr(error, 'msg', error)}{hint}"
-    return None
 
 
 def _about_option(said: str) -> str:
@@ -252,56 +236,3 @@ def _about_option(said: str) -> str:
         return said
     known = sorted(ClaimSyntax.option_spec)
     return f"there is no option {name[1]!r}{near(name[1], known) or f'; there are {known}'}"
-
-
-def _is_whole(source: str) -> bool:
-    """Return whether a statement ends where it does, without a block that could go on."""
-    with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-        return not hasattr(ast.parse(source).body[-1], "body")
-    return False
-
-
-def parse_session(text: str, first_line: int) -> Iterator[Example | tuple[int, str]]:
-    """Split a session into its examples.
-
-    Unlike a doctest, an output runs until the next prompt, so it may hold blank lines;
-    only those at its end are dropped.
-
-    Args:
-        text: the content of a `pycon` fence.
-        first_line: the page line of the first line of the text.
-
-    Yields:
-        Each example, or the line of an error with what is wrong there.
-    """
-    source: list[str] = []
-    want: list[str] = []
-    start = first_line
-    for number, line in enumerate(lines(text), start=first_line):
-        if line.startswith(">>>"):
-            if source:
-                yield _example(source, want, start)
-            source, want, start = [line[3:].removeprefix(" ")], [], number
-            if line[3:4] not in ("", " "):
-                yield number, "a prompt is followed by a space: `>>> `"
-        elif source and not want and (line.rstrip() == "..." or line.startswith("... ")):
-            source.append(line[4:])
-        elif source and not want and line.startswith("...\t"):
-            source.append(line[3:])  # the tab indents it
-            yield number, "a prompt is followed by a space: `... `"
-        elif source:
-            want.append(line)
-        elif line.strip():
-            yield number, "text before the first `>>>`"
-    if source:
-        yield _example(source, want, start)
-
-
-def _example(source: list[str], want: list[str], line: int) -> Example:
-    text = "\n".join(want)
-    return Example(
-        source="\n".join(source) + "\n",
-        want=re.sub(r"(\n[ \t]*)*\Z", "", text) if text.strip() else "",
-        line=line,
-        want_line=line + len(source),
-    )

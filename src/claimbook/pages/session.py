@@ -1,0 +1,78 @@
+"""Splits a session of Python into its examples, and tells what is no statement of Python."""
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import suppress
+
+from claimbook.model import Example
+from claimbook.pages.myst import lines
+
+
+def parse_session(text: str, first_line: int) -> Iterator[Example | tuple[int, str]]:
+    """Split a session into its examples.
+
+    Unlike a doctest, an output runs until the next prompt, so it may hold blank lines;
+    only those at its end are dropped.
+
+    Args:
+        text: the content of a `pycon` fence.
+        first_line: the page line of the first line of the text.
+
+    Yields:
+        Each example, or the line of an error with what is wrong there.
+    """
+    source: list[str] = []
+    want: list[str] = []
+    start = first_line
+    for number, line in enumerate(lines(text), start=first_line):
+        if line.startswith(">>>"):
+            if source:
+                yield _example(source, want, start)
+            source, want, start = [line[3:].removeprefix(" ")], [], number
+            if line[3:4] not in ("", " "):
+                yield number, "a prompt is followed by a space: `>>> `"
+        elif source and not want and (line.rstrip() == "..." or line.startswith("... ")):
+            source.append(line[4:])
+        elif source and not want and line.startswith("...\t"):
+            source.append(line[3:])  # the tab indents it
+            yield number, "a prompt is followed by a space: `... `"
+        elif source:
+            want.append(line)
+        elif line.strip():
+            yield number, "text before the first `>>>`"
+    if source:
+        yield _example(source, want, start)
+
+
+def _example(source: list[str], want: list[str], line: int) -> Example:
+    text = "\n".join(want)
+    return Example(
+        source="\n".join(source) + "\n",
+        want=re.sub(r"(\n[ \t]*)*\Z", "", text) if text.strip() else "",
+        line=line,
+        want_line=line + len(source),
+    )
+
+
+def syntax_error(example: Example) -> tuple[int, str] | None:
+    """Return where an example is no statement of Python, and why; None if it is one."""
+    try:
+        with warnings.catch_warnings(action="ignore"):  # its run shows them
+            ast.parse(example.source, mode="single")
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        parts = filter(None, map(str.strip, example.source.split("\n")))
+        if all(part.startswith("#") for part in parts):
+            return example.line, "no statement stands at this prompt; put the comment beside code"
+        line = example.line + (getattr(error, "lineno", None) or 1) - 1
+        hint = "; its further lines begin with `... `" * isinstance(error, IndentationError)
+        return line, f"this is no Python statement: {getattr(error, 'msg', error)}{hint}"
+    return None
+
+
+def is_whole(source: str) -> bool:
+    """Return whether a statement ends where it does, without a block that could go on."""
+    with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+        return not hasattr(ast.parse(source).body[-1], "body")
+    return False
