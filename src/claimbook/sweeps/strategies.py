@@ -83,10 +83,10 @@ def orders(tensor: Tensor) -> SearchStrategy[tuple[int, ...]]:
 
 
 @st.composite
-def shapes_like(draw: st.DrawFn, tensor: Tensor, rank: int = 4) -> Shape:
+def shapes_like(draw: st.DrawFn, tensor: Tensor) -> Shape:
     """Draw a shape with as many elements as a tensor has, for `view` and `reshape`."""
     left, shape = tensor.numel(), list[int]()
-    for _ in range(draw(st.integers(0, rank - 1))):
+    for _ in range(draw(st.integers(0, 3))):
         fits = [size for size in range(1, left + 1) if left % size == 0] or [0, 1, 2]
         shape.append(draw(st.sampled_from(fits)))
         left = left // shape[-1] if shape[-1] else draw(st.integers(0, 3))
