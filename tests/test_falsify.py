@@ -14,7 +14,7 @@ from claimbook.cli import main
 from claimbook.engine.environment import describe
 from claimbook.engine.pool import Runner
 from claimbook.model import Example, Fence, Lane, Outcome, Run
-from claimbook.mutation import mutants
+from claimbook.mutation import mutants, operators
 from claimbook.mutation.falsify import (
     Falsified,
     Results,
@@ -131,12 +131,12 @@ def test_operator(operator, source, expected):
 
 def test_every_operator_is_tested():
     """The table above names each operator."""
-    assert {operator for operator, _, _ in MUTATIONS.values()} == mutants.OPERATORS.keys()
+    assert {operator for operator, _, _ in MUTATIONS.values()} == operators.OPERATORS.keys()
 
 
 def test_named_methods_exist():
     """Each in-place method of the table exists in torch, in both forms."""
-    for name in mutants.IN_PLACE:
+    for name in operators.IN_PLACE:
         assert hasattr(torch.Tensor, name), name
         assert hasattr(torch.Tensor, f"{name}_"), name
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from claimbook.engine.pool import Runner
 from claimbook.model import Claim, Lane, Outcome, Run, Status
-from claimbook.mutation.mutants import OPERATORS_DIGEST, Edit, mutants
+from claimbook.mutation.mutants import Edit, mutants
+from claimbook.mutation.operators import OPERATORS_DIGEST
 from claimbook.records.by_page import ByPart
 
 SLOWER = 5

@@ -1,75 +1,13 @@
-"""Mutants: the code of a claim with one thing changed, and what it must print unchanged.
-
-An operator is a function from a node of the syntax tree to changes of the text. A new one is a
-few lines and a name in `OPERATORS`.
-"""
+"""Mutants: the code of a claim with one thing changed, and what it must print unchanged."""
 
 import ast
-import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import accumulate, count, pairwise
-from typing import NamedTuple
+from itertools import count
 
-from claimbook.model import Claim, Example, Fence, Lane, digest
-
-VERSION = 1
-"""Counts what changes which mutants there are, but for the tables below."""
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-def _pairs(text: str) -> dict[str, str]:
-    both = [pair.split("/") for pair in text.split()]
-    return dict(both) | {b: a for a, b in both}
-
-
-SWAPS = _pairs(
-    "view/reshape cat/stack hstack/vstack sum/mean train/eval rand/randn zeros/ones exp/log "
-    "zeros_like/ones_like rand_like/randn_like no_grad/enable_grad SGD/Adam max/min any/all "
-    "argmax/argmin amax/amin cumsum/cumprod sin/cos floor/ceil relu/sigmoid unsqueeze/squeeze "
-    "softmax/log_softmax Softmax/LogSoftmax MSELoss/L1Loss mse_loss/l1_loss var/std triu/tril"
-)
-"""Names of which the one may be meant and the other written."""
-
-BUILTINS = _words("max min any all")
-
-IN_PLACE = _words(
-    "abs add addcdiv addcmul addmm bernoulli clamp copysign cos cumsum div erf exp floor gt "
-    "index_add index_copy index_fill log logical_not lt masked_fill masked_scatter mul neg pow "
-    "reciprocal relu remainder round rsqrt scatter scatter_add sigmoid sign sin sqrt square "
-    "squeeze sub swapaxes t tanh transpose tril triu trunc unsqueeze"
-)
-"""Methods of tensors of which there is one that ends in `_`."""
-
-DTYPES = _pairs(
-    "float32/float64 float/double int64/int32 long/int half/bfloat16 float16/bfloat16 "
-    "complex64/complex128 cfloat/cdouble uint8/int8 FloatTensor/DoubleTensor LongTensor/IntTensor"
-)
-
-ATTRIBUTES = _words("T mT H mH data")
-
-DROPPED = ATTRIBUTES | _words(
-    "abs backward clone coalesce conj contiguous cpu cuda detach detach_ double eval exp expand "
-    "flatten float half int item log long mean neg permute requires_grad_ reshape round sqrt "
-    "square squeeze sum t to tolist train transpose unsqueeze view zero_"
-)
-"""Methods and attributes without which a chain may still be one."""
-
-SIGNS = _pairs("@/* +/- +=/-= ==/!= </<= >/>= and/or")
-SIGNS |= {"/": "*", "is": "is not", "is not": "is", "in": "not in", "not in": "in"}
-SIGN = re.compile(rb"is\s+not|not\s+in|[^\s()\\]+")
-
-
-class Change(NamedTuple):
-    """A piece of a text, in bytes, and what takes its place."""
-
-    start: int
-    end: int
-    new: str
+from claimbook.model import Claim, Example, Fence, Lane
+from claimbook.mutation.operators import OPERATORS, Change, Text
 
 
 @dataclass(frozen=True)
@@ -86,187 +24,6 @@ class Edit:
         return f"{self.operator}: {self.before} -> {self.after or '(nothing)'}"
 
 
-class Text:
-    """The source of an example, by places as syntax trees give them: lines and UTF-8 bytes."""
-
-    def __init__(self, example: Example) -> None:
-        self.bytes = example.source.encode()
-        self.prints = bool(example.want)
-        self.tree = ast.parse(example.source)
-        self.starts = [0, *accumulate(len(line) + 1 for line in self.bytes.split(b"\n"))]
-        kept = self.tree.body if self.prints else []
-        expressions = [n for n in ast.walk(self.tree) if isinstance(n, ast.Expr) and n not in kept]
-        self.statements = {id(node.value) for node in expressions}
-        """Expressions that are whole statements, to be left out as such."""
-
-    def start(self, node: ast.expr | ast.stmt | ast.keyword) -> int:
-        """Return where a node begins; for a decorated one, with its first decorator."""
-        if decorators := getattr(node, "decorator_list", None):
-            return self.bytes.rfind(b"@", 0, self.start(decorators[0]))
-        return self.starts[node.lineno - 1] + node.col_offset
-
-    def end(self, node: ast.expr | ast.stmt | ast.keyword) -> int:
-        """Return where a node ends."""
-        return self.starts[(node.end_lineno or 1) - 1] + (node.end_col_offset or 0)
-
-    def write(self, node: ast.expr | ast.stmt, new: str) -> Change:
-        """Write something in place of a node."""
-        return Change(self.start(node), self.end(node), new)
-
-    def rename(self, node: ast.Attribute, new: str) -> Change:
-        """Write another name after the point."""
-        return Change(self.end(node) - len(node.attr.encode()), self.end(node), new)
-
-    def lines(self, change: Change) -> tuple[str, str]:
-        """Return the lines that a change touches, without and with it; each as one line."""
-        start = self.bytes.rfind(b"\n", 0, change.start) + 1
-        end = (self.bytes + b"\n").find(b"\n", change.end)
-        after = _apply(self.bytes[:end], change).encode()[start:]
-        return _on_one_line(self.bytes[start:end]), _on_one_line(after)
-
-
-def _on_one_line(text: bytes) -> str:
-    return " ".join(text.decode().split())
-
-
-def leave_out(text: Text, node: ast.AST) -> Iterator[Change]:
-    """Leave out a statement: an example that prints nothing, or one within a body."""
-    for name in ("body", "orelse", "finalbody"):
-        statements = getattr(node, name, None)
-        if not isinstance(statements, list) or (node is text.tree and text.prints):
-            continue
-        for statement in statements:
-            if not _is_docstring(statement):
-                yield text.write(statement, "pass")
-
-
-def _is_docstring(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-
-
-def drop_call(text: Text, node: ast.AST) -> Iterator[Change]:
-    """Make `x` of `x.detach()`."""
-    match node:
-        case ast.Call(func=ast.Attribute(value=value, attr=name)) if name in DROPPED - ATTRIBUTES:
-            pass
-        case ast.Attribute(value=value, attr=name) if name in ATTRIBUTES:
-            pass
-        case _:
-            return
-    if id(node) not in text.statements and not _is_module(value):
-        yield Change(text.bytes.find(b".", text.end(value)), text.end(node), "")
-
-
-def _is_module(node: ast.expr) -> bool:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name) and node.id in {"torch", "nn", "F"}
-
-
-def swap(text: Text, node: ast.AST) -> Iterator[Change]:
-    """Replace a name by the one that it is mistaken for."""
-    if isinstance(node, ast.Attribute) and node.attr in SWAPS:
-        yield text.rename(node, SWAPS[node.attr])
-    elif isinstance(node, ast.Name) and node.id in BUILTINS:
-        yield text.write(node, SWAPS[node.id])
-    elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in SWAPS:
-        written = text.bytes[text.start(node) : text.end(node)].decode()
-        yield text.write(node, written.replace(node.value, SWAPS[node.value]))
-
-
-def in_place(text: Text, node: ast.AST) -> Iterator[Change]:
-    """Make `x.add_(1)` of `x.add(1)` and back; what nothing else sees stays as it is."""
-    if not isinstance(node, ast.Attribute) or _is_module(node.value):
-        return
-    if node.attr[:-1] in IN_PLACE and node.attr.endswith("_"):
-        yield text.rename(node, node.attr[:-1])
-    elif node.attr in IN_PLACE and isinstance(node.value, ast.Name | ast.Attribute | ast.Subscript):
-        yield text.rename(node, node.attr + "_")
-
-
-def operator(text: Text, node: ast.AST) -> Iterator[Change]:
-    """Replace a sign between two expressions by its counterpart."""
-    operands: list[ast.expr] = []
-    match node:
-        case ast.BinOp(left=left, right=right) | ast.AugAssign(target=left, value=right):
-            operands = [left, right]
-        case ast.Compare(left=left, comparators=others):
-            operands = [left, *others]
-        case ast.BoolOp(values=values):
-            operands = values
-    for left, right in pairwise(operands):
-        sign = SIGN.search(text.bytes, text.end(left), text.start(right))
-        if sign and sign[0].decode() in SIGNS:
-            yield Change(*sign.span(), SIGNS[sign[0].decode()])
-
-
-def flag(text: Text, node: ast.AST) -> Iterator[Change]:
-    """Make `False` of `True` and back."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, bool):
-        yield text.write(node, str(not node.value))
-
-
-def number(text: Text, node: ast.AST) -> Iterator[Change]:
-    """Move a number up by one; in an index, also down."""
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        yield text.write(node, repr(node.value + 1))  # type: ignore[operator]
-    if isinstance(node, ast.Subscript):
-        for index in ast.walk(node.slice):
-            if isinstance(index, ast.Constant) and type(index.value) is int:
-                yield text.write(index, repr(index.value - 1))
-
-
-def dtype(text: Text, node: ast.AST) -> Iterator[Change]:
-    """Replace a dtype by another: `torch.float32` by `torch.float64`, `.float()` by `.double()`."""
-    if isinstance(node, ast.Attribute) and node.attr in DTYPES:
-        yield text.rename(node, DTYPES[node.attr])
-
-
-def drop_keyword(text: Text, node: ast.AST) -> Iterator[Change]:
-    """Remove a keyword argument, with its comma."""
-    if not isinstance(node, ast.Call):
-        return
-    given: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
-    given.sort(key=text.start)
-    for before, keyword in pairwise([node.func, *given]):
-        if isinstance(keyword, ast.keyword):
-            start, end = text.start(keyword), text.end(keyword)
-            if before is not node.func:
-                start = text.bytes.rfind(b",", 0, start)
-            elif len(given) > 1:
-                end = text.bytes.find(b",", end) + 1
-                end += len(text.bytes[end:]) - len(text.bytes[end:].lstrip())
-            yield Change(start, end, "")
-
-
-def drop_decorator(text: Text, node: ast.AST) -> Iterator[Change]:
-    """Remove a decorator, with its line."""
-    for decorator in getattr(node, "decorator_list", ()):
-        at = text.bytes.rfind(b"\n", 0, text.start(decorator)) + 1
-        yield Change(at, text.starts[decorator.end_lineno], "")
-
-
-def drop_with(text: Text, node: ast.AST) -> Iterator[Change]:
-    """Keep the body of a `with`, without it."""
-    if isinstance(node, ast.With):
-        last = node.items[-1].optional_vars or node.items[-1].context_expr
-        yield Change(text.start(node), text.bytes.find(b":", text.end(last)), "if True")
-
-
-OPERATORS: dict[str, Callable[[Text, ast.AST], Iterator[Change]]] = {
-    function.__name__.replace("_", "-"): function
-    for function in (
-        *(leave_out, drop_call, swap, in_place, operator, flag, number, dtype),
-        *(drop_keyword, drop_decorator, drop_with),
-    )
-}
-
-OPERATORS_DIGEST = digest(
-    [VERSION, *OPERATORS, SWAPS, DTYPES, SIGNS, sorted(IN_PLACE), sorted(DROPPED)]
-)
-"""Changes with the operators, and makes what was found with others stale."""
-
-
 def mutants(claim: Claim, lane: Lane) -> Iterator[tuple[Claim, Edit]]:
     """Yield every mutant of a claim that parses, each once, with what it changes.
 
@@ -277,7 +34,7 @@ def mutants(claim: Claim, lane: Lane) -> Iterator[tuple[Claim, Edit]]:
     for position, example in enumerate(examples):
         earlier = sum(e.source.count("\n") for e in examples[:position])
         for name, text, change in _distinct(example):
-            mutated = replace(example, source=_apply(text.bytes, change))
+            mutated = replace(example, source=text.changed(change))
             session = (*examples[:position], mutated, *examples[position + 1 :])
             fence = Fence(claim.location.line, session)
             line = 1 + earlier + text.bytes.count(b"\n", 0, change.start)
@@ -294,7 +51,7 @@ def _distinct(example: Example) -> Iterator[tuple[str, Text, Change]]:
     for node in _nodes(text.tree):
         for name, changes in OPERATORS.items():
             for change in changes(text, node):
-                source = _apply(text.bytes, change)
+                source = text.changed(change)
                 if _compiles(source) and (tree := ast.dump(ast.parse(source))) not in seen:
                     seen.add(tree)
                     yield name, text, change
@@ -305,10 +62,6 @@ def _nodes(node: ast.AST) -> Iterator[ast.AST]:
         yield node
         for child in ast.iter_child_nodes(node):
             yield from _nodes(child)
-
-
-def _apply(text: bytes, change: Change) -> str:
-    return (text[: change.start] + change.new.encode() + text[change.end :]).decode()
 
 
 def _compiles(text: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from claimbook.engine.pool import Runner
 from claimbook.model import Lane, Run, Status
 from claimbook.mutation.falsify import Track, run_mutants
-from claimbook.mutation.mutants import OPERATORS_DIGEST
+from claimbook.mutation.operators import OPERATORS_DIGEST
 from claimbook.records.by_page import ByPart
 from claimbook.sweeps.written import Written
 
