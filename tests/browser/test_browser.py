@@ -517,6 +517,17 @@ def test_ledger_filter(open_page):
     assert "checkpoint" in shown.first.inner_text().lower()
 
 
+@pytest.mark.parametrize(("name", "words"), [("claim-index", "checkpoint"), ("apis", "allclose")])
+def test_a_long_list_is_filtered(open_page, name, words):
+    """It shows the lines that hold the words, and no title of a part that has none."""
+    page = open_page(name)
+    page.get_by_label("Words").fill(words)
+    shown = page.locator(":is(.claim-index, .api-list) > li:visible")
+    assert 0 < shown.count() < 60
+    assert all(words in text.lower() for text in shown.all_inner_texts())
+    assert page.locator("article h2:visible").count() < 8
+
+
 def test_a_source_without_rows_is_not_shown(open_page):
     """Its title would stand over nothing."""
     page = open_page("ledger")
@@ -559,6 +570,6 @@ def test_a_verdict_leads_to_its_rows(open_page):
     for number in range(legend.count()):
         count = int(legend.nth(number).locator("strong").inner_text())
         legend.nth(number).click()
-        page.locator(".ledger-filter", has_text=f" {count} entries").wait_for()
+        page.locator(".list-filter", has_text=f" {count} of ").wait_for()
         assert page.locator("table.ledger tbody tr:visible").count() == count
         page.go_back()

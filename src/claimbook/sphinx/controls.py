@@ -19,11 +19,14 @@ PREDICT = (
     " Predict: hide what is printed until asked</label>"
 )
 VERDICTS = "".join(f'<option value="{word}">{said}</option>' for word, said in WORDS.items())
-FILTER = """<form class="ledger-filter" role="search">
+LISTED = re.compile(r'<section id="(source|part|apis)-')
+"""Where a long list begins that may be filtered: entries, statements, names of torch."""
+FILTER = """<form class="list-filter" role="search">
 <label>Words <input type="search" name="words" autocomplete="off"></label>
-<label>Verdict <select name="verdict" autocomplete="off"><option value="">all</option>
-{verdicts}</select></label>
-<span role="status">{count} entries</span></form>
+{verdict}<span role="status"></span></form>
+"""
+VERDICT = f"""<label>Verdict <select name="verdict" autocomplete="off"><option value="">all</option>
+{VERDICTS}</select></label>
 """
 
 
@@ -40,9 +43,9 @@ def _add(
     body = context["body"]
     if tools := page_tools(body):
         body = TITLE.sub(rf'</h1>\n<div class="page-tools">{tools}\1</div>', body, count=1)
-    if '<table class="ledger' in body:
-        form = FILTER.format(verdicts=VERDICTS, count=body.count(' id="entry-'))
-        body = body.replace('<section id="source-', f'{form}<section id="source-', 1)
+    if listed := LISTED.search(body):
+        form = FILTER.format(verdict=VERDICT if listed[1] == "source" else "")
+        body = f"{body[: listed.start()]}{form}{body[listed.start() :]}"
     context["body"] = body
 
 

@@ -1,4 +1,4 @@
-// The ledger's filter, outputs to be predicted, and the lane whose outputs are shown. Without
+// The filter of long lists, outputs to be predicted, and the lane whose outputs are shown. Without
 // JavaScript everything is shown. The controls stand in the page already: sphinx/controls.py.
 
 // A browser may keep nothing, and say so by an error.
@@ -17,27 +17,29 @@ function remember(name, value) {
   } catch { /* then it holds for this page */ }
 }
 
-function ledgerFilter() {
-  const bar = document.querySelector(".ledger-filter");
+function listFilter() {
+  const bar = document.querySelector(".list-filter");
   if (!bar) return;
-  const tables = [...document.querySelectorAll("table.ledger")];
+  const rows = [...document.querySelectorAll(
+    "table.ledger tbody tr, ul.claim-index > li, .api-list > li")];
+  const texts = rows.map((row) => row.textContent.toLowerCase());
+  const groups = [...document.querySelectorAll("article section")].filter((each) => !each.contains(bar));
 
   const show = () => {
     const words = bar.words.value.toLowerCase().split(/\s+/).filter(Boolean);
-    let count = 0;
-    for (const table of tables) {
-      let inTable = 0;
-      for (const row of table.tBodies[0].rows) {
-        const text = row.textContent.toLowerCase();
-        const fits = words.every((word) => text.includes(word))
-          && (!bar.verdict.value || row.querySelector(`.relation-${bar.verdict.value}`));
-        row.hidden = !fits;
-        inTable += fits ? 1 : 0;
-      }
-      table.hidden = table.previousElementSibling.hidden = !inTable;  // with its question
-      count += inTable;
+    const verdict = bar.verdict?.value;
+    rows.forEach((row, number) => {
+      row.hidden = !words.every((word) => texts[number].includes(word))
+        || (verdict && !row.querySelector(`.relation-${verdict}`));
+    });
+    for (const table of document.querySelectorAll("table.ledger")) {  // with its question
+      table.hidden = table.previousElementSibling.hidden = !table.querySelector("tbody tr:not([hidden])");
     }
-    bar.querySelector("[role=status]").textContent = `${count} entries`;
+    for (const group of groups) {
+      group.hidden = !rows.some((row) => !row.hidden && group.contains(row));
+    }
+    const count = rows.filter((row) => !row.hidden).length;
+    bar.querySelector("[role=status]").textContent = `${count} of ${rows.length}`;
   };
   const follow = () => {  // a link to a verdict asks for all of its rows
     const asked = location.hash.match(/^#verdict-(\w+)$/);
@@ -223,7 +225,7 @@ addEventListener("copy", (event) => {
   event.preventDefault();
 });
 
-ledgerFilter();
+listFilter();
 prediction();
 details();
 laneSwitches();

@@ -141,7 +141,7 @@ function errorPage(lookup) {
       placeholder="RuntimeError: The size of tensor a (3) must match …"></textarea>
     <p role="status"></p>
     <ul class="error-list"></ul>`;
-  list.closest("section").before(form);
+  list.closest("details").before(form);
 
   const show = () => {
     const text = form.text.value.trim();

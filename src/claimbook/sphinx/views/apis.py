@@ -1,4 +1,7 @@
-"""The names of torch that claims use, each with some of these claims."""
+"""The names of torch that claims use, each with those that speak of it."""
+
+import re
+from collections.abc import Iterator
 
 from docutils import nodes
 
@@ -9,26 +12,29 @@ from claimbook.sphinx.domain import ClaimDomain
 from claimbook.sphinx.render import Link
 
 NAMED = 5
-"""How many claims are shown that use the same name."""
+"""How many claims are shown that speak of the same name."""
 
 Used = tuple[str, str, list[render.Sentence], int]
-"""A name of torch, the address of its documentation, claims that use it, and how many do."""
+"""A name of torch, the address of its documentation, claims that name it, and how many use it."""
 
 
 def data(domain: ClaimDomain) -> list[Used]:
-    """Return what is shown, first the claims that say the most about a name."""
+    """Return what is shown; of the claims that use a name those that name it, titles first."""
     addresses, found = _addresses(domain), dict[str, list[Claim]]()
     for claim in domain.book.claims:
         for name in addresses.keys() & domain.apis[claim.docname][claim.id]:
             found.setdefault(name, []).append(claim)
     names = sorted(found, key=lambda name: (_holder(name), name.lower()))
-    return [(n, addresses[n], _most_about(n, found[n]), len(found[n])) for n in names]
+    return [(n, addresses[n], [*_naming(n, found[n])][:NAMED], len(found[n])) for n in names]
 
 
-def _most_about(name: str, claims: list[Claim]) -> list[render.Sentence]:
-    short = name.rpartition(".")[2]
-    ranked = sorted(claims, key=lambda claim: (short not in claim.statement, claim.detail))
-    return [(c.docname, c.id, first_sentence(c.statement)) for c in ranked[:NAMED]]
+def _naming(name: str, claims: list[Claim]) -> Iterator[render.Sentence]:
+    code = re.compile(rf"`[^`]*\b{re.escape(name.rpartition('.')[2])}\b[^`]*`")
+    titles = {claim.id: first_sentence(claim.statement) for claim in claims}
+    ranked = sorted(claims, key=lambda claim: (not code.search(titles[claim.id]), claim.detail))
+    for claim in ranked:
+        if code.search(claim.statement):
+            yield claim.docname, claim.id, titles[claim.id]
 
 
 def _holder(name: str) -> str:
@@ -48,16 +54,16 @@ def _addresses(domain: ClaimDomain) -> dict[str, str]:
 
 def show(used: list[Used], link: Link) -> list[nodes.Node]:
     """Return a section for each module and class."""
-    by_holder: dict[str, nodes.definition_list] = {}
+    by_holder: dict[str, nodes.bullet_list] = {}
     for name, address, claims, count in used:
         there = nodes.reference("", "", nodes.literal("", name), refuri=address)
-        term = nodes.term("", "", there, ids=[f"api-{name}"])
-        listed = nodes.bullet_list("", *(render.sentence(*claim, link) for claim in claims))
-        if left := count - len(claims):
-            listed += nodes.list_item("", nodes.paragraph("", f"and {left} more"))
-        group = by_holder.setdefault(_holder(name), nodes.definition_list(classes=["api-list"]))
-        group += nodes.definition_list_item("", term, nodes.definition("", listed))
+        in_all = f" is used in {count} example{'s' * (count > 1)}."
+        item = nodes.list_item("", nodes.paragraph("", "", there, nodes.Text(in_all)))
+        item["ids"] = [f"api-{name}"]
+        if claims:
+            item += nodes.bullet_list("", *(render.sentence(*claim, link) for claim in claims))
+        by_holder.setdefault(_holder(name), nodes.bullet_list(classes=["api-list"])).append(item)
     return [
-        render.section(f"apis-{holder}", nodes.literal("", holder), group)
-        for holder, group in by_holder.items()
+        render.section(f"apis-{holder}", nodes.literal("", holder), listed)
+        for holder, listed in by_holder.items()
     ]

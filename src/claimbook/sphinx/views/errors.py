@@ -2,6 +2,7 @@
 
 from docutils import nodes
 
+from claimbook.sphinx import nodes as places
 from claimbook.sphinx import render
 from claimbook.sphinx.domain import ClaimDomain
 from claimbook.sphinx.render import Link
@@ -20,7 +21,7 @@ def data(domain: ClaimDomain) -> list[Printed]:
 
 
 def show(printed: list[Printed], link: Link) -> list[nodes.Node]:
-    """Return a section for each type."""
+    """Return what is folded for each type: the list is long, and the page looks it through."""
     by_type: dict[str, nodes.bullet_list] = {}
     for name, text, claims in printed:
         item = nodes.list_item()
@@ -28,7 +29,7 @@ def show(printed: list[Printed], link: Link) -> list[nodes.Node]:
         item += nodes.bullet_list("", *(_item(*claim, link) for claim in claims))
         by_type.setdefault(name, nodes.bullet_list(classes=["error-list"])).append(item)
     return [
-        render.section(f"errors-{name}", nodes.literal("", name), listed)
+        places.fold("", listed, title=f"{name} ({len(listed)})", classes=["error-type"])
         for name, listed in by_type.items()
     ]
 
