@@ -481,4 +481,6 @@ def test_a_moved_claim_takes_the_records_of_all_gpus_along(tmp_path):
 def test_which_record_speaks_for_a_lane(records, order):
     """One that does not hold, else the newest; a stale one where there is no other."""
     claim = replace(CLAIM, machine=(Factor.CLOCK,))
-    assert shown(claim, Lane.CUDA, records, "2.13.0") == [records[n] for n in order]
+    seen = shown(claim, Lane.CUDA, records, "2.13.0")
+    assert list(seen.records) == [records[n] for n in order]
+    assert seen.status == status(claim, Lane.CUDA, seen.first, "2.13.0")

@@ -13,9 +13,18 @@ from sphinx.util.inventory import InventoryFile
 from claimbook.checking.difference import Severity
 from claimbook.engine import environment
 from claimbook.engine.pool import Runner
-from claimbook.model import Factor, Lane, Outcome, Provenance, RelationKind, Run, Status
+from claimbook.model import (
+    Environment,
+    Factor,
+    Lane,
+    Outcome,
+    Provenance,
+    RelationKind,
+    Run,
+    Status,
+)
 from claimbook.pages.book import Book
-from claimbook.records.runs import Records, record_of
+from claimbook.records.runs import Records, Shown, record_of
 from claimbook.sphinx import STATIC
 from claimbook.sphinx.execute.lanes import _told, run_by
 from claimbook.sphinx.ran import how_it_ran
@@ -146,11 +155,12 @@ def test_what_no_run_has_shown_is_told_apart(tmp_path):
 
 def test_a_card_says_at_which_try_a_claim_held():
     """Nothing is said of one that held at once."""
-    lane = {"status": "current", "outcome": "passed", "torch": "2", "device": "CPU"}
-    lane |= {"recorded": "2026-01-02", "message": "", "others": []}
-    later = lane | {"message": "held at try 2 of 3"}
-    one = claim("a", ">>> 1\n1")
-    said = [next(how_it_ran(one, {"cpu": d}, None, None, "")).astext() for d in (lane, later)]
+    one, where = claim("a", ">>> 1\n1"), Environment("2", "3.11", "Linux", "CPU")
+    run = Run("a", Lane.CPU, Outcome.PASSED)
+    record = record_of(one, run, where, Provenance("2026-01-02", None, None))
+    later = replace(record, message="held at try 2 of 3")
+    lanes = ({Lane.CPU: Shown(Status.CURRENT, (each,))} for each in (record, later))
+    said = [next(how_it_ran(one, each, None, None, "")).astext() for each in lanes]
     at_once = "CPU: torch 2, CPU, 2026-01-02"
     assert said == [at_once, f"{at_once}, held at try 2 of 3"]
 

@@ -7,7 +7,7 @@ imports torch or knows of Sphinx.
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import astuple, dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
@@ -329,7 +329,7 @@ class Record(Run):
 
     digest: str
     environment: Environment
-    recorded: Provenance = field(compare=False)
+    recorded: Provenance
 
 
 def digest(data: object) -> str:

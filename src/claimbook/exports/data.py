@@ -1,11 +1,12 @@
 """Claims and answers as the data that leaves the build, `claims.json` among it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
 
-from claimbook.model import Claim, Example, Record, RelationKind, Status
+from claimbook.model import Claim, Example, Record, RelationKind
 from claimbook.pages.register import Answer
+from claimbook.records.runs import Shown
 
 SCHEMA = 1
 
@@ -38,17 +39,13 @@ def claim_data(claim: Claim) -> dict[str, Any]:
     }
 
 
-def lane_data(status: Status, records: Sequence[Record]) -> dict[str, Any]:
-    """Return what a lane says of a claim; all but the status is null where there is no record.
-
-    Args:
-        records: first the one that speaks for the lane, then those of its other devices.
-    """
-    if not records:
+def lane_data(shown: Shown) -> dict[str, Any]:
+    """Return what a lane says of a claim; all but the status is null where there is no record."""
+    if not shown.records:
         nothing = dict.fromkeys(("outcome", "message", "torch", "device", "recorded", "seconds"))
-        return {"status": status, **nothing, "outputs": [], "measurements": [], "others": []}
-    first, *others = map(_record_data, records)
-    return {"status": status, **first, "others": others}
+        return {"status": shown.status, **nothing, "outputs": [], "measurements": [], "others": []}
+    first, *others = map(_record_data, shown.records)
+    return {"status": shown.status, **first, "others": others}
 
 
 def _record_data(record: Record) -> dict[str, Any]:

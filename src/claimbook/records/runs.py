@@ -1,6 +1,7 @@
 """The records of claims, one file a page and lane, a line a claim and device; their status."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import date
 from operator import attrgetter, itemgetter
 from pathlib import Path
@@ -83,11 +84,25 @@ def status(claim: Claim, lane: Lane, record: Record | None, torch: str) -> Statu
     return said.get(record.outcome, Status.FAILING)
 
 
-def shown(claim: Claim, lane: Lane, records: Iterable[Record], torch: str) -> list[Record]:
-    """Return the records that a reader sees, first the one that speaks for the lane.
+@dataclass(frozen=True)
+class Shown:
+    """What a reader sees of a claim on a lane."""
 
-    That is one that does not hold, else the newest that does. One that is stale is seen where there
-    is no other.
+    status: Status
+    records: tuple[Record, ...] = ()
+    """First the one that speaks for the lane, then those of its other devices."""
+
+    @property
+    def first(self) -> Record | None:
+        """The record that speaks for the lane; None if there is none."""
+        return next(iter(self.records), None)
+
+
+def shown(claim: Claim, lane: Lane, records: Iterable[Record], torch: str) -> Shown:
+    """Return what a reader sees of records.
+
+    The one that speaks for the lane is one that does not hold, else the newest that does. One that
+    is stale is seen where there is no other.
 
     Args:
         torch: the release that the book is pinned to, `2.13.0`.
@@ -95,7 +110,9 @@ def shown(claim: Claim, lane: Lane, records: Iterable[Record], torch: str) -> li
     newest = sorted(records, key=lambda record: record.recorded.date, reverse=True)
     ranked = [(RANKS.index(status(claim, lane, each, torch)), each) for each in newest]
     valid = [pair for pair in ranked if RANKS[pair[0]] in VALID]
-    return [record for _, record in sorted(valid or ranked, key=itemgetter(0))]
+    seen = sorted(valid or ranked, key=itemgetter(0))
+    first = RANKS[seen[0][0]] if seen else Status.MISSING
+    return Shown(first, tuple(record for _, record in seen))
 
 
 RANKS = [Status.FAILING, Status.VARIED, Status.CURRENT, Status.STALE, Status.MISSING]

@@ -93,8 +93,8 @@ def run_claims(lanes: Lanes, env: BuildEnvironment) -> list[str]:
     }
     of_runs = {name for name, views in domain.views.items() if OF_RUNS & {v.kind for v in views}}
     viewed = {name: shown_on(domain, name) for name in domain.views.keys() - of_runs}
-    for claim, lane, data in lanes.read():  # last: torch may still be on its way
-        now["shown"][claim.id][lane] = data
+    for claim, lane, shown in lanes.read():  # last: torch may still be on its way
+        now["shown"][claim.id][lane] = shown
     changed = {domain.places[claim] for what in now for claim in domain.changed(what, now[what])}
     viewed |= {name: shown_on(domain, name) for name in of_runs}
     named = {name: _named(domain, name) for name in domain.linked}
@@ -187,11 +187,10 @@ def tell_counts(app: Sphinx, exception: Exception | None, started: float) -> Non
 
 def _tell_varied(domain: ClaimDomain) -> None:
     """Name, at the end of the build, what came out otherwise on this machine."""
-    if claims := varied(domain):
+    if found := [*varied(domain)]:
         here = environment.describe(Lane.CPU)
         logger.info("\n%s (%s); their cards say so:", VARIED, here.device)
-        for claim in claims:
-            message = domain.shown[claim.id][Lane.CPU]["message"]
+        for claim, message in found:
             logger.info("%s: %s: %s", claim.location, claim.id, message)
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -68,7 +67,7 @@ def _begins(part: nodes.Node) -> bool:
 class Norm:
     """What a page says of all its examples; cards say where one is an exception."""
 
-    lanes: frozenset[str]
+    lanes: frozenset[Lane]
     """Those on which any of them ran."""
     releases: str
     """Those on which most of them hold: `2.6.0 to 2.15.0`; empty if none is known."""
@@ -78,8 +77,8 @@ class Norm:
 def norm(domain: ClaimDomain, docname: str) -> Norm:
     """Return what a page says of all its examples."""
     claims = domain.pages[docname].claims
-    told = [(lane, data) for claim in claims for lane, data in domain.shown[claim.id].items()]
-    ran = frozenset(lane for lane, data in told if data["status"] != Status.MISSING)
+    seen = [pair for claim in claims for pair in domain.shown[claim.id].items()]
+    ran = frozenset(lane for lane, shown in seen if shown.status is not Status.MISSING)
     return Norm(ran, releases.usual(claims, domain.releases))
 
 
@@ -95,12 +94,10 @@ def provenance(domain: ClaimDomain, place: nodes.Element, link: Link) -> list[no
 
 def _of_lane(domain: ClaimDomain, claims: tuple[Claim, ...], lane: Lane) -> Iterator[str]:
     """Yield the lane's devices with how many ran there, and what became of the others."""
-    told: list[dict[str, Any]] = [
-        domain.shown[c.id][lane] for c in claims if lane in domain.shown[c.id]
-    ]
-    current = [data for data in told if data["status"] == Status.CURRENT]
+    shown = [domain.shown[c.id][lane] for c in claims if lane in domain.shown[c.id]]
+    current = [each for each in shown if each.status is Status.CURRENT]
     if current:
-        runs = (run for data in current for run in render.runs(data))
-        devices = ", ".join(dict.fromkeys(run["device"] for run in runs))
+        records = (record for each in current for record in each.records)
+        devices = ", ".join(dict.fromkeys(record.environment.device for record in records))
         count = "" if len(current) == len(claims) else f", {len(current)} of them"
         yield f"{render.LANE_NAMES[lane]} ({devices}){count}"

@@ -9,7 +9,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 from claimbook.engine import environment
-from claimbook.exports.data import SCHEMA, answer_data, claim_data
+from claimbook.exports.data import SCHEMA, answer_data, claim_data, lane_data
 from claimbook.files import write_changed
 from claimbook.model import Lane
 from claimbook.records.version_history import ages
@@ -40,7 +40,9 @@ def write_json(domain: ClaimDomain, path: Path) -> None:
             "claims": [
                 {
                     **claim_data(claim),
-                    "lanes": domain.shown[claim.id],
+                    "lanes": {
+                        lane: lane_data(shown) for lane, shown in domain.shown[claim.id].items()
+                    },
                     "releases": releases.data(claim, domain.releases),
                     "cuda_releases": releases.data(claim, domain.cuda_releases),
                     "machines": machines.data(claim, domain),

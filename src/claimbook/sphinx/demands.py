@@ -1,5 +1,6 @@
 """What each build asks of the whole book, and warns of where it is not so."""
 
+from collections.abc import Iterator
 from datetime import UTC, date, datetime
 
 from sphinx.application import Sphinx
@@ -29,7 +30,7 @@ def report_problems(app: Sphinx, env: BuildEnvironment) -> list[str]:
     for problem in sorted(problems):
         warn(str(problem.location), problem.message, str(problem.kind))
     for docname, page in domain.pages.items():
-        ran = [data["outcome"] for c in page.claims for data in domain.shown[c.id].values()]
+        ran = [each.records for c in page.claims for each in domain.shown[c.id].values()]
         if page.claims and not any(ran):
             warn(docname, "none of this page's claims ran on any lane", "nothing-ran")
     # A fence that is not closed swallows the claims below it; they are not gone.
@@ -39,19 +40,19 @@ def report_problems(app: Sphinx, env: BuildEnvironment) -> list[str]:
     if app.config.claimbook_whole_register:
         _demand_answers(domain)
     if app.config.claimbook_strict:
-        for claim in varied(domain):
-            message = domain.shown[claim.id][Lane.CPU]["message"]
+        for claim, message in varied(domain):
             warn(str(claim.location), f"{claim.id}: {message}", Outcome.VARIED)
     if app.config.claimbook_strict_cuda:
         _demand_cuda(domain, app.config.claimbook_max_age)
     return []
 
 
-def varied(domain: ClaimDomain) -> list[Claim]:
-    """Return the claims about a machine that came out otherwise on the processor of this one."""
-    shown = domain.shown
-    on_cpu = [claim for claim in domain.book.claims if Lane.CPU in shown[claim.id]]
-    return [c for c in on_cpu if shown[c.id][Lane.CPU]["outcome"] == Outcome.VARIED]
+def varied(domain: ClaimDomain) -> Iterator[tuple[Claim, str]]:
+    """Yield the claims that came out otherwise on the processor of this machine, and how."""
+    for claim in domain.book.claims:
+        shown = domain.shown[claim.id].get(Lane.CPU)
+        if shown and shown.first and shown.first.outcome is Outcome.VARIED:
+            yield claim, shown.first.message
 
 
 def _demand_answers(domain: ClaimDomain) -> None:
@@ -65,11 +66,12 @@ def _demand_cuda(domain: ClaimDomain, max_age: str | int | None) -> None:
     """Warn of each claim whose record on `cuda` is not current, or older than so many days."""
     today = datetime.now(UTC).date()
     for claim in domain.book.claims:
-        if (data := domain.shown[claim.id].get(Lane.CUDA)) is None:
+        if (seen := domain.shown[claim.id].get(Lane.CUDA)) is None:
             continue
-        age = (today - date.fromisoformat(data["recorded"])).days if data["recorded"] else 0
+        recorded = date.fromisoformat(seen.first.recorded.date) if seen.first else today
+        age = (today - recorded).days
         message = f"{claim.id}: its record on cuda is "
-        if data["status"] != Status.CURRENT:
-            warn(str(claim.location), f"{message}{data['status']}", "cuda-record")
+        if seen.status is not Status.CURRENT:
+            warn(str(claim.location), f"{message}{seen.status}", "cuda-record")
         elif max_age is not None and age > int(max_age):
             warn(str(claim.location), f"{message}{age} days old", "cuda-record")

@@ -21,10 +21,11 @@ from claimbook.exports import errors
 from claimbook.exports.data import anchor
 from claimbook.exports.prose import Sentence
 from claimbook.exports.sections import Section
-from claimbook.model import Claim, Page
+from claimbook.model import Claim, Lane, Page
 from claimbook.pages.book import Book, Project
 from claimbook.pages.text import first_sentence, near
 from claimbook.records.book_runs import BookRun, CudaReleases, Machines, Releases
+from claimbook.records.runs import Shown
 from claimbook.records.versions import Contents, Version, Versions, contents_of
 from claimbook.sphinx import render
 
@@ -116,8 +117,8 @@ class ClaimDomain(Domain):
     """Docname → its cells: what each does, the expression that draws, its line of the page."""
     minutes: dict[str, int] = _kept("minutes")
     """Docname → how many minutes it takes to read."""
-    shown: dict[str, dict[str, Any]] = _kept("shown")
-    """Claim id → lane → what the lane said of it in this build."""
+    shown: dict[str, dict[Lane, Shown]] = _kept("shown")
+    """Claim id → lane → what is seen of it there in this build."""
     falsified: dict[str, dict[str, Any] | None] = _kept("falsified")
     """Claim id → what became of its mutants."""
     swept: dict[str, dict[str, Any] | None] = _kept("swept")

@@ -7,7 +7,8 @@ from urllib.parse import urlencode
 from docutils import nodes
 
 from claimbook.checking.compare import compare, mismatches
-from claimbook.model import Claim, Example, Lane, Measurement, Outcome, Status
+from claimbook.model import Claim, Example, Lane, Outcome, Record, Status
+from claimbook.records.runs import Shown
 from claimbook.sphinx import chapter, render
 from claimbook.sphinx.domain import ClaimDomain
 from claimbook.sphinx.views import machines, releases
@@ -20,8 +21,8 @@ STATUS_WORDS = {
     Status.VARIED: "came out otherwise on this machine",
 }
 
-ByLane = dict[str, dict[str, Any]]
-"""Lane → what it says of a claim."""
+ByLane = dict[Lane, Shown]
+"""What is seen of a claim, by lane."""
 
 
 def show(domain: ClaimDomain, place: nodes.Element, link: render.Link) -> list[nodes.Node]:
@@ -60,11 +61,11 @@ def _show_run(card: nodes.Element, claim: Claim, lanes: ByLane) -> None:
     for box in list(card.findall(nodes.container)):
         if "claim-output" in box["classes"] and "line" in box:
             lane = _lane_of(box, lanes)
-            data = lanes[lane]
-            if data["outcome"] and data["status"] in (Status.FAILING, Status.VARIED):
-                _show_got(box, claim, lane, data)
-            elif data["status"] != Status.CURRENT:
-                _mark_unproved(box, STATUS_WORDS[data["status"]])
+            shown = lanes[lane]
+            if shown.first and shown.status in (Status.FAILING, Status.VARIED):
+                _show_got(box, claim, lane, shown.first)
+            elif shown.status is not Status.CURRENT:
+                _mark_unproved(box, STATUS_WORDS[shown.status])
 
 
 def _lane_of(box: nodes.Element, lanes: ByLane) -> Lane:
@@ -73,15 +74,16 @@ def _lane_of(box: nodes.Element, lanes: ByLane) -> Lane:
     return Lane.CUDA if of_cuda else Lane.CPU
 
 
-def _show_got(box: nodes.Element, claim: Claim, lane: Lane, data: dict[str, Any]) -> None:
+def _show_got(box: nodes.Element, claim: Claim, lane: Lane, record: Record) -> None:
     lines = [example.line for fence in claim.fences for example in fence.examples]
     number = lines.index(box["line"])
-    example, outputs = claim.examples(lane)[number], data["outputs"]
+    example, outputs = claim.examples(lane)[number], record.outputs
     if number >= len(outputs):
         _mark_unproved(box, "not reached in this run; the page says")
     elif compare(example.want, outputs[number], lane):
         got = render.got(outputs[number])
-        got[0] = nodes.paragraph("", f"printed on {data['device']}", classes=["claim-lane"])
+        where = f"printed on {record.environment.device}"
+        got[0] = nodes.paragraph("", where, classes=["claim-lane"])
         box.parent.insert(box.parent.index(box), got)
         _mark_unproved(box, "the page says")
 
@@ -96,7 +98,7 @@ def _mark_unproved(box: nodes.Element, words: str) -> None:
 
 
 def _badges(
-    claim: Claim, lanes: ByLane, ran: Container[str], *others: nodes.Node
+    claim: Claim, lanes: ByLane, ran: Container[Lane], *others: nodes.Node
 ) -> nodes.paragraph:
     """Return where a claim is an exception on its page, and what one of a machine measured.
 
@@ -107,34 +109,32 @@ def _badges(
     line = nodes.paragraph(classes=["claim-badges"])
     if len(claim.lanes) == 1:
         line += nodes.inline("", f"{render.LANE_NAMES[claim.lanes[0]]} only")
-    for lane, data in lanes.items():
-        if data["status"] != Status.CURRENT and (data["status"] != Status.MISSING or lane in ran):
-            name, status = render.LANE_NAMES[Lane(lane)], data["status"]
-            line += render.badge(name, status, STATUS_WORDS[status])
+    for lane, shown in lanes.items():
+        usual = {Status.CURRENT} if lane in ran else {Status.CURRENT, Status.MISSING}
+        if shown.status not in usual:
+            line += render.badge(render.LANE_NAMES[lane], shown.status, STATUS_WORDS[shown.status])
     line += [*others]
-    for lane, data in lanes.items() if claim.machine else ():
-        if measured := render.figures(Measurement(**fields) for fields in data["measurements"]):
-            text = f"measured on {render.LANE_NAMES[Lane(lane)]}: {measured}"
-            line += nodes.inline("", text)
+    for lane, shown in lanes.items() if claim.machine else ():
+        if shown.first and (measured := render.figures(shown.first.measurements)):
+            line += nodes.inline("", f"measured on {render.LANE_NAMES[lane]}: {measured}")
     return line
 
 
 def _failing(claim: Claim, lanes: ByLane) -> Iterator[nodes.Node]:
     """Yield what lanes printed on which the claim does not hold, if no output shows it."""
-    for name, data in lanes.items():
-        lane = Lane(name)
-        if data["status"] not in (Status.FAILING, Status.VARIED):
+    for lane, shown in lanes.items():
+        if shown.status not in (Status.FAILING, Status.VARIED):
             continue
-        for run in render.runs(data):
-            if run["outcome"] == Outcome.PASSED:
+        for record in shown.records:
+            if record.outcome is Outcome.PASSED:
                 continue
-            title = f"On {render.LANE_NAMES[lane]} ({run['device']})"
-            ended = run["outcome"] in (Outcome.FAILED, Outcome.VARIED)
-            found = mismatches(claim, lane, tuple(run["outputs"]))
-            shown = run is data and all(_is_shown(each.example, lane, lanes) for each in found)
-            if not (ended and shown):
-                message = "" if ended else run["message"]
-                yield render.differing(title, claim, lane, run["outputs"], message)
+            title = f"On {render.LANE_NAMES[lane]} ({record.environment.device})"
+            ended = record.outcome in (Outcome.FAILED, Outcome.VARIED)
+            found = mismatches(claim, lane, record.outputs)
+            first = record is shown.first
+            if not (ended and first and all(_is_shown(m.example, lane, lanes) for m in found)):
+                message = "" if ended else record.message
+                yield render.differing(title, claim, lane, record.outputs, message)
 
 
 def _is_shown(example: Example, lane: Lane, lanes: ByLane) -> bool:
@@ -166,12 +166,13 @@ def how_it_ran(
     Args:
         repository: `owner/name` on GitHub; may be empty.
     """
-    for lane, data in lanes.items():
-        for run in render.runs(data):
-            words = [f"torch {run['torch']}", run["device"], run["recorded"]]
-            if run["outcome"] == Outcome.PASSED and run["message"]:
-                words.append(run["message"])
-            yield nodes.paragraph("", f"{render.LANE_NAMES[Lane(lane)]}: {', '.join(words)}")
+    for lane, shown in lanes.items():
+        for record in shown.records:
+            where = record.environment
+            words = [f"torch {where.torch}", where.device, record.recorded.date]
+            if record.outcome is Outcome.PASSED and record.message:
+                words.append(record.message)
+            yield nodes.paragraph("", f"{render.LANE_NAMES[lane]}: {', '.join(words)}")
     if falsified:
         text = "{killed} of {mutants} altered copies of it print something else".format(**falsified)
         text += " (stale: changed since)" * (falsified["status"] == "stale")

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 
 from docutils import nodes
 
@@ -122,11 +121,6 @@ def badge(name: str, status: str, words: str) -> nodes.inline:
     """Return what holds of a claim in one place where it ran."""
     text = [nodes.strong("", name), nodes.Text(f" {words}")]
     return nodes.inline("", "", *text, classes=["claim-badge", f"status-{status}"])
-
-
-def runs(data: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what a lane ran, first what speaks for it, then its other devices."""
-    return [data, *data["others"]] if data["outcome"] else []
 
 
 def figures(measurements: Iterable[Measurement]) -> str:

@@ -4,7 +4,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -15,16 +14,13 @@ import claimbook
 from claimbook.checking.report import explain, first_place
 from claimbook.engine import environment
 from claimbook.engine.pool import Runner
-from claimbook.exports.data import lane_data
 from claimbook.files import Stamp
 from claimbook.model import Claim, Environment, Lane, Outcome, Run, Status
 from claimbook.pages.book import read_page
-from claimbook.records.runs import Records, record_of, shown, status
+from claimbook.records.runs import Records, Shown, record_of, shown, status
 from claimbook.sphinx.domain import claim_domain, tell_broken
 
 logger = logging.getLogger(__name__)
-
-LaneData = dict[str, Any]
 
 SETTLED = {Status.CURRENT, Status.VARIED}
 """What is said of a claim that is not run again while it stays the same, and the machine does."""
@@ -62,7 +58,7 @@ class Lanes:
         app.connect("env-updated", self._close, priority=800)
         app.connect("build-finished", self._close, priority=100)
 
-    def read(self) -> Iterator[tuple[Claim, Lane, LaneData]]:
+    def read(self) -> Iterator[tuple[Claim, Lane, Shown]]:
         """Run what has no valid record; yield what each lane says of each claim."""
         domain = claim_domain(self._app.env)
         for lane in Lane:
@@ -72,12 +68,11 @@ class Lanes:
             ran = self._run(records, due) if _may_run(lane) else 0
             pinned = environment.torch_version()
             found = [shown(claim, lane, records.load_all(claim), pinned) for claim in claims]
-            missing = found.count([])
+            missing = sum(not each.records for each in found)
             message = "claims on %s: %d run, %d from records, %d never run"
             logger.info(message, lane, ran, len(claims) - missing - ran, missing)
-            for claim, known in zip(claims, found, strict=True):
-                said = status(claim, lane, next(iter(known), None), pinned)
-                yield claim, lane, lane_data(said, known)
+            for claim, seen in zip(claims, found, strict=True):
+                yield claim, lane, seen
 
     def _prepare(self, app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
         if any(self._has_due(Path(env.doc2path(name))) for name in docnames):

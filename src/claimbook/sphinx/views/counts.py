@@ -1,7 +1,6 @@
 """What became of all statements, how many claims there are, and where they ran, in numbers."""
 
 from collections.abc import Iterable, Iterator
-from operator import itemgetter
 
 from docutils import nodes
 
@@ -57,9 +56,12 @@ def _totals(domain: ClaimDomain) -> Iterator[str]:
     yield f"{len(shown):,} examples"
     for lane, name in render.LANE_NAMES.items():
         ran = [lanes[lane] for lanes in shown if lane in lanes]
-        current = [data for data in ran if data["status"] == Status.CURRENT]
-        last = max(current, key=itemgetter("recorded"), default=None)
-        when = ", last on {recorded} with torch {torch} on {device}".format(**last) if last else ""
+        current = [each.first for each in ran if each.first and each.status is Status.CURRENT]
+        when = ""
+        if current:
+            last = max(current, key=lambda record: record.recorded.date)
+            where = last.environment
+            when = f", last on {last.recorded.date} with torch {where.torch} on {where.device}"
         yield f"{len(current):,} of the {len(ran):,} for {name} run as printed{when}"
     mutants = [data for data in domain.falsified.values() if data and data["status"] == "current"]
     if total := sum(data["mutants"] for data in mutants):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from docutils import nodes
 
-from claimbook.model import Entry, Lane, Question
+from claimbook.model import Entry, Lane, Question, Status
 from claimbook.pages.register import Answer
 from claimbook.sphinx import render
 from claimbook.sphinx.domain import ClaimDomain
@@ -16,7 +16,7 @@ class Row(NamedTuple):
 
     entry: Entry
     word: str
-    claims: list[tuple[str, str, dict[str, str]]]
+    claims: list[tuple[str, str, dict[Lane, Status]]]
     """Page and id of each that relates to it, and by lane its status."""
     remark: str
     named: dict[str, str]
@@ -39,7 +39,7 @@ def data(domain: ClaimDomain) -> list[Asked]:
 
 def _row(domain: ClaimDomain, answer: Answer) -> Row:
     claims = [
-        (c.docname, c.id, {lane: said["status"] for lane, said in domain.shown[c.id].items()})
+        (c.docname, c.id, {lane: shown.status for lane, shown in domain.shown[c.id].items()})
         for c in answer.claims
     ]
     remark = answer.remark.text if answer.remark and not claims else ""
@@ -74,7 +74,7 @@ def _cells(row: Row, link: render.Link) -> render.Cells:
     for docname, name, statuses in row.claims:
         verdict += [nodes.Text(" "), link.claim(docname, name)]
         for lane, status in statuses.items():
-            marks += [render.badge(render.LANE_NAMES[Lane(lane)], status, status), nodes.Text(" ")]
+            marks += [render.badge(render.LANE_NAMES[lane], status, status), nodes.Text(" ")]
     if row.remark:
         for part in render.inline(f" {row.remark}"):
             name = part.astext()

@@ -1,13 +1,12 @@
 """What cards show of claims about a machine: on which it held, and the figures of each."""
 
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator
 
 from docutils import nodes
 
 from claimbook.engine import environment
-from claimbook.model import Claim, Environment, Factor, Hardware, Lane, Measurement, Outcome, Status
-from claimbook.records.book_runs import BookRun, Result
+from claimbook.model import Claim, Environment, Factor, Hardware, Lane, Outcome, Record, Status
+from claimbook.records.book_runs import Result
 from claimbook.sphinx import nodes as places
 from claimbook.sphinx import render
 from claimbook.sphinx.domain import ClaimDomain
@@ -23,12 +22,8 @@ FACTORS = {
 """What a claim depends on, as a reader is told."""
 
 
-class _Row(NamedTuple):
-    """What one machine did."""
-
-    machine: str
-    outcome: Outcome
-    measurements: Iterable[Measurement]
+Row = tuple[str, Record | Result]
+"""A machine, and what it did."""
 
 
 def data(claim: Claim, domain: ClaimDomain) -> dict[str, str]:
@@ -41,7 +36,7 @@ def badges(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
     """Yield on how many processors it held, this one among them, and on how many GPUs."""
     for kind, rows in ("processor", _processors(claim, domain)), ("GPU", _gpus(claim, domain)):
         if count := len(rows):
-            held = sum(row.outcome is Outcome.PASSED for row in rows)
+            held = sum(did.outcome is Outcome.PASSED for _, did in rows)
             words = f"held on {held} of {count} {kind}{'s' * (count != 1)}"
             yield render.badge("machines", "current" if held == count else "varied", words)
 
@@ -51,10 +46,7 @@ def table(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
     rows = [*_processors(claim, domain), *_gpus(claim, domain)]
     if rows:
         heads, widths = ["Machine", "Held", "Measured"], [48, 20, 32]
-        cells = (
-            render.plain(row.machine, HELD[row.outcome is Outcome.PASSED], render.figures(row[2]))
-            for row in rows
-        )
+        cells = (render.plain(name, *_came(did)) for name, did in rows)
         depends = ", ".join(FACTORS[factor] for factor in claim.machine)
         said = nodes.paragraph("", f"It depends on {depends}.")
         shown = render.table(heads, cells, widths)
@@ -63,38 +55,33 @@ def table(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
         yield places.fold("", said, shown, title=title, classes=["claim-fold"])
 
 
-def _processors(claim: Claim, domain: ClaimDomain) -> list[_Row]:
+def _processors(claim: Claim, domain: ClaimDomain) -> list[Row]:
     """Return this machine's run, then the reference machines'; none of a claim about PyTorch."""
     if not claim.machine or Lane.CPU not in claim.lanes:
         return []
-    run, here = domain.shown[claim.id][Lane.CPU], environment.describe(Lane.CPU)
+    shown, here = domain.shown[claim.id][Lane.CPU], environment.describe(Lane.CPU)
     found = [(machine, result) for machine in domain.machines if (result := machine.of(claim))]
-    if not run["outcome"]:
-        return [_recorded(*pair) for pair in found]
-    others = [_recorded(*pair) for pair in found if pair[0].environment != here]
+    others = [
+        (_machine(machine.environment, machine.hardware), result)
+        for machine, result in found
+        if not shown.first or machine.environment != here
+    ]
     hardware = next((m.hardware for m, _ in found if m.environment == here), None)
-    return [_ran(_machine(here, hardware, " (this build)"), run), *others]
+    own = [(_machine(here, hardware, " (this build)"), shown.first)] if shown.first else []
+    return [*own, *others]
 
 
-def _gpus(claim: Claim, domain: ClaimDomain) -> list[_Row]:
+def _gpus(claim: Claim, domain: ClaimDomain) -> list[Row]:
     """Return what each GPU did; none of a claim about PyTorch or one that was edited."""
-    lane = domain.shown[claim.id].get(Lane.CUDA)
-    if not (lane and claim.machine and lane["status"] != Status.STALE):
+    shown = domain.shown[claim.id].get(Lane.CUDA)
+    if not (shown and claim.machine and shown.status is not Status.STALE):
         return []
-    return [_ran(f"{run['device']}, torch {run['torch']}", run) for run in render.runs(lane)]
+    return [(f"{r.environment.device}, torch {r.environment.torch}", r) for r in shown.records]
 
 
-def _recorded(machine: BookRun, result: Result) -> _Row:
-    name = _machine(machine.environment, machine.hardware)
-    return _Row(name, result.outcome, result.measurements)
-
-
-def _ran(machine: str, run: dict[str, Any]) -> _Row:
-    measured = (Measurement(**fields) for fields in run["measurements"])
-    return _Row(machine, Outcome(run["outcome"]), measured)
-
-
-HELD = {True: "yes", False: "no"}
+def _came(did: Record | Result) -> tuple[str, str]:
+    held = "yes" if did.outcome is Outcome.PASSED else "no"
+    return held, render.figures(did.measurements)
 
 
 def _machine(where: Environment, hardware: Hardware | None, here: str = "") -> str:
