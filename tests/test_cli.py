@@ -397,7 +397,7 @@ def test_record_of_a_skipped_claim(book, monkeypatch):
     """A claim that does not run here differs from nothing."""
     book.write("docs/c.md", claim_text("of-the-cpu-build", ">>> 1\n1", ":cpu-build:\n"))
     monkeypatch.setattr(
-        "claimbook.engine.pool.Environment",
+        "claimbook.engine.workers.Environment",
         lambda **made: Environment(**{**made, "torch": "2.13.0+cu130"}),
     )
     status, said, _ = run("record", "-j", "1", "docs/c.md")

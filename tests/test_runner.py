@@ -15,7 +15,8 @@ import pytest
 
 from claimbook.engine.environment import release
 from claimbook.engine.fork_server import KEPT, kept
-from claimbook.engine.pool import SLOW_IMPORTS, TRIES, Runner, RunnerError
+from claimbook.engine.pool import TRIES, Runner
+from claimbook.engine.workers import SLOW_IMPORTS, RunnerError
 from claimbook.model import Environment, Lane, Outcome, Run
 from helpers import claim, is_soon, processes, python
 
@@ -414,7 +415,7 @@ def test_cuda_lane_is_skipped_where_it_cannot_run(runner):
 @pytest.mark.parametrize("build", ["+cpu", "+cu130", ""])
 def test_a_claim_of_cpu_builds(runner, monkeypatch, build):
     """It runs where torch was built without CUDA; elsewhere it is skipped, and says why."""
-    monkeypatch.setattr("claimbook.engine.pool.Environment", partial(_built, build))
+    monkeypatch.setattr("claimbook.engine.workers.Environment", partial(_built, build))
     runs = run(runner, SUM, claim("cpu-build", ">>> 1\n1", ":cpu-build:\n"))
     assert runs["sum"].outcome is Outcome.PASSED
     if build == "+cpu":
@@ -552,10 +553,10 @@ def test_settings_of_python_ask_for_another_fork_server(monkeypatch):
     with kept():
         monkeypatch.setenv("PYTHONWARNINGS", "error")
         with Runner(jobs=1) as runner:
-            assert runner._server._process is None
+            assert runner._processes._server._process is None
         monkeypatch.setenv("PYTHONPATH", str(Path.cwd()))
         with Runner(jobs=1) as runner:
-            assert runner._server._process is not None
+            assert runner._processes._server._process is not None
 
 
 def test_a_fork_server_that_is_gone_is_done_without(monkeypatch):
@@ -645,10 +646,10 @@ def test_a_worker_that_cannot_be_set_up_says_why(capfd, monkeypatch):
     """Where it finds no room for its files, for one."""
     monkeypatch.delenv(KEPT)  # which says it elsewhere
     with Runner(jobs=1) as runner:
-        shutil.rmtree(runner._scratch.name)
+        shutil.rmtree(runner._processes._scratch.name)
         with pytest.raises(RunnerError, match=r"no worker came up on cpu.* stands above"):
             next(runner.run([SUM], Lane.CPU))
-        assert runner._scratch.name in capfd.readouterr().err
+        assert runner._processes._scratch.name in capfd.readouterr().err
 
 
 def test_a_claim_that_ends_the_parent_of_its_worker():
@@ -875,7 +876,7 @@ def test_what_is_imported_from_the_future_holds_in_later_examples(runner):
 
 def test_a_worker_that_hangs_before_it_begins(monkeypatch, tmp_path):
     """It is ended, and the run says so; a device may keep it for ever."""
-    monkeypatch.setattr("claimbook.engine.pool.HELLO", 1.0)
+    monkeypatch.setattr("claimbook.engine.workers.HELLO", 1.0)
     (tmp_path / "sitecustomize.py").write_text(HANGS, "utf-8")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     started = time.monotonic()

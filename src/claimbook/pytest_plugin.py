@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from claimbook.checking.report import VARIED, explain
-from claimbook.engine.pool import Runner, RunnerError
+from claimbook.engine.pool import Runner
+from claimbook.engine.workers import RunnerError
 from claimbook.model import Claim, Lane, Outcome, Page, Problem, Run
 from claimbook.pages.accept import AcceptError, Change, Draft, changes
 from claimbook.pages.book import Book, BookError, NoBookError

@@ -18,7 +18,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from claimbook.checking.report import explain
-from claimbook.engine.pool import Runner, RunnerError
+from claimbook.engine.pool import Runner
+from claimbook.engine.workers import RunnerError
 from claimbook.model import Claim, Lane, Outcome, Problem, Run
 from claimbook.mutation.falsify import Track
 from claimbook.pages.book import Book, BookError

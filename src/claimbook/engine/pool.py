@@ -1,50 +1,28 @@
 """Runs claims on a lane in worker processes, and streams what came of each.
 
-A fork server imports torch and forks the workers, so that a worker that dies is
-replaced in milliseconds and costs nobody but its own claim an outcome.
+A worker that dies is replaced in milliseconds, and costs nobody but its own claim an outcome.
 """
 
-import os
-import re
 import selectors
-import signal
-import socket
-import sys
-import tempfile
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Self
 
 from claimbook.checking.compare import mismatches
-from claimbook.engine.channel import Channel
 from claimbook.engine.environment import cores
-from claimbook.engine.fork_server import ForkServer
+from claimbook.engine.workers import Worker, Workers, cause
 from claimbook.model import Claim, Environment, Factor, Lane, Measurement, Outcome, Run
 
 TIMEOUTS = {Lane.CPU: 30.0, Lane.CUDA: 60.0}
 """Seconds that a claim may take if neither it nor who runs it says otherwise."""
 
-SLOW_IMPORTS = {
-    "torch._dynamo": r"\b(optim|compile|export|jit|checkpoint|func|vmap|Flop\w+|parallel)\b",
-    "torch._dynamo.testing": r"\bCompileCounter\b",
-    "torch.utils.benchmark": r"\butils\.benchmark\b",
-    "numpy": r"\bnumpy\b",
-    "matplotlib.backends.backend_svg": r"\bteach import [^\n]*\blines\b",
-    "claimbook.sweeps.strategies": r"\bclaimbook\.sweeps\b",
-}
-"""Modules that take long to import, as one that torch imports at the first use of something → code
-that is likely to need them. They are imported once for all workers, and on no claim's time."""
-
 TRIES = 5
 """How often a claim that depends on the clock is run before it has failed, the later times alone:
 what else the machine does disturbs it. One that ran out of time is tried once more: the machine
 itself may have halted. A claim that holds at a later try says so."""
-
-HELLO = 120.0
-"""Seconds within which a worker says where it runs; a GPU that hangs may keep it for ever."""
 
 AHEAD = 4
 """Claims that a worker is handed before it has finished the first of them."""
@@ -52,21 +30,6 @@ AHEAD = 4
 LONG = 2000
 """Characters of code with which a claim waits for a worker that is idle. A busy one would not read
 it, and could not go on for what it prints itself, which nobody would read either."""
-
-
-class RunnerError(RuntimeError):
-    """Claims cannot be run: torch was not imported, no worker came up, or the lane is not here."""
-
-
-@dataclass
-class _Worker:
-    pid: int
-    channel: Channel
-    claims: deque[Claim] = field(default_factory=deque)
-    """Handed over, in order; the first one is running."""
-    outputs: list[str] = field(default_factory=list)
-    """What the running claim printed so far, example by example."""
-    deadline: float = float("inf")
 
 
 class Runner:
@@ -95,29 +58,29 @@ class Runner:
         self.jobs = jobs
         self.tries = tries
         self.timeout = timeout
-        self.environments: dict[Lane, Environment] = {}
-        self._workers: list[_Worker] = []
-        self._refusal = ""
+        self._workers: list[Worker] = []
 
     def __enter__(self) -> Self:
-        self._scratch = tempfile.TemporaryDirectory(prefix="claims-", ignore_cleanup_errors=True)
-        self._server = ForkServer(self._scratch.name)
+        self._processes = Workers()
         return self
 
     def __exit__(self, *_: object) -> None:
         for worker in self._workers:
-            self._kill(worker)
+            self._processes.kill(worker)
         self._workers.clear()
-        # While it imports torch there is nothing yet to be ended.
-        self._server.end(patience=5 if self.environments else 0)
-        self._scratch.cleanup()
+        self._processes.close()
+
+    @property
+    def environments(self) -> dict[Lane, Environment]:
+        """Where claims of each lane have run."""
+        return self._processes.environments
 
     def run(self, claims: Iterable[Claim], lane: Lane) -> Iterator[Run]:
         """Run each claim; yield the runs in the order in which they finish."""
         self._lane, self._queue = lane, deque(claims)
         self._again: list[Claim] = []
         self._number = 1  # of the try
-        self._preload()
+        self._processes.prepare("\n".join(claim.code for claim in self._queue))
         try:
             yield from self._run()
             while self._again:
@@ -128,11 +91,6 @@ class Runner:
                     yield from self._run()
         finally:  # also when the caller wants no more
             self._stop_all()
-
-    def _preload(self) -> None:
-        code = "\n".join(claim.code for claim in self._queue)
-        for module in (name for name, sign in SLOW_IMPORTS.items() if re.search(sign, code)):
-            self._ask(f"import {module}")
 
     def _run(self) -> Iterator[Run]:
         while self._queue or any(worker.claims for worker in self._workers):
@@ -154,13 +112,13 @@ class Runner:
     def _refused(self, claim: Claim) -> Run:
         """Return what becomes of a claim for which no worker comes up, or none any more."""
         if self._lane not in self.environments:
-            return _skipped(claim, self._lane, self._refusal)
-        reason = f"the {self._lane} lane is gone: {self._refusal}"
+            return _skipped(claim, self._lane, self._processes.refusal)
+        reason = f"the {self._lane} lane is gone: {self._processes.refusal}"
         return Run(claim.id, self._lane, Outcome.CRASHED, message=reason)
 
     def _spawn(self) -> None:
         for _ in range(min(self._jobs(), len(self._queue)) - len(self._workers)):
-            if worker := self._fork():
+            if worker := self._processes.fork(self._lane):
                 self._workers.append(worker)
 
     def _jobs(self) -> int:
@@ -170,44 +128,7 @@ class Runner:
         """Return the seconds that a claim may take: a day at most, as no clock counts for ever."""
         return min(86_400.0, claim.timeout or self.timeout or TIMEOUTS[lane])
 
-    def _fork(self) -> _Worker | None:
-        ours, theirs = socket.socketpair()
-        try:
-            with theirs:
-                pid = self._ask(f"fork {self._lane}", [theirs.fileno()])["pid"]
-        except RunnerError:
-            ours.close()
-            raise
-        ours.settimeout(HELLO)
-        channel = Channel(ours)
-        hello = channel.receive()
-        ours.settimeout(None)
-        if hello and "environment" in hello:
-            self.environments[self._lane] = Environment(**hello["environment"])
-            return _Worker(pid, channel)
-        ours.close()
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)  # it may hang before it has said anything
-        status = self._ask(f"wait {pid}")["status"]
-        if hello is None:
-            said = f"{_cause(status)}; what it said stands above"
-            raise RunnerError(f"no worker came up on {self._lane}: {said}")
-        self._refusal = hello["unavailable"]
-        return None
-
-    def _ask(self, request: str, descriptors: Sequence[int] = ()) -> Any:
-        answer = self._server.ask(request, descriptors)
-        if answer is not None:
-            return answer
-        if self.environments:
-            advice = "did an example end its parent? Run the rest again, with -j 1 to see which"
-            raise RunnerError(f"the process that starts workers was ended; {advice}")
-        raise RunnerError(
-            f"{sys.executable} could not import torch; what it said stands above. "
-            "Install the project with its dependencies, or run this through nox."
-        )
-
-    def _hand_over(self, worker: _Worker) -> None:
+    def _hand_over(self, worker: Worker) -> None:
         # The last few are dealt out one by one, so that no worker idles beside a full one.
         many = len(self._queue) > AHEAD * self._jobs()
         ahead = AHEAD if many else 1
@@ -222,13 +143,13 @@ class Runner:
             with suppress(OSError):  # it died; _listen will see that
                 worker.channel.send({"sources": sources})
 
-    def _begin(self, worker: _Worker) -> None:
+    def _begin(self, worker: Worker) -> None:
         """Start the clock of the claim that a worker runs now, if it has one."""
         worker.outputs = []
         limit = self.limit(worker.claims[0], self._lane) if worker.claims else float("inf")
         worker.deadline = time.monotonic() + limit
 
-    def _ready(self) -> list[_Worker]:
+    def _ready(self) -> list[Worker]:
         """Wait until a worker has something to say or is late; return those that have."""
         deadline = min(worker.deadline for worker in self._workers)
         patience = None if deadline == float("inf") else max(0.0, deadline - time.monotonic())
@@ -237,7 +158,7 @@ class Runner:
                 selector.register(worker.channel, selectors.EVENT_READ, worker)
             return [key.data for key, _ in selector.select(patience)]
 
-    def _listen(self, worker: _Worker) -> Iterator[Run]:
+    def _listen(self, worker: Worker) -> Iterator[Run]:
         for message in worker.channel.receive_ready():
             if message is None:
                 yield from self._lose(worker)
@@ -251,7 +172,7 @@ class Runner:
                     self._stop(worker)
                     return
 
-    def _finished(self, claim: Claim, worker: _Worker, message: dict[str, Any]) -> Run:
+    def _finished(self, claim: Claim, worker: Worker, message: dict[str, Any]) -> Run:
         outputs = tuple(worker.outputs)
         run = Run(
             claim.id,
@@ -283,7 +204,7 @@ class Runner:
         differs = run.outcome in (Outcome.FAILED, Outcome.TIMED_OUT)
         yield replace(run, outcome=Outcome.VARIED) if differs and claim.machine else run
 
-    def _lose(self, worker: _Worker, late: str = "") -> Iterator[Run]:
+    def _lose(self, worker: Worker, late: str = "") -> Iterator[Run]:
         """Take away a worker that died or is late, and with it the claim that it was running."""
         # Without one it died idle, of what an earlier claim had left to happen.
         claim = worker.claims.popleft() if worker.claims else None
@@ -292,7 +213,7 @@ class Runner:
             count = len(claim.examples(self._lane))
             where = f"in example {min(len(worker.outputs) + 1, count)} of {count}"
             outcome = Outcome.TIMED_OUT if late else Outcome.CRASHED
-            message = f"{late or _cause(status)} {where}"
+            message = f"{late or cause(status)} {where}"
             run = Run(claim.id, self._lane, outcome, tuple(worker.outputs), message=message)
             yield from self._settled(claim, run)
 
@@ -300,27 +221,12 @@ class Runner:
         for worker in [*self._workers]:
             self._stop(worker)
 
-    def _stop(self, worker: _Worker) -> int:
+    def _stop(self, worker: Worker) -> int:
         """End a worker, whose other claims wait again; return its status as `os.waitpid` does."""
         self._workers.remove(worker)
         self._queue.extendleft(reversed(worker.claims))
-        self._kill(worker)
-        return int(self._ask(f"wait {worker.pid}")["status"])
-
-    def _kill(self, worker: _Worker) -> None:
-        worker.channel.socket.close()
-        for end in (os.killpg, os.kill):  # it may have left its group
-            with suppress(ProcessLookupError, PermissionError):
-                end(worker.pid, signal.SIGKILL)
+        return self._processes.end(worker)
 
 
 def _skipped(claim: Claim, lane: Lane, reason: str) -> Run:
     return Run(claim.id, lane, Outcome.SKIPPED, message=reason)
-
-
-def _cause(status: int) -> str:
-    if os.WIFSIGNALED(status):
-        number = os.WTERMSIG(status)  # most of the real-time signals have no name
-        names = {int(sign): sign.name for sign in signal.Signals}
-        return f"the process died of {names.get(number, f'signal {number}')}"
-    return f"the process exited with status {os.WEXITSTATUS(status)}"

@@ -17,7 +17,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging as sphinx_logging
 
-from claimbook.engine.pool import RunnerError
+from claimbook.engine.workers import RunnerError
 from claimbook.files import read_text, write_atomically
 from claimbook.pages.book import BookError, Project
 
