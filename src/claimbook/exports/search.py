@@ -46,9 +46,9 @@ class Place:
     page: str
     """The title of its page; empty if it is one."""
     title: str
-    short: str = ""
-    texts: Mapping[str, str] | None = None
+    texts: Mapping[str, str]
     """Field → text; see `FIELDS`."""
+    short: str = ""
     claims: tuple[str, ...] = ()
     lines: tuple[Sentence, ...] = ()
     """What a hit may quote."""
@@ -84,7 +84,7 @@ def place(
     }
     address = f"{docname}.html#{section.anchor}"
     return Place(
-        address, title, section.title, section.short, texts, tuple(c.id for c in claims), lines
+        address, title, section.title, texts, section.short, tuple(c.id for c in claims), lines
     )
 
 
@@ -95,7 +95,7 @@ def data(places: list[Place]) -> dict[str, Any]:
     """
     return {
         "places": [
-            [each.address, each.page, each.title, each.short, _text(each, "asked")]
+            [each.address, each.page, each.title, each.short, each.texts.get("asked", "")]
             for each in places
         ],
         "terms": index(places),
@@ -132,12 +132,8 @@ def index(places: list[Place]) -> dict[str, list[int]]:
 
 
 def _pairs(places: Iterable[Place], *fields: str) -> set[str]:
-    texts = (_text(each, field) for each in places for field in fields)
+    texts = (each.texts.get(field, "") for each in places for field in fields)
     return {pair for text in texts for pair in words.joined(text)}
-
-
-def _text(each: Place, field: str) -> str:
-    return (each.texts or {"title": each.title}).get(field, "")
 
 
 def _share(each: Place) -> float:
@@ -149,9 +145,9 @@ def _share(each: Place) -> float:
 
 
 def _counts(each: Place, pairs: Container[str]) -> dict[str, Counter[str]]:
-    counts = {field: Counter(words.single(_text(each, field))) for field in FIELDS}
+    counts = {field: Counter(words.single(each.texts.get(field, ""))) for field in FIELDS}
     for field, count in counts.items():
-        count.update(pair for pair in words.joined(_text(each, field)) if pair in pairs)
+        count.update(pair for pair in words.joined(each.texts.get(field, "")) if pair in pairs)
     return counts
 
 

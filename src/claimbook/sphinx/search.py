@@ -86,7 +86,7 @@ def _places(domain: ClaimDomain, docname: str) -> Iterator[search.Place]:
         said = domain.sentences[docname]
         yield search.place(docname, title, page, section, said, apis)
     if not found:
-        yield search.Place(f"{docname}.html", "", title)
+        yield search.Place(f"{docname}.html", "", title, {"title": title})
 
 
 def _errors(domain: ClaimDomain, places: list[search.Place]) -> dict[str, Any]:
