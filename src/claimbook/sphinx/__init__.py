@@ -14,8 +14,8 @@ from claimbook.sphinx import (
     complaints,
     controls,
     demands,
+    elements,
     lab_pages,
-    nodes,
     search,
     sidebar,
     stale,
@@ -62,10 +62,10 @@ def setup(app: Sphinx) -> ExtensionMetadata:
         app.add_directive(kind, GuideDirective)
     app.add_directive("code-map", CodeMapDirective)
     app.add_role("claim", ClaimRole(warn_dangling=True))
-    app.add_node(nodes.fold, html=(theme.open_fold, theme.close_fold))
-    app.add_node(nodes.claim_title, html=(theme.open_title, theme.close_title))
-    app.add_node(nodes.detail, html=(theme.open_detail, theme.close_detail))
-    app.add_node(nodes.place)
+    app.add_node(elements.fold, html=(theme.open_fold, theme.close_fold))
+    app.add_node(elements.claim_title, html=(theme.open_title, theme.close_title))
+    app.add_node(elements.detail, html=(theme.open_detail, theme.close_detail))
+    app.add_node(elements.place)
     app.connect("config-inited", lambda _, config: config.html_static_path.append(str(STATIC)))
     app.add_css_file("claimbook.css")
     app.add_js_file("claimbook.js", defer="defer")

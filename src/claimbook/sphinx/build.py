@@ -24,8 +24,7 @@ from claimbook.files import ReadError
 from claimbook.model import Lane, Page, digest
 from claimbook.mutation.falsify import Results, falsified_data
 from claimbook.pages.book import BookError, read_page
-from claimbook.sphinx import chapter, ran, render
-from claimbook.sphinx import nodes as places
+from claimbook.sphinx import chapter, elements, ran, render
 from claimbook.sphinx.demands import varied
 from claimbook.sphinx.domain import ClaimDomain, claim_domain, tell_broken, tell_missing
 from claimbook.sphinx.execute import cells
@@ -144,7 +143,7 @@ def fill_in(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     domain = claim_domain(app.env)
     to = partial(make_refnode, app.builder, docname)
     link = render.Link(to, domain.page_with("ledger"))
-    for place in list(doctree.findall(places.place)):
+    for place in list(doctree.findall(elements.place)):
         place.replace_self(FILLED[place["what"]](domain, place, link))
 
 

@@ -11,8 +11,7 @@ from claimbook.checking.compare import compare
 from claimbook.exports.data import anchor, spaced
 from claimbook.model import Claim, Example, Fence, Lane
 from claimbook.pages.text import first_sentence
-from claimbook.sphinx import nodes as places
-from claimbook.sphinx import render
+from claimbook.sphinx import elements, render
 
 
 def card(claim: Claim, body: nodes.Element, page: str) -> nodes.Element:
@@ -37,14 +36,14 @@ def card(claim: Claim, body: nodes.Element, page: str) -> nodes.Element:
         elif fence := next(sessions, None):
             whole += session(fence, claim.code)
             extra, shown = fence.cuda_examples is not None, True
-    whole += places.place(what="status", claim=claim.id, page=page)
+    whole += elements.place(what="status", claim=claim.id, page=page)
     if not claim.detail:
         whole.insert(0, title)
         return whole
     for link in [*title.findall(pending_xref), *title.findall(nodes.reference)]:
         link.replace_self(link.children)
     whole["classes"] = ["claim-body"]
-    return places.detail("", title, whole, classes=["claim", "detail"])
+    return elements.detail("", title, whole, classes=["claim", "detail"])
 
 
 def named(card: nodes.Element) -> nodes.Element:
@@ -52,14 +51,14 @@ def named(card: nodes.Element) -> nodes.Element:
     return next(part for part in card.findall(nodes.container) if part["names"])
 
 
-def _title(body: nodes.Element) -> tuple[places.claim_title, list[nodes.Node]]:
+def _title(body: nodes.Element) -> tuple[elements.claim_title, list[nodes.Node]]:
     """Take the first sentence from a claim's first paragraph; return it, and what is left."""
     parts = list(body.children)
     if not (parts and isinstance(first := parts[0], nodes.paragraph)):
-        return places.claim_title(), parts
+        return elements.claim_title(), parts
     sentence, others = _first_sentence(first.children)
     paragraph = [nodes.paragraph("", "", *others)] if others else []
-    return places.claim_title("", "", *sentence), [*paragraph, *parts[1:]]
+    return elements.claim_title("", "", *sentence), [*paragraph, *parts[1:]]
 
 
 def _first_sentence(parts: list[nodes.Node]) -> tuple[list[nodes.Node], list[nodes.Node]]:

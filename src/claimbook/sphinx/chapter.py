@@ -9,8 +9,7 @@ from sphinx.application import Sphinx
 
 from claimbook.exports.sections import SHORT
 from claimbook.model import Claim, Lane, Page, Status
-from claimbook.sphinx import nodes as places
-from claimbook.sphinx import render
+from claimbook.sphinx import elements, render
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
 from claimbook.sphinx.render import Link
 from claimbook.sphinx.views import releases
@@ -43,7 +42,7 @@ def _mark(app: Sphinx, doctree: nodes.document) -> None:
     chapter = next(iter(doctree.findall(nodes.section)), None)
     if chapter and len(page.claims) > 1:
         place = next(n for n, part in enumerate(chapter) if _begins(part) or n == len(chapter) - 1)
-        chapter.insert(place, places.place(what="provenance", page=app.env.docname))
+        chapter.insert(place, elements.place(what="provenance", page=app.env.docname))
 
 
 def _move_up(practice: nodes.section) -> None:

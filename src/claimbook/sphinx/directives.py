@@ -8,7 +8,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from claimbook.exports.data import anchor
 from claimbook.pages.myst import RemarkSyntax
-from claimbook.sphinx import nodes as places
+from claimbook.sphinx import elements
 from claimbook.sphinx.card import card, named
 from claimbook.sphinx.domain import Placed, claim_domain
 
@@ -52,7 +52,7 @@ class RemarkDirective(RemarkSyntax, SphinxDirective):
         body = nodes.container(classes=["remark"])
         body += nodes.paragraph("", "No program can decide this", classes=["claim-title"])
         self.state.nested_parse(self.content, self.content_offset, body)
-        body += places.place(what="remark", entries=list(self.arguments))
+        body += elements.place(what="remark", entries=list(self.arguments))
         return [body]
 
 
@@ -75,7 +75,7 @@ class ViewDirective(SphinxDirective):
         placed = Placed(self.name, lines, self.lineno, "".join(self.arguments))
         views = claim_domain(self.env).views.setdefault(self.env.docname, [])
         views.append(placed)
-        return [places.place(what="view", page=self.env.docname, number=len(views) - 1)]
+        return [elements.place(what="view", page=self.env.docname, number=len(views) - 1)]
 
 
 class GuideDirective(ViewDirective):

@@ -8,7 +8,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-from claimbook.sphinx import nodes as places
+from claimbook.sphinx import elements
 
 THUMBNAIL = re.compile(r"/thumb/(sphx_glr_.+)_thumb\.svg$")
 
@@ -54,7 +54,7 @@ def _put_first(code: nodes.literal_block, pictures: list[nodes.image]) -> None:
         if caption and "only-dark" in picture["classes"]:
             shown.append(nodes.paragraph("", caption, classes=["lab-caption"]))
         picture["alt"] = title if caption else picture["alt"]
-    fold = places.fold(title="How it is made", classes=["lab-code"])
+    fold = elements.fold(title="How it is made", classes=["lab-code"])
     place = parent.index(code)
     parent[place : place + 1] = [*shown, fold]
     fold += code

@@ -17,7 +17,7 @@ from claimbook.model import (
     Measurement,
     RelationKind,
 )
-from claimbook.sphinx import nodes as places
+from claimbook.sphinx import elements
 
 WORDS = {
     RelationKind.CONFIRMS: "right",
@@ -56,9 +56,9 @@ class Link:
 
 def differing(
     title: str, claim: Claim, lane: Lane, outputs: Iterable[str], message: str
-) -> places.fold:
+) -> elements.fold:
     """Fold what a run printed that is not on the page, and what cut it short."""
-    fold = places.fold(title=title, classes=["claim-fold"])
+    fold = elements.fold(title=title, classes=["claim-fold"])
     for mismatch in mismatches(claim, lane, tuple(outputs)):
         fold += code(mismatch.example.source)
         fold += got(mismatch.got)
@@ -162,7 +162,7 @@ def sources(
 
 def more(title: str, *parts: nodes.Node) -> nodes.Node:
     """Fold what a card says on demand."""
-    return places.fold("", *parts, title=title, classes=["claim-more"])
+    return elements.fold("", *parts, title=title, classes=["claim-more"])
 
 
 def inline(text: str) -> Iterator[nodes.Node]:

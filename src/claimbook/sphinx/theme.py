@@ -8,7 +8,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
-from claimbook.sphinx import nodes as places
+from claimbook.sphinx import elements
 
 MENDED = {
     "furo_navigation_tree": {
@@ -86,7 +86,7 @@ def close_title(writer: HTML5Translator, node: nodes.Element) -> None:
 
 
 def _title_tag(writer: HTML5Translator, node: nodes.Element) -> str:
-    folded = isinstance(node.parent, places.detail) and not _is_epub(writer)
+    folded = isinstance(node.parent, elements.detail) and not _is_epub(writer)
     return "summary" if folded else "p"
 
 

@@ -21,7 +21,7 @@ from claimbook.checking.compare import mismatches
 from claimbook.engine.pool import Runner
 from claimbook.files import write_atomically
 from claimbook.model import Claim, Example, Fence, Lane, Location, Outcome, Run
-from claimbook.sphinx import nodes as places
+from claimbook.sphinx import elements
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
 from claimbook.sphinx.execute.labs import drawn_with
 from claimbook.sphinx.execute.lanes import warn
@@ -61,7 +61,7 @@ class CellDirective(SphinxDirective):
         setup = "".join(f"{ast.unparse(statement)}\n" for statement in statements)
         cells = claim_domain(self.env).cells.setdefault(self.env.docname, [])
         cells.append((setup, ast.unparse(last), self.lineno))
-        return [places.place(what="cell", page=self.env.docname, number=len(cells) - 1)]
+        return [elements.place(what="cell", page=self.env.docname, number=len(cells) - 1)]
 
 
 def draw(app: Sphinx, env: BuildEnvironment) -> list[str]:

@@ -17,8 +17,7 @@ from claimbook.exports.data import anchor
 from claimbook.files import write_changed
 from claimbook.model import Claim, RelationKind
 from claimbook.pages.text import first_sentence
-from claimbook.sphinx import nodes as places
-from claimbook.sphinx import render
+from claimbook.sphinx import elements, render
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
 from claimbook.sphinx.execute.lanes import warn
 
@@ -133,7 +132,7 @@ def _questions(asked: list[Any], link: render.Link) -> nodes.Node:
     for name, title, place, question, short, said in asked:
         item = nodes.list_item()
         answer = nodes.paragraph("", "", *render.inline(short))
-        item += places.fold("", answer, title=question.replace("`", ""), classes=["answer"])
+        item += elements.fold("", answer, title=question.replace("`", ""), classes=["answer"])
         if said:
             item += _judged(link, *said)
         more = link.to(name, place, nodes.inline("", title))
@@ -144,9 +143,9 @@ def _questions(asked: list[Any], link: render.Link) -> nodes.Node:
 
 def _judged(
     link: render.Link, kind: str, text: str, statement: str, docname: str, claim: str
-) -> places.fold:
+) -> elements.fold:
     title = "True or false? " + text.replace("`", "")
-    fold = places.fold(title=title, classes=["claim-fold", "judge"])
+    fold = elements.fold(title=title, classes=["claim-fold", "judge"])
     shown = link.to(docname, anchor(claim), nodes.inline("", "the example"))
     words = [render.verdict(kind), nodes.Text(". "), *render.inline(statement)]
     fold += nodes.paragraph("", "", *words, nodes.Text(" See "), shown, nodes.Text("."))
@@ -163,7 +162,7 @@ def _beliefs(found: list[Any], link: render.Link) -> nodes.Node:
     """Return what is often said, to be turned over: what is true, with a link to the example."""
     cards = nodes.container(classes=["beliefs"])
     for docname, claim, quote, statement in found:
-        card = places.fold(title=quote, classes=["belief"])
+        card = elements.fold(title=quote, classes=["belief"])
         shown = link.to(docname, anchor(claim), nodes.inline("", "See it run"))
         card += nodes.paragraph("", "", *render.inline(statement), nodes.Text(" "), shown)
         cards += card

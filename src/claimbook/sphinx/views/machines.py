@@ -7,8 +7,7 @@ from docutils import nodes
 from claimbook.engine import environment
 from claimbook.model import Claim, Environment, Factor, Hardware, Lane, Outcome, Record, Status
 from claimbook.records.book_runs import Result
-from claimbook.sphinx import nodes as places
-from claimbook.sphinx import render
+from claimbook.sphinx import elements, render
 from claimbook.sphinx.domain import ClaimDomain
 
 FACTORS = {
@@ -52,7 +51,7 @@ def table(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
         shown = render.table(heads, cells, widths)
         shown["classes"].append("machines")
         title = "On which machines it held"
-        yield places.fold("", said, shown, title=title, classes=["claim-fold"])
+        yield elements.fold("", said, shown, title=title, classes=["claim-fold"])
 
 
 def _processors(claim: Claim, domain: ClaimDomain) -> list[Row]:

@@ -10,8 +10,7 @@ from claimbook.model import Claim, Lane
 from claimbook.pages.text import first_sentence
 from claimbook.records.book_runs import BookRun
 from claimbook.records.release_history import Change, Span, changed, spans
-from claimbook.sphinx import nodes as places
-from claimbook.sphinx import render
+from claimbook.sphinx import elements, render
 from claimbook.sphinx.domain import ClaimDomain
 from claimbook.sphinx.render import Link
 
@@ -117,7 +116,7 @@ def _step(older: str, newer: str, changes: list[Change], link: Link) -> nodes.se
 
 def _changed(change: Change, older: str, newer: str, link: Link) -> nodes.Node:
     summary = first_sentence(change.statement).replace("`", "")
-    fold = places.fold(title=summary, classes=["timeline-change"])
+    fold = elements.fold(title=summary, classes=["timeline-change"])
     named = link.claim(change.page, change.claim)
     fold += nodes.paragraph("", "", nodes.Text("Claim "), named)
     fold += render.code(change.source)
