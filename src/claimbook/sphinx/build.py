@@ -87,7 +87,7 @@ def run_claims(lanes: Lanes, env: BuildEnvironment) -> list[str]:
         "elsewhere": _elsewhere(domain),
         "falsified": _falsified(domain),
         "swept": _swept(domain),
-        "drawn": domain.drawn(),
+        "labs": domain.find_labs(),
         "shown": {claim.id: {} for claim in domain.book.claims},
     }
     of_runs = {name for name, views in domain.views.items() if OF_RUNS & {v.kind for v in views}}
@@ -149,7 +149,7 @@ def fill_in(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 def _view(domain: ClaimDomain, place: nodes.Element, link: render.Link) -> list[nodes.Node]:
     page, number = place["page"], place["number"]
-    return show(domain.views[page][number], domain.data["viewed"][page][number], link)
+    return show(domain.views[page][number], domain.viewed[page][number], link)
 
 
 def _remark(domain: ClaimDomain, place: nodes.Element, link: render.Link) -> list[nodes.Node]:

@@ -21,7 +21,7 @@ from claimbook.exports import errors
 from claimbook.exports.data import anchor
 from claimbook.exports.prose import Sentence
 from claimbook.exports.sections import Section
-from claimbook.model import Claim, Lane, Page
+from claimbook.model import Claim, Environment, Lane, Page
 from claimbook.pages.book import Book, Project
 from claimbook.pages.text import first_sentence, near
 from claimbook.records.book_runs import BookRun, CudaReleases, Machines, Releases
@@ -72,7 +72,7 @@ PER_PAGE = (
 )
 """What is kept of each page, by its docname."""
 OF_LAST_BUILD = (
-    *("shown", "elsewhere", "falsified", "swept", "drawn"),  # by claim
+    *("shown", "elsewhere", "falsified", "swept", "labs"),  # by claim
     *("drawings", "viewed", "named"),  # by docname: pictures, what its views show, what it names
     "seen",  # by docname: the headings of pages into which it links; "" of the contents
     "environments",  # by lane, where it ran
@@ -113,6 +113,8 @@ class ClaimDomain(Domain):
     """Docname → claim id → which of torch's names its code may use."""
     linked: dict[str, list[str]] = _kept("linked")
     """Docname → the claims to which it links."""
+    mentions: dict[str, list[str]] = _kept("mentions")
+    """Docname → the pages to which it links; `""` for a link to whatever has a name."""
     cells: dict[str, list[tuple[str, str, int]]] = _kept("cells")
     """Docname → its cells: what each does, the expression that draws, its line of the page."""
     minutes: dict[str, int] = _kept("minutes")
@@ -123,6 +125,15 @@ class ClaimDomain(Domain):
     """Claim id → what became of its mutants."""
     swept: dict[str, dict[str, Any] | None] = _kept("swept")
     """Claim id → what the search for a counterexample came to, if there was one."""
+
+    labs: dict[str, list[tuple[str, str]]] = _kept("labs")
+    """Claim id → the labs that refer to it: (docname, title)."""
+    drawings: dict[str, list[str]] = _kept("drawings")
+    """Docname → the pictures of its cells, as HTML."""
+    viewed: dict[str, list[Any]] = _kept("viewed")
+    """Docname → what each of its views shows."""
+    environments: dict[Lane, Environment] = _kept("environments")
+    """Lane → where it ran, in this build or the last."""
 
     @cached_property
     def project(self) -> Project:
@@ -168,8 +179,8 @@ class ClaimDomain(Domain):
         before, self.data[what] = self.data[what], now
         return [name for name in now if before.get(name) != now[name]]
 
-    def drawn(self) -> dict[str, list[tuple[str, str]]]:
-        """Return the labs that refer to each claim, by its id: (docname, title)."""
+    def find_labs(self) -> dict[str, list[tuple[str, str]]]:
+        """Return the labs that refer to each claim; see `labs`."""
         found: dict[str, list[tuple[str, str]]] = {claim.id: [] for claim in self.book.claims}
         for docname in sorted(self.linked.keys() - self.pages.keys()):
             for claim_id in self.linked[docname]:
@@ -200,7 +211,7 @@ class ClaimDomain(Domain):
         others = (to for to in links if to.get("refdomain") != self.name)
         known = env.found_docs
         found = (to["reftarget"] if to.get("refdomain") == "doc" else "" for to in others)
-        self.data["mentions"][docname] = sorted({name for name in found if name in {"", *known}})
+        self.mentions[docname] = sorted({name for name in found if name in {"", *known}})
 
     def merge_domaindata(self, docnames: AbstractSet[str], otherdata: dict[str, Any]) -> None:
         """Take over the pages that another process has read."""

@@ -39,7 +39,7 @@ def show(domain: ClaimDomain, place: nodes.Element, link: render.Link) -> list[n
     others = [*releases.folds(claim, domain)]
     parts = [render.verdicts(pairs)] * bool(pairs) + ["Other releases"] * bool(others)
     return [
-        *_lab_line(domain.data["drawn"].get(claim.id, ()), link),
+        *_lab_line(domain.labs[claim.id], link),
         _badges(
             claim,
             shown,

@@ -25,7 +25,7 @@ def _changed(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Return the pages beside or in which something stands that another page says."""
     domain = claim_domain(env)
     now = {"": digest(_contents(env))}
-    for docname, mentioned in domain.data["mentions"].items():
+    for docname, mentioned in domain.mentions.items():
         now[docname] = digest([_headings(env, name) for name in mentioned])
     changed = domain.changed("seen", now)
     return sorted(env.found_docs if "" in changed else env.found_docs.intersection(changed))

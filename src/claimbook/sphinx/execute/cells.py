@@ -111,7 +111,7 @@ def _first_problem(claim: Claim, run: Run) -> tuple[int, str]:
 
 def show(domain: ClaimDomain, place: nodes.Element, link: Link) -> list[nodes.Node]:
     """Return what the cell of a page has drawn; nothing of one that failed."""
-    pictures = domain.data["drawings"].get(place["page"], ())[place["number"] :]
+    pictures = domain.drawings.get(place["page"], ())[place["number"] :]
     shown = (
         nodes.raw("", picture, format="html", classes=["output", "text_html"])
         for picture in pictures[:1]

@@ -108,8 +108,7 @@ class Lanes:
         """Return where claims of the lane run here, as far as this or the last build knows."""
         if lane is Lane.CPU:
             return environment.describe(lane)
-        known: dict[Lane, Environment] = claim_domain(self._app.env).data["environments"]
-        return known.get(lane)
+        return claim_domain(self._app.env).environments.get(lane)
 
     def _start(self) -> Runner:
         if self._runner is None:
@@ -129,7 +128,7 @@ class Lanes:
         provenance = environment.provenance(claim_domain(env).project.root)
         for claim, run in _told(runner, due, records.lane):
             made_in = runner.environments[records.lane]
-            claim_domain(env).data["environments"][records.lane] = made_in
+            claim_domain(env).environments[records.lane] = made_in
             record = record_of(claim, run, made_in, provenance)
             records.save(claim, record)
             count += 1
