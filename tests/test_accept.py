@@ -449,6 +449,7 @@ OTHER_RESULTS = {
     "nothing was printed": ("1", ""),
     "something was printed": ("", "1"),
     "an error where nothing was": ("", f"{ERROR}ValueError: no"),
+    "a value beside another dtype": ("torch.float32 1", "torch.float16 2"),
 }
 
 
