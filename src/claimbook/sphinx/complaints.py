@@ -1,4 +1,4 @@
-"""What a build warns of: named once more at its end, and looked at again by the next one.
+"""What a build warns of, and how: named once more at its end, looked at again by the next one.
 
 Sphinx alone would take a page that has not changed as it was, with what is wrong in it, and a
 build that failed would pass when it is called again. What pages say is kept before they are
@@ -19,6 +19,7 @@ from sphinx.util import logging as sphinx_logging
 
 from claimbook.engine.workers import RunnerError
 from claimbook.files import read_text, write_atomically
+from claimbook.model import Location
 from claimbook.pages.book import BookError, Project
 
 logger = sphinx_logging.getLogger(__name__)
@@ -29,6 +30,14 @@ TOLD = 2
 KEPT = "complaints.json"
 """The file beside what Sphinx keeps: the places that the last build warned of, and what it said.
 It is not there while pages are written."""
+
+
+def warn(
+    place: nodes.Node | Location | str, message: str, subtype: str, kind: str = "claim"
+) -> None:
+    """Warn at a place: a node, a line of a file, or a page."""
+    location = str(place) if isinstance(place, Location) else place
+    logger.warning(message, location=location, type=kind, subtype=subtype)
 
 
 class Complaints(logging.Handler):

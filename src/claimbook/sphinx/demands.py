@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
+from itertools import chain
 
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-from claimbook.model import Claim, Lane, Outcome, Status
+from claimbook.model import Claim, Lane, Outcome, Problem, Status
 from claimbook.pages.book import read_page
 from claimbook.records.by_page import orphans
+from claimbook.sphinx.complaints import warn
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
-from claimbook.sphinx.execute.lanes import warn
 
 
 def connect(app: Sphinx) -> None:
@@ -23,28 +24,44 @@ def connect(app: Sphinx) -> None:
 
 def report_problems(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Say on every build what is wrong with pages, alone and together; return no page."""
-    domain, project = claim_domain(env), claim_domain(env).project
-    problems = [*domain.book.problems]
-    for text in project.texts:
-        problems += read_page(project, project.root / text).problems
-    for problem in sorted(problems):
-        warn(str(problem.location), problem.message, str(problem.kind))
-    for docname, page in domain.pages.items():
-        ran = [each.records for c in page.claims for each in domain.shown[c.id].values()]
-        if page.claims and not any(ran):
-            warn(docname, "none of this page's claims ran on any lane", "nothing-ran")
-    # A fence that is not closed swallows the claims below it; they are not gone.
-    for path, line, name in () if problems else orphans(project.docs, domain.places):
-        advice = f"renamed? claimbook rename {name} NEW. Deleted? remove this line"
-        warn(f"{project.name(path)}:{line}", f"no claim is called {name!r}; {advice}", "orphan")
+    domain = claim_domain(env)
+    if problems := _problems(domain):
+        for problem in problems:
+            warn(problem.location, problem.message, problem.kind)
+    else:  # a fence that is not closed swallows the claims below it; they are not gone
+        _demand_claims(domain)
+    _demand_runs(domain)
     if app.config.claimbook_whole_register:
         _demand_answers(domain)
     if app.config.claimbook_strict:
         for claim, message in varied(domain):
-            warn(str(claim.location), f"{claim.id}: {message}", Outcome.VARIED)
+            warn(claim.location, f"{claim.id}: {message}", Outcome.VARIED)
     if app.config.claimbook_strict_cuda:
         _demand_cuda(domain, app.config.claimbook_max_age)
     return []
+
+
+def _problems(domain: ClaimDomain) -> list[Problem]:
+    """Return what is wrong with the book, and with pages beside it."""
+    project = domain.project
+    texts = (read_page(project, project.root / text).problems for text in project.texts)
+    return sorted(chain(domain.book.problems, *texts))
+
+
+def _demand_claims(domain: ClaimDomain) -> None:
+    """Warn of each line of records of which there is no claim."""
+    for path, line, name in orphans(domain.project.docs, domain.places):
+        place = f"{domain.project.name(path)}:{line}"
+        advice = f"renamed? claimbook rename {name} NEW. Deleted? remove this line"
+        warn(place, f"no claim is called {name!r}; {advice}", "orphan")
+
+
+def _demand_runs(domain: ClaimDomain) -> None:
+    """Warn of each page with claims of which none ran."""
+    for docname, page in domain.pages.items():
+        ran = [each.records for c in page.claims for each in domain.shown[c.id].values()]
+        if page.claims and not any(ran):
+            warn(docname, "none of this page's claims ran on any lane", "nothing-ran")
 
 
 def varied(domain: ClaimDomain) -> Iterator[tuple[Claim, str]]:
@@ -59,7 +76,7 @@ def _demand_answers(domain: ClaimDomain) -> None:
     """Warn of each entry that no claim and no remark speaks of."""
     for answer in domain.book.answers.values():
         if answer.word is None and answer.entry.source not in domain.book.register.in_progress:
-            warn(str(answer.entry.location), f"{answer.entry.id}: {answer.wanted}", "open-entry")
+            warn(answer.entry.location, f"{answer.entry.id}: {answer.wanted}", "open-entry")
 
 
 def _demand_cuda(domain: ClaimDomain, max_age: str | int | None) -> None:
@@ -72,6 +89,6 @@ def _demand_cuda(domain: ClaimDomain, max_age: str | int | None) -> None:
         age = (today - recorded).days
         message = f"{claim.id}: its record on cuda is "
         if seen.status is not Status.CURRENT:
-            warn(str(claim.location), f"{message}{seen.status}", "cuda-record")
+            warn(claim.location, f"{message}{seen.status}", "cuda-record")
         elif max_age is not None and age > int(max_age):
-            warn(str(claim.location), f"{message}{age} days old", "cuda-record")
+            warn(claim.location, f"{message}{age} days old", "cuda-record")

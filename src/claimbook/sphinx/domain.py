@@ -14,7 +14,6 @@ from sphinx.builders import Builder
 from sphinx.domains import Domain, ObjType
 from sphinx.environment import BuildEnvironment
 from sphinx.roles import XRefRole
-from sphinx.util import logging
 from sphinx.util.nodes import make_refnode
 
 from claimbook.exports import errors
@@ -28,14 +27,12 @@ from claimbook.records.book_runs import BookRun, CudaReleases, Machines, Release
 from claimbook.records.runs import Shown
 from claimbook.records.versions import Contents, Version, Versions, contents_of
 from claimbook.sphinx import render
-
-logger = logging.getLogger(__name__)
+from claimbook.sphinx.complaints import warn
 
 
 def tell_broken(place: str, why: str) -> None:
     """Warn of a file under `docs/records/`, or a line of one, that cannot be used."""
-    message = f"{why}; it counts as missing"
-    logger.warning(message, location=place, type="claim", subtype="broken-record")
+    warn(place, f"{why}; it counts as missing", "broken-record")
 
 
 class Placed(NamedTuple):
@@ -266,7 +263,7 @@ def tell_missing(app: Sphinx, domain: Domain | None, node: pending_xref) -> bool
         return None
     name = node["reftarget"]
     message = f"no claim is called {name!r}{near(name, domain.places) or '; was it renamed?'}"
-    logger.warning(message, location=node, type="ref", subtype="claim")
+    warn(node, message, "claim", kind="ref")
     return True
 
 

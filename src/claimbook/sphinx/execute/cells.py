@@ -22,9 +22,9 @@ from claimbook.engine.pool import Runner
 from claimbook.files import write_atomically
 from claimbook.model import Claim, Example, Fence, Lane, Location, Outcome, Run
 from claimbook.sphinx import elements
+from claimbook.sphinx.complaints import warn
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
 from claimbook.sphinx.execute.labs import drawn_with
-from claimbook.sphinx.execute.lanes import warn
 from claimbook.sphinx.render import Link
 
 SECONDS = 120.0

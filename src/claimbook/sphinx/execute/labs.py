@@ -26,7 +26,7 @@ from claimbook.engine.fork_server import SETTINGS
 from claimbook.files import Stamp
 from claimbook.model import Lane, digest
 from claimbook.pages.book import Project
-from claimbook.sphinx.execute.lanes import warn
+from claimbook.sphinx.complaints import warn
 
 logger = logging.getLogger(__name__)
 

@@ -18,6 +18,7 @@ from claimbook.files import Stamp
 from claimbook.model import Claim, Environment, Lane, Outcome, Run, Status
 from claimbook.pages.book import read_page
 from claimbook.records.runs import Records, Shown, record_of, shown, status
+from claimbook.sphinx.complaints import warn
 from claimbook.sphinx.domain import claim_domain, tell_broken
 
 logger = logging.getLogger(__name__)
@@ -38,11 +39,6 @@ def run_by(records: Path) -> Stamp:
     package = Path(claimbook.__file__).parent
     code = (path for folder in RUN_BY for path in sorted(package.glob(f"{folder}/[!.]*.py")))
     return Stamp(records / ".run-by", environment.digest_of_code(code))
-
-
-def warn(path_and_line: str, message: str, subtype: str) -> None:
-    """Warn at a place, with the type `claim`."""
-    logger.warning(message, location=path_and_line, type="claim", subtype=subtype)
 
 
 class Lanes:

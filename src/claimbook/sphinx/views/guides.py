@@ -18,8 +18,8 @@ from claimbook.files import write_changed
 from claimbook.model import Claim, RelationKind
 from claimbook.pages.text import first_sentence
 from claimbook.sphinx import elements, render
+from claimbook.sphinx.complaints import warn
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
-from claimbook.sphinx.execute.lanes import warn
 
 ROUTES = "routes.js"
 
