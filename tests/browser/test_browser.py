@@ -324,11 +324,12 @@ def test_code_beyond_the_keys_is_found(open_page):
 
 
 WHOLE = whole_book()
-KNOWN = errors.known(
+PAGES_OF_DOCS = [
     (page, sections((ROOT / page.path).read_text("utf-8")))
     for page in WHOLE.pages
     if page.path.startswith("docs/")
-)
+]
+KNOWN = errors.known(errors.messages(WHOLE.claims), PAGES_OF_DOCS)
 LOOKUP = lookup.Lookup(KNOWN)
 
 

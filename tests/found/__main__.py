@@ -105,8 +105,9 @@ def explained(wheel: Path, of_book: lookup.Lookup) -> Iterator[str]:
 
 
 if sys.argv[1:]:
-    pages = [(p, sections((ROOT / p.path).read_text("utf-8"))) for p in whole_book().pages]
-    book = lookup.Lookup(errors.known(pages))
+    whole = whole_book()
+    pages = [(p, sections((ROOT / p.path).read_text("utf-8"))) for p in whole.pages]
+    book = lookup.Lookup(errors.known(errors.messages(whole.claims), pages))
     for name in sys.argv[1:]:
         sys.stdout.writelines(explained(Path(name), book))
 else:

@@ -2,8 +2,7 @@
 
 from docutils import nodes
 
-from claimbook.sphinx import nodes as places
-from claimbook.sphinx import render
+from claimbook.sphinx import elements, render
 from claimbook.sphinx.domain import ClaimDomain
 from claimbook.sphinx.render import Link
 
@@ -29,7 +28,7 @@ def show(printed: list[Printed], link: Link) -> list[nodes.Node]:
         item += nodes.bullet_list("", *(_item(*claim, link) for claim in claims))
         by_type.setdefault(name, nodes.bullet_list(classes=["error-list"])).append(item)
     return [
-        places.fold("", listed, title=f"{name} ({len(listed)})", classes=["error-type"])
+        elements.fold("", listed, title=f"{name} ({len(listed)})", classes=["error-type"])
         for name, listed in by_type.items()
     ]
 
