@@ -19,11 +19,12 @@ PREDICT = (
     " Predict: hide what is printed until asked</label>"
 )
 VERDICTS = "".join(f'<option value="{word}">{said}</option>' for word, said in WORDS.items())
-LISTED = re.compile(r'<section id="(source|part|apis)-')
-"""Where a long list begins that may be filtered: entries, statements, names of torch."""
+ROWS = {"source": ' id="entry-', "part": "#claim-", "apis": ' id="api-'}
+"""How sections begin that hold a long list, and what each of its rows has once."""
+LISTED = re.compile(rf'<section id="({"|".join(ROWS)})-')
 FILTER = """<form class="list-filter" role="search">
 <label>Words <input type="search" name="words" autocomplete="off"></label>
-{verdict}<span role="status"></span></form>
+{verdict}<span role="status">{count} of {count}</span></form>
 """
 VERDICT = f"""<label>Verdict <select name="verdict" autocomplete="off"><option value="">all</option>
 {VERDICTS}</select></label>
@@ -44,7 +45,8 @@ def _add(
     if tools := page_tools(body):
         body = TITLE.sub(rf'</h1>\n<div class="page-tools">{tools}\1</div>', body, count=1)
     if listed := LISTED.search(body):
-        form = FILTER.format(verdict=VERDICT if listed[1] == "source" else "")
+        verdict = VERDICT if listed[1] == "source" else ""
+        form = FILTER.format(verdict=verdict, count=body.count(ROWS[listed[1]]))
         body = f"{body[: listed.start()]}{form}{body[listed.start() :]}"
     context["body"] = body
 
