@@ -91,11 +91,12 @@ def run_claims(lanes: Lanes, env: BuildEnvironment) -> list[str]:
         "shown": {claim.id: {} for claim in domain.book.claims},
     }
     of_runs = {name for name, views in domain.views.items() if OF_RUNS & {v.kind for v in views}}
-    viewed = {name: shown_on(domain, name) for name in domain.views.keys() - of_runs}
+    domain.viewed = {name: shown_on(domain, name) for name in domain.views.keys() - of_runs}
     for claim, lane, shown in lanes.read():  # last: torch may still be on its way
         now["shown"][claim.id][lane] = shown
     changed = {domain.places[claim] for what in now for claim in domain.changed(what, now[what])}
-    viewed |= {name: shown_on(domain, name) for name in of_runs}
+    domain.viewed |= {name: shown_on(domain, name) for name in of_runs}
+    viewed = {name: digest(repr(shown)) for name, shown in domain.viewed.items()}
     named = {name: _named(domain, name) for name in domain.linked}
     return sorted(changed.union(domain.changed("viewed", viewed), domain.changed("named", named)))
 

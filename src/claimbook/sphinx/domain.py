@@ -70,7 +70,8 @@ PER_PAGE = (
 """What is kept of each page, by its docname."""
 OF_LAST_BUILD = (
     *("shown", "elsewhere", "falsified", "swept", "labs"),  # by claim
-    *("drawings", "viewed", "named"),  # by docname: pictures, what its views show, what it names
+    *("drawn", "viewed"),  # by docname: digests of its pictures, and of what its views show
+    "named",  # by docname: what it names
     "seen",  # by docname: the headings of pages into which it links; "" of the contents
     "environments",  # by lane, where it ran
 )
@@ -125,12 +126,15 @@ class ClaimDomain(Domain):
 
     labs: dict[str, list[tuple[str, str]]] = _kept("labs")
     """Claim id → the labs that refer to it: (docname, title)."""
-    drawings: dict[str, list[str]] = _kept("drawings")
-    """Docname → the pictures of its cells, as HTML."""
-    viewed: dict[str, list[Any]] = _kept("viewed")
-    """Docname → what each of its views shows."""
     environments: dict[Lane, Environment] = _kept("environments")
     """Lane → where it ran, in this build or the last."""
+
+    def __init__(self, env: BuildEnvironment) -> None:
+        super().__init__(env)
+        self.viewed: dict[str, list[Any]] = {}
+        """Docname → what each of its views shows in this build."""
+        self.drawings: dict[str, list[str]] = {}
+        """Docname → the pictures of its cells, as HTML."""
 
     @cached_property
     def project(self) -> Project:

@@ -20,7 +20,7 @@ from sphinx.util.docutils import SphinxDirective
 from claimbook.checking.compare import mismatches
 from claimbook.engine.pool import Runner
 from claimbook.files import write_atomically
-from claimbook.model import Claim, Example, Fence, Lane, Location, Outcome, Run
+from claimbook.model import Claim, Example, Fence, Lane, Location, Outcome, Run, digest
 from claimbook.sphinx import elements
 from claimbook.sphinx.complaints import warn
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
@@ -77,8 +77,9 @@ def draw(app: Sphinx, env: BuildEnvironment) -> list[str]:
             line, problem = _first_problem(claims[run.claim], run)
             place = f"{env.doc2path(run.claim)}:{line}"
             warn(place, f"a code cell only draws: {problem}", "bad-cell")
-    drawn = {name: json.loads(f.read_text("utf-8")) for name, f in files.items() if f.exists()}
-    return domain.changed("drawings", drawn)
+    texts = {name: file.read_text("utf-8") for name, file in files.items() if file.exists()}
+    domain.drawings = {name: json.loads(text) for name, text in texts.items()}
+    return domain.changed("drawn", {name: digest(text) for name, text in texts.items()})
 
 
 def _as_claim(docname: str, cells: list[tuple[str, str, int]]) -> Claim:
