@@ -501,8 +501,10 @@ def test_a_syntax_error_stops_nothing(tmp_path):
 
 
 def test_names_of_torch_lead_to_claims_where_they_stand(tmp_path):
-    """Also after a claim went to another page."""
-    pages = {**PAGES, "e": "# E\n\n```{apis}\n```\n"}
+    """Those whose statement has the name are linked, also after one went to another page."""
+    said = "It says so.", "It says `ones`."
+    pages = {name: text.replace(*said) for name, text in PAGES.items()}
+    pages |= {"e": "# E\n\n```{apis}\n```\n"}
     known = b"torch.ones py:function 1 ones.html -\n"
     conf = CONF.replace('"myst_parser"', '"myst_parser", "sphinx.ext.intersphinx"')
     conf += "intersphinx_mapping = {'torch': ('https://torch.example/', 'torch.inv')}\n"
@@ -513,12 +515,12 @@ def test_names_of_torch_lead_to_claims_where_they_stand(tmp_path):
     def links():
         assert book.sphinx().returncode == 0
         page = book.page("e")
-        return [link["href"] for link in page.select("[id='api-torch.ones'] + dd a")]
+        return [link["href"] for link in page.select("[id='api-torch.ones'] ul a")]
 
     before = ["a/shapes.html#claim-ones-have-a-shape", "a/sums.html#claim-sum-adds"]
     assert links() == [*before, "a/sums.html#claim-prod-multiplies"]
-    book.replace("docs/a/sums.md", PRODUCT, "")
-    book.write("docs/d.md", f"# D\n\n{PRODUCT}")
+    book.replace("docs/a/sums.md", PRODUCT.replace(*said), "")
+    book.write("docs/d.md", f"# D\n\n{PRODUCT.replace(*said)}")
     assert links() == [*before, "d.html#claim-prod-multiplies"]
 
 
