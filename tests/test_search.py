@@ -128,7 +128,7 @@ def weights(places):
 
 def somewhere(title="Sums", claims=("a",), **texts):
     """A section that says something."""
-    return Place("a.html#b", "Page", title, "", {"title": title, **texts}, claims)
+    return Place("a.html#b", "Page", title, {"title": title, **texts}, claims=claims)
 
 
 def test_a_title_weighs_more_than_prose_and_a_long_text_less():
