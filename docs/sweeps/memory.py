@@ -2,7 +2,7 @@
 
 import math
 import operator
-from itertools import accumulate
+from itertools import accumulate, product
 
 import numpy as np
 import torch
@@ -578,18 +578,59 @@ def a_mask_takes_one_value_for_each_true(x, mask, values):
 
 
 @sweep(
+    a=tensors(torch.int64, rank=(2, 2), size=(0, 4), layouts=ANY_LAYOUT),
+    b=lambda a: tensors(torch.int64, shape=tuple(a.shape), layouts=ANY_LAYOUT),
+)
+def a_dot_product_for_each_row(a, b):
+    rows = [(row @ other).item() for row, other in zip(a, b, strict=True)]
+    assert (a * b).sum(-1).tolist() == rows
+
+
+@sweep(
+    x=tensors(torch.int64, rank=(1, 1), size=(0, 4), layouts=ANY_LAYOUT),
+    y=lambda x: tensors(torch.int64, shape=tuple(x.shape), layouts=ANY_LAYOUT),
+)
+def outer_products_by_broadcasting(x, y):
+    assert (x @ y).shape == ()
+    assert (x @ y).item() == sum(a * b for a, b in zip(x.tolist(), y.tolist(), strict=True))
+    assert (x[:, None] * y).tolist() == [[a * b for b in y.tolist()] for a in x.tolist()]
+
+
+@sweep(
+    size=integers(1, 3),
+    a=lambda size: tensors(torch.int64, shape=(size, size), layouts=ANY_LAYOUT),
+    n=integers(1, 4),
+)
+def powers_kronecker_products_and_solutions(size, a, n):
+    power, element = a, a
+    for _ in range(n - 1):
+        power, element = power @ a, element * a
+    same(torch.linalg.matrix_power(a, n), power)
+    same(a**n, element)
+
+
+@sweep(
+    sizes=several(integers(0, 3), min_size=4, max_size=4),
+    q=lambda sizes: tensors(torch.int64, shape=(sizes[0], sizes[1], sizes[3])),
+    k=lambda sizes: tensors(torch.int64, shape=(sizes[0], sizes[2], sizes[3])),
+)
+def einsum_of_queries_and_keys(sizes, q, k):
+    scores = torch.einsum("bqd,bkd->bqk", q, k)
+    for b, m, n in product(*map(range, sizes[:3])):
+        assert scores[b, m, n] == (q[b, m] * k[b, n]).sum()
+
+
+@sweep(
     shapes=shapes_together(2, rank=3),
     x=lambda shapes: tensors((*FLOATS, *COMPLEX), shape=shapes[0], layouts=ANY_LAYOUT),
     y=lambda shapes: tensors((*FLOATS, *COMPLEX), shape=shapes[1], requires_grad=True),
+    a=tensors(rank=(1, 4), size=(1, 3)),
+    b=tensors(rank=(1, 4), size=(1, 3)),
 )
-def star_is_mul(shapes, x, y):
+def star_is_mul(shapes, x, y, a, b):
     star, mul = x * y, torch.mul(x, y)
     same(star, mul)
     assert star.grad_fn.name() == mul.grad_fn.name() == "MulBackward0"
-
-
-@sweep(a=tensors(rank=(1, 4), size=(1, 3)), b=tensors(rank=(1, 4), size=(1, 3)))
-def star_needs_shapes_that_broadcast(a, b):
     fits = not refuses(lambda: torch.broadcast_shapes(a.shape, b.shape))
     assert refuses(lambda: a * b) == (not fits)
     if a.shape[-1] != b.shape[-2:][0]:
@@ -635,18 +676,9 @@ def at_is_matmul(a, b):
     a=tensors(torch.float64, rank=(1, 3), size=(0, 3)),
     b=tensors(torch.float64, rank=(1, 3), size=(0, 3)),
 )
-def mm_does_not_broadcast(a, b):
+def mm_takes_matrices_only(a, b):
     fits = a.dim() == b.dim() == 2 and a.shape[1] == b.shape[0]
     assert refuses(lambda: torch.mm(a, b)) == (not fits)
-
-
-@sweep(
-    a=tensors(NUMBERS, rank=(0, 2), size=(0, 2)),
-    b=lambda a: tensors(a.dtype, rank=(0, 2), size=(0, 2)),
-)
-def dot_takes_vectors_only(a, b):
-    fits = a.dim() == b.dim() == 1 and len(a) == len(b)
-    assert refuses(lambda: torch.dot(a, b)) == (not fits)
 
 
 @sweep(
