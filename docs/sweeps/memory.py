@@ -289,15 +289,19 @@ def repeat_starts_over_repeat_interleave_stays(x, times):
 
 
 @sweep(
-    batch=tensors(NUMBERS, rank=(2, 2)),
-    classes=integers(0, 3),
-    weight=lambda batch, classes: tensors(batch.dtype, shape=(classes, batch.shape[1])),
-    bias=lambda batch, classes: tensors(batch.dtype, shape=(classes,)),
+    x=tensors(ALL, rank=(2, 2), size=(1, 3), layouts=ANY_LAYOUT),
+    n=integers(2, 4),
 )
-def every_sample_gets_the_same_bias(batch, classes, weight, bias):
-    with_bias = functional.linear(batch, weight, bias)
-    for sample, without in zip(with_bias, functional.linear(batch, weight), strict=True):
-        same(sample, without + bias)
+def expand_shares_and_repeat_copies(x, n):
+    view = x[None].expand(n, *x.shape)
+    assert shares(view, x)
+    copies = x.repeat(n, 1), x.tile(n, 1), x.repeat_interleave(n, dim=0)
+    for copy in copies:
+        assert copy.untyped_storage().nbytes() == n * x.numel() * x.element_size()
+        assert not shares(copy, x)
+    same(copies[0], view.flatten(0, 1))
+    same(copies[1], view.flatten(0, 1))
+    same(copies[2], view.transpose(0, 1).flatten(0, 1))
 
 
 @sweep(
@@ -306,7 +310,7 @@ def every_sample_gets_the_same_bias(batch, classes, weight, bias):
     x=lambda samples, w: tensors(w.dtype, shape=(samples, w.shape[0])),
     b=lambda w: tensors(w.dtype, shape=w.shape[1:]),
 )
-def any_batch_size_fits(samples, w, x, b):
+def bias_is_broadcast_over_the_batch(samples, w, x, b):
     results = x @ w + b
     assert results.shape == (samples, w.shape[1])
     for sample, result in zip(x, results, strict=True):
