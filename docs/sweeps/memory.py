@@ -970,6 +970,19 @@ def view_and_reshape_return_another_shape(x, shape):
         same(x.view(shape), x.reshape(shape))
 
 
+@sweep(
+    sizes=several(integers(1, 3), min_size=4, max_size=4),
+    x=lambda sizes: tensors(ALL, shape=(sizes[0], sizes[1], sizes[2] * sizes[3])),
+)
+def attention_heads_by_view_and_transpose(sizes, x):
+    n, t, heads, features = sizes
+    split = x.contiguous().view(n, t, heads, -1).transpose(1, 2)
+    assert split.shape == (n, heads, t, features)
+    for head in range(heads):
+        same(split[:, head], x[..., head * features : (head + 1) * features])
+    same(split.contiguous().transpose(1, 2).flatten(2), x)
+
+
 @sweep(x=tensors(ALL, size=(0, 3), layouts=ANY_LAYOUT), shape=lambda x: shapes_like(x))
 def reshape_copies_only_if_it_must(x, shape):
     assert shares(x.reshape(shape), x) == strides_would_do(x, shape)
