@@ -331,7 +331,7 @@ def test_what_is_to_be_found_is_there(path):
 
 
 PYTHONS = """
-AttributeError: 'list' object has no attribute 'to'
+AttributeError: 'list' object has no attribute 'lower'
 AttributeError: 'NoneType' object has no attribute 'shape'
 AttributeError: module 'numpy' has no attribute 'float'
 AttributeError: module 'torchvision.models' has no attribute 'vit_b_16'
@@ -342,7 +342,7 @@ IndexError: list index out of range
 KeyError: 'image'
 ModuleNotFoundError: No module named 'cv2'
 TypeError: 'NoneType' object is not subscriptable
-TypeError: forward() missing 1 required positional argument: 'x'
+TypeError: load() missing 1 required positional argument: 'path'
 TypeError: object of type 'int' has no len()
 TypeError: unhashable type: 'list'
 TypeError: unsupported operand type(s) for +: 'int' and 'str'
@@ -374,7 +374,8 @@ EOFError: Ran out of input
         ("KeyError: 'layer4.0.conv1.weight'", "first-aid/training-and-loading"),
         ("'collections.OrderedDict' object has no attribute 'half'", "data/saving"),
         ("step() missing 1 required positional argument: 'metrics'", "optimisation/schedulers"),
-        ("dropout(): argument 'input' must be Tensor, not tuple", "modules/recurrent-layers"),
+        ("dropout(): argument 'input' must be Tensor, not tuple", "first-aid/python"),
+        ("forward() missing 2 required positional arguments: 'a' and 'b'", "first-aid/python"),
         ("module 'torch' has no attribute 'no_such_name'", "first-aid/installation"),
         ("'Tensor' object has no attribute 'no_such_name'", "first-aid/installation"),
         ("x.so: undefined symbol: _ZN3c104warnE", "first-aid/installation"),

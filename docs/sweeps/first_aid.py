@@ -54,6 +54,16 @@ def a_condition_on_several_elements(x, y):
     assert bool((x == y).all()) == (x.tolist() == y.tolist())
 
 
+@sweep(x=tensors(ALL, rank=(1, 4), size=(0, 4), layouts=ANY_LAYOUT))
+def unpacking_a_tensor_yields_its_rows(x):
+    def unpack():
+        first, second = x
+        same(first, x[0])
+        same(second, x[1])
+
+    assert error(unpack).startswith("ValueError") == (len(x) != 2)
+
+
 @sweep(
     logits=tensors(torch.float64, rank=(3, 4), size=(1, 4), values="normal"), label=integers(0, 9)
 )
