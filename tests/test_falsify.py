@@ -266,7 +266,7 @@ def test_mutants_have_the_time_of_their_claim(runner, monkeypatch):
             return [Run(claim.id, lane, Outcome.PASSED, seconds=1) for claim in ran[-1]]
 
         monkeypatch.setattr(runner, "run", run)
-        monkeypatch.setattr(runner, "environments", dict.fromkeys(Lane, describe(CPU)))
+        monkeypatch.setattr(Runner, "environments", dict.fromkeys(Lane, describe(CPU)))
         assert [*falsify(runner, [each], lane)]
         assert {mutant.timeout for mutant in ran[1]} == {seconds}
 
