@@ -763,20 +763,6 @@ def lazy_module_changes_its_own_class(kind):
     assert type(layer) is lazy.cls_to_become
 
 
-@sweep(cases=50, factor=integers(2, 100), kept=booleans(), calls=integers(2, 4))
-def a_subclass_of_a_lazy_layer_loses_its_forward(factor, kept, calls):
-    class Multiplied(nn.LazyLinear):
-        if kept:
-            cls_to_become = None
-
-        def forward(self, x):
-            return factor * functional.linear(x, self.weight)
-
-    layer, one = Multiplied(1, bias=False, dtype=DOUBLE), torch.ones(1, dtype=DOUBLE)
-    factors = [round((layer(one) / layer.weight).item()) for _ in range(calls)]
-    assert factors == [factor] * calls if kept else [factor, *[1] * (calls - 1)]
-
-
 @sweep(taken=several(booleans(), max_size=5))
 def unreached_layers_stay_lazy(taken):
     net = nn.ModuleList(nn.LazyLinear(2) for _ in taken)
