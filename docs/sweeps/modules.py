@@ -1389,17 +1389,6 @@ def receptive_field_formula(layers):
     assert span([convolution(*layer) for layer in layers]) == size
 
 
-@sweep(
-    earlier=several(among((1, 2, 3, 5)), max_size=2),
-    later=several(among((1, 2, 3, 5)), max_size=3),
-)
-def pooling_adds_like_a_convolution(earlier, later):
-    pool = partial(functional.avg_pool1d, kernel_size=2)
-    before, after = ([convolution(kernel) for kernel in each] for each in (earlier, later))
-    assert span([*before, pool]) == span(before) + 1
-    assert span([*before, pool, *after]) == span(before) + 1 + 2 * (span(after) - 1)
-
-
 @sweep(kernels=several(integers(2, 4), min_size=1, max_size=4), dilation=integers(2, 4))
 def equal_dilations_leave_holes(kernels, dilation):
     x = y = torch.zeros(1, 1, 200, dtype=DOUBLE, requires_grad=True)
