@@ -656,17 +656,6 @@ def adam_keeps_two_averages_and_a_counter(weight, make, foreach):
     assert state["step"] == 1
 
 
-@sweep(weight=WEIGHTS, momentum=MOMENTA, nesterov=booleans, foreach=booleans)
-def sgd_keeps_nothing_or_one_buffer(weight, momentum, nesterov, foreach):
-    assume(momentum or not nesterov)
-    weight = with_gradient(weight)
-    optimizer = torch.optim.SGD([weight], momentum=momentum, nesterov=nesterov, foreach=foreach)
-    optimizer.step()
-    held = [each for each in optimizer.state[weight].values() if each is not None]
-    assert len(held) == (momentum > 0)
-    assert all(each.shape == weight.shape for each in held)
-
-
 @sweep(
     weight=tensors((*FLOATS, *HALVES, *COMPLEX), values="normal"),
     make=among([torch.optim.Adam, torch.optim.AdamW]),
@@ -701,20 +690,6 @@ def adam_by_hand(grads, betas, eps, lr):
         mean, square = m / (1 - betas[0] ** step), v / (1 - betas[1] ** step)
         by_hand = by_hand - lr * mean / (square.sqrt() + eps)
     close(weight.detach(), by_hand)
-
-
-@sweep(
-    cases=100,
-    grad=tensors(torch.float32, values="normal", size=(0, 3)),
-    size=among([1e-3, 1.0, 1e8, 1e18]),
-    betas=among([(0.9, 0.999), (0.0, 0.5), (0.5, 0.0)]),
-)
-def adams_first_step_is_lr_times_sign(grad, size, betas):
-    assume((grad.abs() > 0.01).all())
-    weight = torch.zeros_like(grad, requires_grad=True)
-    weight.grad = grad * size
-    torch.optim.Adam([weight], lr=0.5, betas=betas).step()
-    close(weight.detach(), -0.5 * grad.sign(), rtol=1e-2, atol=0)
 
 
 @sweep(
