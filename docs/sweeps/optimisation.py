@@ -593,24 +593,6 @@ def mean_of_batch_accuracies_misleads(sizes, right):
 # Optimisers
 
 
-@sweep(schedule=among(SCHEDULERS), steps=integers(1, 5), lr=RATES)
-def schedule_in_the_right_order(schedule, steps, lr):
-    right, wrong = [], []
-    optimizer = groups([lr])
-    scheduler = schedule(optimizer)
-    for _ in range(steps + 1):
-        optimizer.step()
-        right += rates(optimizer)
-        scheduler.step()
-    optimizer = groups([lr])
-    scheduler = schedule(optimizer)
-    for _ in range(steps):
-        scheduler.step()
-        optimizer.step()
-        wrong += rates(optimizer)
-    assert wrong == right[1:]
-
-
 @sweep(
     weight=tensors((*FLOATS, *HALVES, *COMPLEX), values="normal", layouts=LAYOUTS),
     make=among([torch.optim.Adam, torch.optim.AdamW]),
