@@ -18,6 +18,7 @@ from claimbook.sweeps.strategies import (
     integers,
     programs,
     shapes,
+    shapes_together,
     tensors,
 )
 
@@ -164,3 +165,15 @@ def a_model_is_converted_to_floating_dtypes(dtype, held):
     assert (error(lambda: model.to(dtype)) == "") == is_taken
     converts = is_taken and (held.is_floating_point or held.is_complex)
     assert model.held.dtype == (dtype if converts else held)
+
+
+@sweep(shapes=shapes_together(2), one=among(ALL), other=among(ALL))
+def allclose_broadcasts_where_assert_close_refuses(shapes, one, other):
+    a, b = torch.ones(shapes[0], dtype=one), torch.ones(shapes[1], dtype=other)
+    refused = error(lambda: torch.allclose(a, b)) != ""
+    assert refused == (one != other)
+    if not refused:
+        assert torch.allclose(a, b)
+        nothing = torch.full(shapes[0], torch.nan)
+        assert torch.allclose(nothing, nothing) == (nothing.numel() == 0)
+        assert torch.allclose(nothing, nothing, equal_nan=True)

@@ -959,6 +959,29 @@ def isin_marks_the_members(x, wanted):
     assert torch.isin(x, wanted).flatten().tolist() == members
 
 
+@sweep(x=tensors(ALL, values="special", layouts=ANY_LAYOUT))
+def nonzero_lists_where_a_value_is(x):
+    for value in x.flatten()[:3].tolist():
+        wanted = [
+            list(where) for where in product(*map(range, x.shape)) if x[where].item() == value
+        ]
+        assert (x == value).nonzero().tolist() == wanted
+
+
+@sweep(x=tensors(FLOATS, rank=(1, 1), size=(1, 6), layouts=ANY_LAYOUT), v=integers(-5, 5))
+def argmin_of_the_difference_finds_the_nearest(x, v):
+    distances = [abs(value - v) for value in x.tolist()]
+    nearest = (x.double() - v).abs().argmin()
+    assert distances[nearest] == min(distances)
+
+
+@sweep(x=tensors(torch.float64, rank=(2, 2), size=(2, 5), values="normal"))
+def cov_takes_rows_as_variables(x):
+    rows = np.array(x.tolist())
+    assert_close(x.cov(), torch.from_numpy(np.cov(rows)))
+    assert_close(x.corrcoef(), torch.from_numpy(np.corrcoef(rows)))
+
+
 # Shapes
 
 
