@@ -19,7 +19,9 @@ from bs4 import BeautifulSoup
 from sphinx.application import builtin_extensions
 
 from claimbook.engine.fork_server import KEPT, kept
-from claimbook.model import Claim, ProblemKind, digest
+from claimbook.exports import errors
+from claimbook.exports.sections import Section, sections
+from claimbook.model import Claim, Page, ProblemKind, digest
 from claimbook.pages.book import Book
 from claimbook.pages.parser import scan_page
 
@@ -48,6 +50,19 @@ def claim(name, session, options="") -> Claim:
 def whole_book() -> Book:
     """The book itself, which takes seconds to read: once for all tests of a process."""
     return Book.load(ROOT)
+
+
+@cache
+def whole_sections() -> list[tuple[Page, list[Section]]]:
+    """The pages of docs with their sections."""
+    pages = [page for page in whole_book().pages if page.path.startswith("docs/")]
+    return [(page, sections((ROOT / page.path).read_text("utf-8"))) for page in pages]
+
+
+@cache
+def known_errors() -> list[errors.Message]:
+    """All that the book's lookup of errors compares with."""
+    return errors.known(errors.messages(whole_book().claims), whole_sections())
 
 
 def processes(*words, temporary=None):

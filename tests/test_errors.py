@@ -13,16 +13,11 @@ from claimbook.exports import errors
 from claimbook.exports.lookup import LIKE, Lookup
 from claimbook.exports.sections import sections
 from claimbook.pages.parser import scan_page
-from helpers import ROOT, claim, claim_text, whole_book
+from helpers import ROOT, claim, claim_text, known_errors, whole_book, whole_sections
 
-WHOLE = whole_book()
+WHOLE, PAGES = whole_book(), whole_sections()
 BOOK = errors.messages(WHOLE.claims)
-PAGES = [
-    (page, sections((ROOT / page.path).read_text("utf-8")))
-    for page in WHOLE.pages
-    if page.path.startswith("docs/")
-]
-LOOKUP, OF_PRINTED = Lookup(errors.known(BOOK, PAGES)), Lookup(BOOK)
+LOOKUP, OF_PRINTED = Lookup(known_errors()), Lookup(BOOK)
 FOUND = ROOT / "tests/found"
 
 EACH_NOISE = [noise for noises in errors.CUT.values() for noise in noises]

@@ -7,9 +7,8 @@ import pytest
 
 from browser.conftest import opener
 from claimbook.exports import errors, lookup
-from claimbook.exports.sections import sections
 from claimbook.sphinx.theme import SHORT
-from helpers import ROOT, SITE, whole_book
+from helpers import SITE, known_errors
 
 ALL = sorted(path.relative_to(SITE).with_suffix("").as_posix() for path in SITE.rglob("*.html"))
 READ = [name for name in ALL if not name.startswith(("genindex", "search", "_static"))]
@@ -323,14 +322,7 @@ def test_code_beyond_the_keys_is_found(open_page):
     assert page.evaluate(BEYOND_KEYS) != []
 
 
-WHOLE = whole_book()
-PAGES_OF_DOCS = [
-    (page, sections((ROOT / page.path).read_text("utf-8")))
-    for page in WHOLE.pages
-    if page.path.startswith("docs/")
-]
-KNOWN = errors.known(errors.messages(WHOLE.claims), PAGES_OF_DOCS)
-LOOKUP = lookup.Lookup(KNOWN)
+LOOKUP = lookup.Lookup(known_errors())
 
 
 FIRST_OF_EACH = """(texts) => texts.map((text) => {
@@ -345,7 +337,7 @@ def test_lookup_is_the_same_as_in_python(open_page):
     """For every error of the book, with other numbers, and for the beginning of some."""
     page = open_page("errors")
     page.wait_for_selector("#traceback")
-    asked = [(m.type, re.sub(r"(?<![\w.])\d+", "7", m.text)) for m in KNOWN]
+    asked = [(m.type, re.sub(r"(?<![\w.])\d+", "7", m.text)) for m in known_errors()]
     asked += [(kind, " ".join(text.split()[:6])) for kind, text in asked[::5]]
     said = [f"{kind}: {text}" if kind and text else kind or text for kind, text in asked]
     shown = page.evaluate(FIRST_OF_EACH, [TRACEBACK + text for text in said])

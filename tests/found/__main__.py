@@ -19,8 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from claimbook.exports import errors, lookup
-from claimbook.exports.sections import sections
-from helpers import ROOT, whole_book
+from helpers import known_errors
 
 LIBRARIES = """
 accelerate==1.15.0 dask==2026.8.0 datasets==5.2.0 diffusers==0.42.1 flax==0.12.8 jax==0.10.2
@@ -105,9 +104,7 @@ def explained(wheel: Path, of_book: lookup.Lookup) -> Iterator[str]:
 
 
 if sys.argv[1:]:
-    whole = whole_book()
-    pages = [(p, sections((ROOT / p.path).read_text("utf-8"))) for p in whole.pages]
-    book = lookup.Lookup(errors.known(errors.messages(whole.claims), pages))
+    book = lookup.Lookup(known_errors())
     for name in sys.argv[1:]:
         sys.stdout.writelines(explained(Path(name), book))
 else:
