@@ -582,6 +582,17 @@ def test_explain(book):
     assert run("explain", f"{'long ' * 999}\n{text}")[:2] == (0, done.stdout)
 
 
+def test_explain_with_the_nearest(book):
+    """A message that differs in words is not taken for the same."""
+    said = "ValueError: the first of many rows of this table holds nothing"
+    raised = f">>> f()\nTraceback (most recent call last):\n{said}"
+    book.write("docs/rows.md", f"# Rows\n\n{claim_text('rows', raised)}")
+    status, same, _ = run("explain", said)
+    assert (status, same.startswith("ValueError")) == (0, True)
+    near = f"Not word for word, but near:\n{same}"
+    assert run("explain", said.replace("nothing", "gaps"))[:2] == (0, near)
+
+
 def test_explain_what_is_no_text(book):
     """Bytes that are no UTF-8 end nothing, from standard input as from a file."""
     done = subprocess.run(

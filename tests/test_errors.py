@@ -269,6 +269,41 @@ def test_of_claims_that_explain_one_comes_first_in_a_section_of_errors():
 
 
 @pytest.mark.parametrize(
+    ("printed", "place"),
+    [
+        ("found Double, not Float", "a#valueerror"),
+        ("found bfloat16, not Float", "a#valueerror"),
+        ("found Half, not Long", "b#aside"),
+        ("found ComplexFloat, not Float", "b#aside"),
+    ],
+)
+def test_a_message_leads_where_one_of_its_form_is_explained(printed, place):
+    """Printed in passing, it goes where another float or integer stands in the same words."""
+    raised = ">>> f()\nTraceback (most recent call last):\nValueError: "
+    about = claim_text("about", f"{raised}found Half, not Float", ":explains:\n")
+    texts = {
+        "a": f"# A\n\n## `ValueError`\n\n{about}",
+        "b": f"# B\n\n## Aside?\n\n{claim_text('aside', raised + printed)}",
+    }
+    pages = [(scan_page(text, f"docs/{n}.md"), sections(text)) for n, text in texts.items()]
+    (found,) = [each for each in known_on(pages) if each.text == printed]
+    assert found.place == place
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("mat1 and mat2 shapes cannot be multiplied (7x8 and 9x10)", True),
+        ("mat1 and mat2 shapes cannot be", True),
+        ("mat1 and mat2 shapes cannot be added up (7x8 and 9x10)", False),
+    ],
+)
+def test_the_same_message_or_the_nearest(text, same):
+    """What stands in the other word for word, whatever its numbers, is the same message."""
+    assert LOOKUP.search(f"RuntimeError: {text}", 1)[0].same == same
+
+
+@pytest.mark.parametrize(
     ("text", "found"),
     [
         ("torch._dynamo.exc.Unsupported: no", "torch._dynamo.exc.Unsupported"),

@@ -99,7 +99,7 @@ def test_no_section_is_shown_twice(open_page):
 
 LOOKUPS = """(texts) => texts.map((text) => [
   theErrors.looks(text),
-  ...theErrors.find(text, 3).map(({ message, likeness }) => [message.text, likeness]),
+  ...theErrors.find(text, 3).map(({ message, likeness, same }) => [message.text, likeness, same]),
 ])"""
 
 
@@ -111,7 +111,9 @@ def test_errors_are_looked_up_as_in_python(open_page):
     for text, (looks, *shown) in zip(texts, page.evaluate(LOOKUPS, texts), strict=True):
         assert looks == errors.looks_like_error(text), text
         found = LOOKUP.search(text, 3)
-        wanted = [[m.message.text[: lookup.LENGTH], pytest.approx(m.likeness)] for m in found]
+        wanted = [
+            [m.message.text[: lookup.LENGTH], pytest.approx(m.likeness), m.same] for m in found
+        ]
         assert shown == wanted, text
 
 
@@ -128,6 +130,15 @@ def test_an_error_comes_first_and_says_so(open_page):
     target = page.locator(":target")
     assert target.count() == 1
     assert target.evaluate("card => !card.closest('details') || card.closest('details').open")
+
+
+def test_the_nearest_of_the_messages_is_called_so(open_page):
+    """What differs in words is not taken for the same."""
+    page = searching(open_page)
+    page.fill("#query", "RuntimeError: mat1 and mat2 shapes cannot be added up (32x784 and 5x1)")
+    status = page.locator("section.search [role=status]")
+    assert status.inner_text().startswith("An error, and the nearest to it;")
+    assert page.locator("ol.search-hits > li").first.locator(".error-near").count() == 1
 
 
 def test_an_error_that_nobody_knows_is_not_explained(open_page):

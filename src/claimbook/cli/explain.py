@@ -70,6 +70,8 @@ def _tell_of_nothing(text: str) -> None:
 
 def _show(match: lookup.Match, section: Section | None) -> None:
     message = match.message
+    if not match.same:
+        common.out.print("Not word for word, but near:")
     common.out.print(f"[bold]{message.type}[/]", end=" " * bool(message.type))
     common.out.print(message.text, markup=False)
     if section and section.short:

@@ -25,6 +25,8 @@ FOLLOWS = (
 )
 """What a child process says because its parent failed, whose own error stands before."""
 NO_WORDS = ["cpu", "cuda", "meta", "mps", "xpu"]
+DTYPES = {"float": r"b?float\d*|double|half", "int": r"u?int\d*|byte|char|short|long"}
+"""Names of dtypes that one message has where another has its like: floats, and integers."""
 STOP = r"\.(?=[A-Z])"
 """The end of a sentence where torch leaves out the blank."""
 STARTS = re.compile(rf"(?:{TYPE})(?::|$)|\S+:\d+: {TYPE}:", re.ASCII)
@@ -102,6 +104,14 @@ class Message:
             text = pattern.sub(" ", text)
         found = [word for word in re.findall(WORD, text.lower(), re.ASCII) if word not in NO_WORDS]
         return tuple(found or filter(None, [self.type.lower()]))
+
+    @cached_property
+    def form(self) -> tuple[str, str]:
+        """Its type and words, with one name for all floats, and one for all integers."""
+        form = " ".join(self.words)
+        for name, like in DTYPES.items():
+            form = re.sub(rf"\b({like})\b", name, form)
+        return (self.type, form)
 
     @cached_property
     def marks(self) -> frozenset[str]:
@@ -218,7 +228,9 @@ def known(
     found = [replace(each, place=where.get(each.claims[0].id, "")) for each in found]
     said = {(m.type, m.words): m for m in sorted(wordings(pages), key=lambda m: m.explained)}
     merged = [_of_section(each, said.pop((each.type, each.words), each)) for each in found]
-    return [*merged, *said.values()]
+    merged += said.values()
+    by_form = {m.form: m for m in sorted(merged, key=lambda m: m.explained)}
+    return [_of_section(each, by_form[each.form]) for each in merged]
 
 
 def _of_error(printed: Message, of_errors: Container[str]) -> Message:

@@ -37,6 +37,9 @@ PART, SOME = 2, 4
 """A text of `SOME` words or more may be a part of a message, which then counts as at most `PART`
 times as long, and a message a part of a text."""
 
+SAME = 0.9
+"""A text and a message are the same word for word if so much of the one stands in the other."""
+
 LENGTH, SHOWN = 400, 2
 """How much of a message is shown, and how many of its claims."""
 
@@ -47,6 +50,8 @@ class Match:
 
     message: Message
     likeness: float
+    same: bool
+    """Whether one of the two stands in the other, word for word; it is the nearest otherwise."""
 
 
 class Lookup:
@@ -87,7 +92,8 @@ class Lookup:
             likeness = common / sqrt(size * text_size)
             likeness += SAME_TYPE * (message.type == wanted.type or (part and not message.type))
             if likeness >= LIKE:
-                matches.append(Match(message, likeness))
+                same = common >= SAME * min(whole, asked)
+                matches.append(Match(message, likeness, same))
         matches.sort(key=lambda m: -round(m.likeness + EXPLAINS * m.message.explained, 6))
         by_section = dict[str, Match]()
         for match in matches:
@@ -130,6 +136,7 @@ def data(
             "some": SOME,
             "enough": ENOUGH,
             "nearlyAll": NEARLY_ALL,
+            "same": SAME,
         },
         "everyday": EVERYDAY,
         "messages": told,

@@ -68,7 +68,7 @@ class ErrorLookup {
 
   // The messages most like the one in a text, the likest first, one a section.
   find(text, limit) {
-    const { sameType, explains, like, part, some, enough, nearlyAll } = this.numbers;
+    const { sameType, explains, like, part, some, enough, nearlyAll, same } = this.numbers;
     const wanted = this.read(text);
     const rarity = (mark) => Math.log(1 + this.all / (this.frequency.get(mark) ?? 1));
     const weight = (marks) => [...marks].reduce((sum, mark) => sum + rarity(mark), 0);
@@ -83,7 +83,8 @@ class ErrorLookup {
       const textSize = message.words.length >= some ? Math.min(asked, part * whole) : asked;
       const likeness = common / Math.sqrt(size * textSize)
         + (message.type === wanted.type || (isPart && !message.type) ? sameType : 0);
-      if (likeness >= like) matches.push({ message, likeness });
+      if (likeness < like) continue;
+      matches.push({ message, likeness, same: common >= same * Math.min(whole, asked) });
     }
     const rank = ({ message, likeness }) =>
       Math.round((likeness + explains * message.explained) * 1e6);
@@ -111,11 +112,12 @@ function element(name, properties, ...parts) {
 }
 
 // A message with the sections that explain it, each with its short answer, and its examples.
-function errorItem(lookup, { message }) {
+function errorItem(lookup, { message, same }) {
   const [first, ...others] = message.sections.map((number) => lookup.sections[number]);
   const item = element("li", { className: "error-hit" });
   const link = ([address, title]) => element("a", { href: address }, ...marked(title));
   if (first) item.append(link(first));
+  if (!same) item.append(element("p", { className: "error-near" }, "Not word for word; compare:"));
   item.append(element("pre", { className: "error-text" },
     element("strong", {}, message.type), message.type && message.text ? ": " : "", message.text));
   if (first?.[2]) item.append(element("p", {}, ...marked(first[2])));
@@ -149,7 +151,7 @@ function errorPage(lookup) {
     form.querySelector("ul").replaceChildren(...found.map((match) => errorItem(lookup, match)));
     const words = new URLSearchParams({ q: text.split("\n").pop() });
     form.querySelector("[role=status]").replaceChildren(...!text ? []
-      : found.length ? [`${found.length} found`]
+      : found.length ? [found[0].same ? `${found.length} found` : "The nearest"]
         : ["No example prints an error like this one. ",
           element("a", { href: `search.html?${words}` }, "Search the book for it"), "."]);
   };

@@ -220,7 +220,8 @@ function searchPage(search) {
         "No example of this book prints this error, nor one like it. Look for the last line that ",
         "names a type, and paste that; see ", element("a", { href: "errors.html" }, "all errors"),
         ", by type. The sections below only share its words."]
-        : sure ? ["An error, and what explains it; then sections that share its words."]
+        : sure ? [errors[0].same ? "An error, and what explains it" : "An error, and the nearest to it",
+          "; then sections that share its words."]
           : hits.length ? [`${hits.length === HITS ? "The best " : ""}${counted(hits.length)}`]
             : ["Nothing on this site holds these words."]);
     history.replaceState(null, "", text ? `?${new URLSearchParams({ q: text })}` : location.pathname);
