@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import socket
 import sys
 import tempfile
 import textwrap
@@ -13,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from claimbook.engine.channel import Channel
 from claimbook.engine.environment import release
-from claimbook.engine.fork_server import KEPT, kept
+from claimbook.engine.fork_server import KEPT, ForkServer, kept
 from claimbook.engine.pool import TRIES, Runner
 from claimbook.engine.workers import SLOW_IMPORTS, RunnerError
 from claimbook.model import Environment, Lane, Outcome, Run
@@ -525,6 +527,24 @@ def test_nothing_is_left(taken, monkeypatch, tmp_path):
         assert is_soon(lambda: processes("engine.fork_server", temporary=tmp_path))
     assert processes("engine.fork_server", temporary=tmp_path) == []
     assert [*tmp_path.iterdir()] == []
+
+
+def test_whoever_is_interrupted_asks_again(monkeypatch, tmp_path):
+    """Requests that follow at once are told apart, and no answer is taken for that to another."""
+
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    server = ForkServer(str(tmp_path / "scratch"))
+    with monkeypatch.context() as patch:
+        patch.setattr(Channel, "receive", interrupt)
+        for _ in range(3):
+            with pytest.raises(KeyboardInterrupt):
+                server.ask("import json")
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        assert set(server.ask("fork cpu", [theirs.fileno()])) == {"pid"}
+    server.end(patience=60)
 
 
 def test_a_kept_fork_server_is_used_and_ended(monkeypatch, tmp_path):

@@ -62,16 +62,22 @@ class ForkServer:
             with theirs:
                 self._process = _start(theirs, subprocess.DEVNULL)
         self._channel = Channel(ours)
+        self._owed = 0
         folder = str(Path.cwd())
         self._channel.send({"scratch": scratch, "folder": folder, "environ": _environ()})
 
     def ask(self, request: str, descriptors: Sequence[int] = ()) -> Any:
         """Return the answer to `fork LANE`, `import MODULE` or `wait PID`; None if it is gone."""
+        self._owed += 1
+        answer = None
         try:
-            socket.send_fds(self._channel.socket, [request.encode()], descriptors)
-            return self._channel.receive()
+            socket.send_fds(self._channel.socket, [f"{request}\n".encode()], descriptors)
+            while self._owed:  # an interrupt may have left earlier answers
+                answer = self._channel.receive()
+                self._owed -= 1
         except OSError:
             return None
+        return answer
 
     def end(self, patience: float) -> None:
         """Let it go, which ends whatever examples left behind.
@@ -190,8 +196,8 @@ def _answer(control: socket.socket, scratch: Path, workers: set[int]) -> None:
     """Do what the runner asks until it is gone; note which workers it has not ended."""
     reply = Channel(control)
     while True:
-        request, descriptors, _, _ = socket.recv_fds(control, 64, 1)
-        command, _, argument = request.decode().partition(" ")
+        request, descriptors = _request(control)
+        command, _, argument = request.partition(" ")
         match command:
             case "fork":
                 pid = _fork(control, descriptors[0], Lane(argument), scratch)
@@ -210,6 +216,18 @@ def _answer(control: socket.socket, scratch: Path, workers: set[int]) -> None:
                 _end_orphans(workers)
             case _:
                 return
+
+
+def _request(control: socket.socket) -> tuple[str, list[int]]:
+    """Return the next line, and what it brings; byte by byte, as another may follow at once."""
+    line, descriptors = b"", list[int]()
+    while not line.endswith(b"\n"):
+        byte, brought, _, _ = socket.recv_fds(control, 1, 1)
+        if not byte:
+            return "", []
+        line += byte
+        descriptors += brought
+    return line.decode().strip(), descriptors
 
 
 @contextlib.contextmanager
