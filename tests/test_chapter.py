@@ -94,10 +94,12 @@ def chapter(tmp_path_factory):
         "```{toctree}\nguide\nledger\ntitles\nerrors\n```\n",
         "guide": "# Guide\n\n```{overview}\n```\n\n```{questions}\nsums#what-is-a-sum\n"
         "sums#what-is-a-sum basics-01.2\n```\n\n"
-        '```{beliefs}\nsums-add: "A sum is a vector."\n```\n\n```{toctree}\nsums\nones\n```\n',
+        '```{beliefs}\nsums-add: "A sum is a vector."\n```\n\n'
+        "```{toctree}\nsums\nones\nmends\n```\n",
         "ledger": "# Ledger\n\n```{ledger}\n```\n",
         "sums": CHAPTER,
         "ones": f"# Ones\n\n{SHAPE}\nSee {{claim}}`sums-add`.\n",
+        "mends": "# Mends\n\n## `size of a` and `b`\n\n**In short.** Print `x.shape`.\n",
         "titles": "# Titles\n\n" + "\n".join(said_by_cards(TITLES)),
         "errors": f"# Errors\n\n```{{errors}}\n```\n\n{ERROR}",
     }
@@ -232,7 +234,7 @@ def test_an_epub_folds_nothing(chapter, tmp_path):
     assert '<details class="claim detail"' not in page
     assert "<summary" not in page.partition("claim detail")[2].partition("claim-session")[0]
     answers = book.read("guide.xhtml").decode().split('<details class="answer"')[1:]
-    assert [answer.startswith(' open="open"') for answer in answers] == [True, True]
+    assert [answer.startswith(' open="open"') for answer in answers] == [True, True, True]
 
 
 def test_details_are_not_read():
@@ -255,6 +257,10 @@ def test_guides_say_what_pages_say(chapter):
     assert overview.select_one(".rubric a")["href"] == "sums.html"
     assert overview.select_one("dt a")["href"] == "sums.html#what-is-a-sum"
     assert overview.dd.text.strip() == "A sum adds. It is one number."
+    of_error = overview.select_one("details.answer")
+    assert of_error.summary.text == "size of a and b"
+    assert of_error.p.text.strip() == "Print x.shape. Its cures"
+    assert of_error.a["href"] == "mends.html#size-of-a-and-b"
     answer = guide.select_one("ol.questions > li > details.answer")
     assert not answer.has_attr("open")
     assert answer.summary.text == "What is a sum?"

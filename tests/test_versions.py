@@ -251,6 +251,11 @@ def test_a_claim_for_cuda_alone_need_not_have_run(book):
     assert run("--save")[0] == 0
 
 
+def folded(section):
+    """What a section of the page folds: its title, and where its links lead."""
+    return {fold.summary.get_text(): [a["href"] for a in fold("a")] for fold in section("details")}
+
+
 def test_the_page_shows_what_changed(book):
     """The newest first: verdicts, then claims by how they changed; and the data say it."""
     book.write("docs/old.md", "# Old\n\n" + claim_text("gone", ">>> print('<b>')\n<b>"))
@@ -274,14 +279,20 @@ def test_the_page_shows_what_changed(book):
     assert rows == [
         ["basics-01.1", "A sum adds all elements.", "right", "right with a condition"],
         ["basics-01.2", "A sum multiplies.", "still open", "wrong"],
+        ["Sums", "1", ""],
+        ["F", "", "1"],
     ]
-    links = {a.get_text(): a["href"] for p in now("p", recursive=False) for a in p("a")}
-    assert links == {
-        "sum-adds": "a/sums.html#claim-sum-adds",
-        "ones-have-a-shape": "f.html#claim-ones-have-a-shape",
+    assert folded(now) == {
+        "By page": ["a/sums.html", "f.html"],
+        "Claims: other code (1)": ["a/sums.html", "a/sums.html#claim-sum-adds"],
+        "Claims: new (1)": ["f.html", "f.html#claim-ones-have-a-shape"],
     }
-    assert "Claims: withdrawn (2)ones-have-a-shape, gone" in then.get_text().replace("\n", "")
-    assert [a.get_text() for a in then.select("p a[href*=claim]")] == ["ones-have-a-shape"]
+    gone = then.find("summary", string="Claims: withdrawn (2)").parent
+    assert [li.get_text().strip() for li in gone("li")] == ["It says so.", "gone"]
+    assert folded(then)["Claims: withdrawn (2)"] == [
+        "a/shapes.html",
+        "f.html#claim-ones-have-a-shape",
+    ]
     assert "The first version is 0.1.0 of 2026-01-02, with 5 claims and 4 entries." in str(
         book.page("changes")
     )

@@ -14,6 +14,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 from claimbook.exports.data import anchor
+from claimbook.exports.sections import is_error
 from claimbook.files import write_changed
 from claimbook.model import Claim, RelationKind
 from claimbook.pages.text import first_sentence
@@ -88,18 +89,27 @@ def _chapter(domain: ClaimDomain, name: str) -> Iterator[Any]:
 
 
 def _overview(chapters: list[Any], link: render.Link) -> nodes.Node:
-    """Return chapters with what they are about, and all their short answers."""
+    """Return chapters with what they are about, and their short answers.
+
+    What an error means is folded: who comes with one looks for its message.
+    """
     whole = nodes.container(classes=["overview"])
     for name, title, minutes, summary, asked in chapters:
         whole += nodes.rubric("", "", *_line((name, title, minutes), link).children)
         whole += nodes.paragraph("", summary)
         answers = nodes.definition_list(classes=["short-answers"])
         for question, place, short in asked:
-            asks = nodes.inline("", "", *render.inline(question))
-            said = nodes.definition("", nodes.paragraph("", "", *render.inline(short)))
-            term = nodes.term("", "", link.to(name, place, asks))
-            answers += nodes.definition_list_item("", term, said)
-        whole += answers
+            asks = link.to(name, place, nodes.inline("", "", *render.inline(question)))
+            said = nodes.paragraph("", "", *render.inline(short))
+            if is_error(question):
+                said += [nodes.Text(" "), link.to(name, place, nodes.inline("", "Its cures"))]
+                message = question.replace("`", "")
+                whole += elements.fold("", said, title=message, classes=["answer"])
+                continue
+            definition = nodes.definition("", said)
+            answers += nodes.definition_list_item("", nodes.term("", "", asks), definition)
+        if len(answers):
+            whole += answers
     return whole
 
 

@@ -1,6 +1,8 @@
 """What the site shows of the book's versions: what each changed, and where the others are."""
 
-from itertools import pairwise
+from collections import Counter
+from collections.abc import Iterator
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urljoin
@@ -9,13 +11,16 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from claimbook.records.version_history import Changes, Kind, VerdictChange, changes
+from claimbook.pages.text import first_sentence
+from claimbook.records.version_history import Changes, ClaimChange, Kind, VerdictChange, changes
 from claimbook.records.versions import Versions
 from claimbook.sphinx import render
 from claimbook.sphinx.domain import ClaimDomain
 from claimbook.sphinx.render import Link
 
 NEWEST, NOW = "newest", ""
+TOLD = (Kind.OUTPUT, Kind.CODE, Kind.NEW, Kind.WITHDRAWN)
+"""How claims changed of which each is named; of what was restated or moved there is the count."""
 
 
 def connect(app: Sphinx) -> None:
@@ -57,8 +62,10 @@ class Step(NamedTuple):
     changes: Changes
     said: dict[str, str]
     """Of the entries that changed, those that the register has, with their statements."""
-    places: dict[str, str]
-    """Of the claims that changed, those that the book has, with their pages."""
+    sentences: dict[str, render.Sentence]
+    """Of the claims that changed, those that the book has."""
+    titles: dict[str, str]
+    """Of the pages on which something changed, those that the book has."""
 
 
 def data(domain: ClaimDomain) -> tuple[str, list[Step]]:
@@ -76,8 +83,12 @@ def data(domain: ClaimDomain) -> tuple[str, list[Step]]:
 
 
 def _step(domain: ClaimDomain, older: str, newer: str, found: Changes) -> Step:
-    places = {c.id: domain.places[c.id] for c in found.claims if c.id in domain.places}
-    return Step(older, newer, found, domain.said(each.id for each in found.verdicts), places)
+    here = [domain.book.by_id[c.id] for c in found.claims if c.id in domain.book.by_id]
+    sentences = {c.id: (c.docname, c.id, first_sentence(c.statement)) for c in here}
+    titles = domain.env.titles
+    pages = {c.page: titles[c.page].astext() for c in found.claims if c.page in titles}
+    said = domain.said(each.id for each in found.verdicts)
+    return Step(older, newer, found, said, sentences, pages)
 
 
 def show(data: tuple[str, list[Step]], link: Link) -> list[nodes.Node]:
@@ -87,8 +98,8 @@ def show(data: tuple[str, list[Step]], link: Link) -> list[nodes.Node]:
 
 
 def _section(step: Step, link: Link) -> nodes.section:
-    """Return counts, verdicts, and the names of claims in the order of how they changed."""
-    older, newer, changes, said, places = step
+    """Return counts, verdicts, and on demand the pages with their counts, and claims by page."""
+    older, newer, changes = step[:3]
     since = f"Since {older}"
     section = nodes.section(ids=[f"since-{older}"], names=[since])
     section += nodes.title("", since if newer == NOW else f"From {older} to {newer}")
@@ -97,17 +108,44 @@ def _section(step: Step, link: Link) -> nodes.section:
     if verdicts := changes.verdicts:
         head = ["Entry", "What the source says", f"In {older}"]
         head.append("Now" if newer == NOW else f"In {newer}")
-        rows = (_verdict(verdict, said.get(verdict.id, ""), link) for verdict in verdicts)
+        rows = (_verdict(verdict, step.said.get(verdict.id, ""), link) for verdict in verdicts)
         table = render.table(head, rows, [18, 38, 22, 22])
         table["classes"].append("verdicts")
         section += [nodes.rubric("", f"Verdicts ({len(verdicts)})"), table]
-    for kind in Kind:
-        if claims := [change for change in changes.claims if change.kinds[0] is kind]:
-            linked = (link.claim(places.get(change.id, ""), change.id) for change in claims)
-            parts = [part for one in linked for part in (nodes.Text(", "), one)]
-            section += nodes.rubric("", f"Claims: {kind} ({len(claims)})")
-            section += nodes.paragraph("", "", *parts[1:])
+    if changes.claims:
+        section += render.more("By page", _pages(step, link))
+    for kind in TOLD:
+        if claims := [change for change in changes.claims if kind in change.kinds]:
+            section += render.more(f"Claims: {kind} ({len(claims)})", *_claims(claims, step, link))
     return section
+
+
+def _pages(step: Step, link: Link) -> nodes.table:
+    """Return the pages on which something changed, with how many claims did so how."""
+    counts = Counter((c.page, kind) for c in step.changes.claims for kind in c.kinds)
+    kinds = [kind for kind in Kind if any(kind is each for _, each in counts)]
+    pages = dict.fromkeys(change.page for change in step.changes.claims)
+    rows = (
+        ([_page(page, step, link)], *render.plain(*(str(counts[page, k] or "") for k in kinds)))
+        for page in pages
+    )
+    width = 60 // len(kinds)
+    return render.table(["Page", *kinds], rows, [100 - width * len(kinds), *[width] * len(kinds)])
+
+
+def _claims(claims: list[ClaimChange], step: Step, link: Link) -> Iterator[nodes.Node]:
+    """Yield each page with the sentences of claims; the ids of those that the book has no more."""
+    for page, changed in groupby(claims, key=lambda change: change.page):
+        yield nodes.paragraph("", "", nodes.strong("", "", _page(page, step, link)))
+        gone = (step.sentences.get(c.id, ("", c.id, f"`{c.id}`")) for c in changed)
+        listed = nodes.bullet_list("", *(render.sentence(*each, link) for each in gone))
+        listed["classes"].append("claim-index")
+        yield listed
+
+
+def _page(name: str, step: Step, link: Link) -> nodes.Node:
+    title = nodes.inline("", step.titles.get(name, name))
+    return link.to(name, "", title) if name in step.titles else title
 
 
 def _verdict(change: VerdictChange, said: str, link: Link) -> render.Cells:
