@@ -47,13 +47,15 @@ FORMS = [
     (r"\binvalid load key, '[^\n]*", "invalid_load_key"),
     (r"'([\w.]+)' object has no attribute '(cpu|cuda)'", r" \2_of_\1 "),
     (r"\[WinError (\d+)\]", r" winerror_\1 "),
+    (r"\b(CU[A-Z]+)_STATUS_[A-Z_]+", r" status_of_\1 "),
     (r"\bTHC?/\w+\.(?:h|cuh)\b", "header_of_thc"),
     (r"\btorch/\w+\.h\b", "header_of_torch"),
     (r"\bgloo/transport/\w+/\w+\.cc\b", " transport_of_gloo"),
 ]
 """What only torch, or Python, says in this form, and the word for it: types of two tensors that
 differ in the device alone, an operator without a kernel, the start of a file that is no pickle,
-what cannot be moved, an error of Windows in any language, headers, where gloo says it."""
+what cannot be moved, an error of Windows in any language, whatever is the matter with a library of
+CUDA, headers, where gloo says it."""
 
 CUT = tomllib.loads(Path(__file__).with_name("noise.toml").read_text("utf-8"))
 ADDED = [noise["pattern"] for noise in CUT["added"]]
