@@ -38,6 +38,12 @@ WRAPS = "\nOriginal "
 NAMED = re.compile(rf"`({TYPE}: [^`]+)`", re.ASCII)
 """An error whose words depend on something, and so stand in the statement and not in an output."""
 
+METHODS = (
+    r"unsqueeze_?|to|cuda|cpu|device|numpy|detach|clone|backward|grad|requires_grad_?|is_cuda|permute|"
+    r"expand|contiguous|dim|numel|float|double|half|long|chunk"
+)
+"""What a tensor has and an array has not."""
+
 FORMS = [
     (
         r"\(?torch\.(?:cuda\.)?(\w+)Tensor(\W[a-z ]+ \(?)torch\.(?:cuda\.)?\1Tensor\)?",
@@ -45,6 +51,9 @@ FORMS = [
     ),
     (r"\"([^\"\n]+)\" not implemented for '(\w+)'", r"\1 no_kernel_for \2"),
     (r"\binvalid load key, '[^\n]*", "invalid_load_key"),
+    (rf"'numpy\.ndarray' object has no attribute '(?:{METHODS})'", " method_of_tensors "),
+    (r"'torch\.return_types\.\w+' object has no attribute '\w+'", " attribute_of_two "),
+    (r"'\w+' object has no attribute '_(?:modules|parameters|buffers|\w+_hooks)'", " no_init "),
     (r"'([\w.]+)' object has no attribute '(cpu|cuda)'", r" \2_of_\1 "),
     (r"\[WinError (\d+)\]", r" winerror_\1 "),
     (r"\b(CU[A-Z]+)_STATUS_[A-Z_]+", r" status_of_\1 "),
@@ -54,12 +63,13 @@ FORMS = [
 ]
 """What only torch, or Python, says in this form, and the word for it: types of two tensors that
 differ in the device alone, an operator without a kernel, the start of a file that is no pickle,
-what cannot be moved, an error of Windows in any language, whatever is the matter with a library of
-CUDA, headers, where gloo says it."""
+what an array lacks, a pair taken for a tensor, a module whose `__init__` did not run, what cannot
+be moved, an error of Windows in any language, whatever is the matter with a library of CUDA,
+headers, where gloo says it."""
 
 CUT = tomllib.loads(Path(__file__).with_name("noise.toml").read_text("utf-8"))
 ADDED = [noise["pattern"] for noise in CUT["added"]]
-"""What torch adds to messages of any kind, and nobody needs to see."""
+"""What torch or Python adds to messages of any kind, and nobody needs to see."""
 PYTHONS = "|".join(noise["pattern"] for noise in CUT["python"])
 """What Python says of anything; no example explains it."""
 NOISE = [re.compile(noise["pattern"], re.ASCII) for noises in CUT.values() for noise in noises]
