@@ -51,6 +51,7 @@ FORMS = [
     ),
     (r"\"([^\"\n]+)\" not implemented for '(\w+)'", r"\1 no_kernel_for \2"),
     (r"\binvalid load key, '[^\n]*", "invalid_load_key"),
+    (r"\bCould not infer dtype of numpy\.\w+", "no_numpy"),
     (rf"'numpy\.ndarray' object has no attribute '(?:{METHODS})'", " method_of_tensors "),
     (r"'torch\.return_types\.\w+' object has no attribute '\w+'", " attribute_of_two "),
     (r"'\w+' object has no attribute '_(?:modules|parameters|buffers|\w+_hooks)'", " no_init "),
@@ -63,9 +64,9 @@ FORMS = [
 ]
 """What only torch, or Python, says in this form, and the word for it: types of two tensors that
 differ in the device alone, an operator without a kernel, the start of a file that is no pickle,
-what an array lacks, a pair taken for a tensor, a module whose `__init__` did not run, what cannot
-be moved, an error of Windows in any language, whatever is the matter with a library of CUDA,
-headers, where gloo says it."""
+a number of NumPy, what an array lacks, a pair taken for a tensor, a module whose `__init__` did not
+run, what cannot be moved, an error of Windows in any language, whatever is the matter with a library
+of CUDA, headers, where gloo says it."""
 
 CUT = tomllib.loads(Path(__file__).with_name("noise.toml").read_text("utf-8"))
 ADDED = [noise["pattern"] for noise in CUT["added"]]
