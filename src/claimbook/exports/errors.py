@@ -65,8 +65,8 @@ FORMS = [
 """What only torch, or Python, says in this form, and the word for it: types of two tensors that
 differ in the device alone, an operator without a kernel, the start of a file that is no pickle,
 a number of NumPy, what an array lacks, a pair taken for a tensor, a module whose `__init__` did not
-run, what cannot be moved, an error of Windows in any language, whatever is the matter with a library
-of CUDA, headers, where gloo says it."""
+run, what cannot be moved, an error of Windows in any language, whatever is the matter with a
+library of CUDA, headers, where gloo says it."""
 
 CUT = tomllib.loads(Path(__file__).with_name("noise.toml").read_text("utf-8"))
 ADDED = [noise["pattern"] for noise in CUT["added"]]
