@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
+from torch.nn.utils import prune
 from torch.testing import assert_close
 from torch.utils.data import DataLoader, default_collate
 
@@ -753,3 +754,19 @@ def mean_loss_and_accuracy_of_an_epoch(samples, size):
         correct += (each.argmax(1) == right).sum().item()
     assert math.isclose(total / samples, functional.cross_entropy(scores, labels).item())
     assert correct / samples == (scores.argmax(1) == labels).double().mean().item()
+
+
+@sweep(x=tensors((*FLOATS, *HALVES), layouts=("contiguous",)), amount=among((0.0, 0.3, 1.0)))
+def pruning_saves_no_memory(x, amount):
+    assume(x.numel())
+    layer = nn.Module()
+    layer.weight = nn.Parameter(x)
+
+    def size():
+        return sum(t.nbytes for t in layer.state_dict().values())
+
+    before = size()
+    prune.l1_unstructured(layer, "weight", amount=amount)
+    assert size() == 2 * before
+    prune.remove(layer, "weight")
+    assert size() == before
