@@ -9,11 +9,14 @@ from claimbook.sweeps.strategies import (
     ALL,
     FLOATS,
     HALVES,
+    INTEGERS,
     LAYOUTS,
     among,
     booleans,
+    dims,
     integers,
     several,
+    shapes,
     tensors,
 )
 
@@ -108,3 +111,33 @@ def a_replica_lists_no_parameters(width, bias):
     assert len([*layer.parameters()]) == 1 + bias
     replica = layer._replicate_for_data_parallel()  # noqa: SLF001
     assert [*replica.parameters()] == []
+
+
+@sweep(
+    x=tensors(ALL, rank=(1, 3), size=(1, 3), layouts=ANY_LAYOUT),
+    dtype=among((*INTEGERS, *FLOATS)),
+    shape=lambda x: shapes((x.ndim, x.ndim), (1, 4)),
+    dim=lambda x: dims(x),
+)
+def gather_wants_a_long_index_that_fits(x, dtype, shape, dim):
+    index = torch.zeros(shape, dtype=dtype)
+    others = [d for d in range(x.ndim) if d != dim % x.ndim]
+    fits = all(shape[d] <= x.shape[d] for d in others)
+    whole = dtype in (torch.int64, torch.int32)
+    assert (error(lambda: x.gather(dim, index)) == "") == (fits and whole)
+
+
+@sweep(
+    x=tensors(ALL, rank=(1, 3), size=(1, 3)),
+    dtype=among((*INTEGERS, *FLOATS)),
+    shape=lambda x: shapes((x.ndim, x.ndim), (1, 4)),
+    source=lambda x: shapes((x.ndim, x.ndim), (1, 4)),
+    dim=lambda x: dims(x),
+)
+def scatter_wants_an_index_no_larger_than_src(x, dtype, shape, source, dim):
+    index, src = torch.zeros(shape, dtype=dtype), torch.ones(source, dtype=x.dtype)
+    others = [d for d in range(x.ndim) if d != dim % x.ndim]
+    fits = all(shape[d] <= x.shape[d] for d in others)
+    fits = fits and all(a <= b for a, b in zip(shape, source, strict=True))
+    whole = dtype in (torch.int64, torch.int32)
+    assert (error(lambda: x.scatter(dim, index, src)) == "") == (fits and whole)

@@ -1135,3 +1135,14 @@ def multinomial_draws_by_weight(weights, count, replacement):
 def in_asks_for_any_equal_element(x, value):
     found = [bool((row == value).any()) for row in x.reshape(-1, *value.shape)]
     assert (value in x) == any(found)
+
+
+@sweep(
+    x=tensors(ALL, rank=(1, 3), size=(0, 9), layouts=ANY_LAYOUT),
+    count=integers(1, 9),
+    dim=lambda x: dims(x),
+)
+def chunk_may_return_fewer_pieces(x, count, dim):
+    assert len(x.tensor_split(count, dim)) == count
+    assert x.shape[dim] == 0 or len(x.chunk(count, dim)) <= count
+    same(torch.cat(x.chunk(count, dim), dim), x)

@@ -937,3 +937,11 @@ def nan_logits_predict_class_zero(value, dtype, samples, classes, data):
     labels = torch.randint(classes, (samples,), generator=generator)
     predicted = torch.full((samples, classes), value, dtype=dtype).argmax(1)
     same((predicted == labels).double().mean(), (labels == 0).double().mean())
+
+
+@sweep(lengths=several(integers(0, 4), min_size=2, max_size=2), width=integers(1, 9), row=booleans())
+def ctc_lengths_must_fit_the_targets(lengths, width, row):
+    log_p = torch.zeros(9, 2, 3).log_softmax(2)
+    targets = torch.ones(width if row else (2, width), dtype=torch.int64)
+    refused = error(lambda: functional.ctc_loss(log_p, targets, [9, 9], lengths)) != ""
+    assert refused == (width != sum(lengths) if row else width < max(lengths))
