@@ -939,7 +939,9 @@ def nan_logits_predict_class_zero(value, dtype, samples, classes, data):
     same((predicted == labels).double().mean(), (labels == 0).double().mean())
 
 
-@sweep(lengths=several(integers(0, 4), min_size=2, max_size=2), width=integers(1, 9), row=booleans())
+@sweep(
+    lengths=several(integers(0, 4), min_size=2, max_size=2), width=integers(1, 9), row=booleans()
+)
 def ctc_lengths_must_fit_the_targets(lengths, width, row):
     log_p = torch.zeros(9, 2, 3).log_softmax(2)
     targets = torch.ones(width if row else (2, width), dtype=torch.int64)
