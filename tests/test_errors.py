@@ -290,6 +290,13 @@ def test_a_message_leads_where_one_of_its_form_is_explained(printed, place):
     assert found.place == place
 
 
+def test_a_type_of_anything_is_no_message():
+    """An error of torch's that says no more is one."""
+    text = "# A\n\n## Why?\n\n:::{asked}\nRuntimeError\nx: got RuntimeError\nncclRemoteError\n:::\n"
+    page = scan_page(text, "docs/a.md")
+    assert [m.type for m in known_on([(page, sections(text))])] == ["ncclRemoteError"]
+
+
 @pytest.mark.parametrize(
     ("text", "same"),
     [

@@ -87,6 +87,10 @@ LOOKS = (
 """What shows that a text was printed by a program, and not written by somebody who asks."""
 
 WORDINGS = Path(__file__).with_name("wordings.toml")
+SAYS_NOTHING = (
+    r"(?:Runtime|Value|Type|Key|Index|Attribute|Assertion|Import|OS|User)?(?:Error|Warning)"
+)
+"""A type that Python has for errors of any kind: without a text it is no message."""
 LEAST = 4
 """Of so many words a line is that is a message, where a heading says that a section is of one."""
 ASKING = r"(?i)\b(?:pytorch|my|how|why|what|when|fix|difference|vs)\b|\?$"
@@ -243,7 +247,8 @@ def known(
     merged = [_of_section(each, said.pop((each.type, each.words), each)) for each in found]
     merged += said.values()
     by_form = {m.form: m for m in sorted(merged, key=lambda m: m.explained)}
-    return [_of_section(each, by_form[each.form]) for each in merged]
+    led = [_of_section(each, by_form[each.form]) for each in merged]
+    return [m for m in led if m.text or not re.fullmatch(SAYS_NOTHING, m.type)]
 
 
 def _of_error(printed: Message, of_errors: Container[str]) -> Message:
