@@ -203,6 +203,11 @@ def table(head: list[str], rows: Iterable[Cells], widths: list[int]) -> nodes.ta
     return nodes.table("", group, classes=["colwidths-given"])
 
 
+def wide(table: nodes.table) -> nodes.container:
+    """Let a table scroll that is wider than a phone; Furo wraps those that no view has made."""
+    return nodes.container("", table, classes=["table-wrapper"])
+
+
 def plain(*each: str) -> Cells:
     """Return the cells of a row of plain text."""
     return tuple([nodes.Text(text)] for text in each)

@@ -90,9 +90,7 @@ def timeline(data: tuple[list[list[str]], list[Step]], link: Link) -> list[nodes
     counted, steps = data
     rows = [render.plain(*row) for row in counted]
     table = render.table(["torch", "Claims", "Hold", "Differ"], rows, [14, 14, 14, 58])
-    # Furo wraps what is there before views are shown: a table that is wider than a phone scrolls.
-    wrapped = nodes.container("", table, classes=["table-wrapper"])
-    return [wrapped, *(_step(*step, link) for step in reversed(steps))]
+    return [render.wide(table), *(_step(*step, link) for step in reversed(steps))]
 
 
 def _counted(run: BookRun, claims: Iterable[Claim]) -> list[str]:

@@ -120,7 +120,7 @@ def _section(step: Step, link: Link) -> nodes.section:
     return section
 
 
-def _pages(step: Step, link: Link) -> nodes.table:
+def _pages(step: Step, link: Link) -> nodes.container:
     """Return the pages on which something changed, with how many claims did so how."""
     counts = Counter((c.page, kind) for c in step.changes.claims for kind in c.kinds)
     kinds = [kind for kind in Kind if any(kind is each for _, each in counts)]
@@ -130,7 +130,8 @@ def _pages(step: Step, link: Link) -> nodes.table:
         for page in pages
     )
     width = 60 // len(kinds)
-    return render.table(["Page", *kinds], rows, [100 - width * len(kinds), *[width] * len(kinds)])
+    widths = [100 - width * len(kinds), *[width] * len(kinds)]
+    return render.wide(render.table(["Page", *kinds], rows, widths))
 
 
 def _claims(claims: list[ClaimChange], step: Step, link: Link) -> Iterator[nodes.Node]:
