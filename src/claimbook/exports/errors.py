@@ -54,7 +54,10 @@ FORMS = [
     (r"\bCould not infer dtype of numpy\.\w+", "no_numpy"),
     (rf"'numpy\.ndarray' object has no attribute '(?:{METHODS})'", " method_of_tensors "),
     (r"'torch\.return_types\.\w+' object has no attribute '\w+'", " attribute_of_two "),
-    (r"'\w+' object has no attribute '_(?:modules|parameters|buffers|(?!optim)\w+_hooks)'", " no_init "),
+    (
+        r"'\w+' object has no attribute '_(?:modules|parameters|buffers|(?!optim)\w+_hooks)'",
+        " no_init ",
+    ),
     (r"'([\w.]+)' object has no attribute '(cpu|cuda)'", r" \2_of_\1 "),
     (r"\[WinError (\d+)\]", r" winerror_\1 "),
     (r"\b(CU[A-Z]+)_STATUS_[A-Z_]+", r" status_of_\1 "),
