@@ -5,6 +5,7 @@ import re
 import time
 import tomllib
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import yaml
@@ -46,6 +47,18 @@ def test_each_noise_is_cut(noise):
     """The example beside a pattern is one of it, and of no pattern before."""
     first = next(each for each in EACH_NOISE if re.search(each["pattern"], noise["example"]))
     assert first is noise
+
+
+FORM = tomllib.loads(Path(errors.__file__).with_name("forms.toml").read_text("utf-8"))["form"]
+
+
+@pytest.mark.parametrize("form", FORM, ids=lambda form: form["word"].strip())
+def test_each_form_is_a_word(form):
+    """The example beside a pattern is of that form, and of none before."""
+    first = next(each for each in FORM if re.search(each["pattern"], form["example"], re.ASCII))
+    assert first is form
+    word = re.sub(form["pattern"], form["word"], form["example"], flags=re.ASCII).strip().lower()
+    assert {*word.split()} & {*errors.read(form["example"]).words}
 
 
 def test_messages_of_claims():

@@ -1,7 +1,8 @@
 """Which claims reproduce an error: the messages of the book, and how one is read from a text.
 
 A message is its words, and which words stand side by side. Numbers, shapes, addresses and devices
-differ from program to program, so they are no words here; `noise.toml` says what else is none.
+differ from program to program, so they are no words here; `noise.toml` says what else is none, and
+`forms.toml` which turns of phrase are one word.
 """
 
 import re
@@ -38,38 +39,11 @@ WRAPS = "\nOriginal "
 NAMED = re.compile(rf"`({TYPE}: [^`]+)`", re.ASCII)
 """An error whose words depend on something, and so stand in the statement and not in an output."""
 
-METHODS = (
-    r"unsqueeze_?|to|cuda|cpu|device|numpy|detach|clone|backward|grad|requires_grad_?|is_cuda|permute|"
-    r"expand|contiguous|dim|numel|float|double|half|long|chunk"
-)
-"""What a tensor has and an array has not."""
-
 FORMS = [
-    (
-        r"\(?torch\.(?:cuda\.)?(\w+)Tensor(\W[a-z ]+ \(?)torch\.(?:cuda\.)?\1Tensor\)?",
-        "one_dtype",
-    ),
-    (r"\"([^\"\n]+)\" not implemented for '(\w+)'", r"\1 no_kernel_for \2"),
-    (r"\binvalid load key, '[^\n]*", "invalid_load_key"),
-    (r"\bCould not infer dtype of numpy\.\w+", "no_numpy"),
-    (rf"'numpy\.ndarray' object has no attribute '(?:{METHODS})'", " method_of_tensors "),
-    (r"'torch\.return_types\.\w+' object has no attribute '\w+'", " attribute_of_two "),
-    (
-        r"'\w+' object has no attribute '_(?:modules|parameters|buffers|(?!optim)\w+_hooks)'",
-        " no_init ",
-    ),
-    (r"'([\w.]+)' object has no attribute '(cpu|cuda)'", r" \2_of_\1 "),
-    (r"\[WinError (\d+)\]", r" winerror_\1 "),
-    (r"\b(CU[A-Z]+)_STATUS_[A-Z_]+", r" status_of_\1 "),
-    (r"\bTHC?/\w+\.(?:h|cuh)\b", "header_of_thc"),
-    (r"\btorch/\w+\.h\b", "header_of_torch"),
-    (r"\bgloo/transport/\w+/\w+\.cc\b", " transport_of_gloo"),
+    (form["pattern"], form["word"])
+    for form in tomllib.loads(Path(__file__).with_name("forms.toml").read_text("utf-8"))["form"]
 ]
-"""What only torch, or Python, says in this form, and the word for it: types of two tensors that
-differ in the device alone, an operator without a kernel, the start of a file that is no pickle,
-a number of NumPy, what an array lacks, a pair taken for a tensor, a module whose `__init__` did not
-run, what cannot be moved, an error of Windows in any language, whatever is the matter with a
-library of CUDA, headers, where gloo says it."""
+"""What only torch, or Python, says in such a form, and the word for it."""
 
 CUT = tomllib.loads(Path(__file__).with_name("noise.toml").read_text("utf-8"))
 ADDED = [noise["pattern"] for noise in CUT["added"]]
