@@ -251,6 +251,19 @@ def test_what_askers_paste_leads_to_their_section():
     assert [[c.id for c in m.claims] for m in found] == [["bad"]] * 4 + [[]]
 
 
+@pytest.mark.parametrize(("explaining", "shown"), [(0, []), (1, ["c-0"]), (2, [])])
+def test_a_line_of_a_chapter_shows_what_alone_explains_errors_there(explaining, shown):
+    """Of several nobody knows which is meant; the short answer of the section is enough."""
+    cards = (
+        claim_text(f"c-{n}", f">>> {n}\n{n}", ":explains:\n" * (n < explaining)) for n in range(3)
+    )
+    asked = ":::{asked}\nRuntimeError: it fails here\n:::\n"
+    text = "\n".join(["# A", "## Why?", *cards, asked])
+    page = scan_page(text, "docs/a.md")
+    (found,) = errors.wordings([(page, sections(text))])
+    assert [claim.id for claim in found.claims] == shown
+
+
 def known_on(pages):
     """All that a lookup on these pages compares with."""
     return errors.known(errors.messages(c for page, _ in pages for c in page.claims), pages)

@@ -7,7 +7,7 @@ differ from program to program, so they are no words here; `noise.toml` says wha
 
 import re
 import tomllib
-from collections.abc import Collection, Container, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -186,11 +186,20 @@ def wordings(pages: Iterable[tuple[Page, Iterable[Section]]]) -> Iterator[Messag
             here = place(page, section)
             claims = sorted(section.claims(page), key=lambda c: (not c.explains, c.detail))
             by_id |= {claim.id: (here, claim) for claim in claims}
-            yield from (replace(m, claims=(*claims[:1],), place=here) for m in _asked(section))
+            shown = (*_about_all(section, claims),)
+            yield from (replace(m, claims=shown, place=here) for m in _asked(section))
     for wording in tomllib.loads(WORDINGS.read_text("utf-8"))["wordings"]:
         if wording["claim"] in by_id:
             here, claim = by_id[wording["claim"]]
             yield replace(read(wording["said"]), claims=(claim,), place=here)
+
+
+def _about_all(section: Section, claims: Sequence[Claim]) -> Sequence[Claim]:
+    """Return the claim that fits whatever askers paste there: none where several explain errors."""
+    if is_error(section.title):
+        return claims[:1]
+    explaining = [claim for claim in claims if claim.explains]
+    return explaining if len(explaining) == 1 else []
 
 
 def _asked(section: Section) -> Iterator[Message]:
