@@ -4,6 +4,7 @@ import json
 import re
 import time
 import tomllib
+from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 
@@ -346,6 +347,15 @@ def test_the_same_message_or_the_nearest(text, same):
 def test_exceptions_without_error_in_their_name(text, found):
     """Those of a module of exceptions are read as such."""
     assert errors.read(text).type == found.rpartition(".")[2]
+
+
+def test_a_message_is_asked_for_in_one_section_of_errors():
+    """In two, one would silently take the place of the other."""
+    places = defaultdict(set)
+    for message in errors.wordings(PAGES):
+        if message.explained == 2:
+            places[message.type, message.words].add(message.place)
+    assert [each for each in places.items() if len(each[1]) > 1] == []
 
 
 def test_every_wording_leads_to_a_claim():
