@@ -117,17 +117,7 @@ def data(
         each["sections"] = [new[number] for number in each["sections"]]
         each["claims"] = [(claim, said, new[number]) for claim, said, number in each["claims"]]
     return {
-        "patterns": {
-            "message": errors.MESSAGE,
-            "follows": errors.FOLLOWS,
-            "word": errors.WORD,
-            "noWords": errors.NO_WORDS,
-            "stop": errors.STOP,
-            "asserts": errors.ASSERTS,
-            "forms": [(form, word.replace("\\", "$")) for form, word in errors.FORMS],
-            "noise": [noise.pattern for noise in errors.NOISE],
-            "looks": errors.LOOKS,
-        },
+        "patterns": _patterns(),
         "numbers": {
             "sameType": SAME_TYPE,
             "explains": EXPLAINS,
@@ -141,6 +131,21 @@ def data(
         "everyday": EVERYDAY,
         "messages": told,
         "sections": [sections[number] for number in used],
+    }
+
+
+def _patterns() -> dict[str, Any]:
+    """Return how a message is read; JavaScript names a group by another sign."""
+    return {
+        "message": errors.MESSAGE,
+        "follows": errors.FOLLOWS,
+        "word": errors.WORD,
+        "noWords": errors.NO_WORDS,
+        "stop": errors.STOP,
+        "asserts": errors.ASSERTS,
+        "forms": [(form, word.replace("\\", "$")) for form, word in errors.FORMS],
+        "noise": [noise.pattern for noise in errors.NOISE],
+        "looks": errors.LOOKS,
     }
 
 
