@@ -13,14 +13,6 @@ from claimbook.sphinx import chapter, render
 from claimbook.sphinx.domain import ClaimDomain
 from claimbook.sphinx.views import machines, releases
 
-STATUS_WORDS = {
-    Status.CURRENT: "runs as printed",
-    Status.STALE: "stale: changed since it was recorded",
-    Status.MISSING: "not run yet",
-    Status.FAILING: "prints something else",
-    Status.VARIED: "came out otherwise on this machine",
-}
-
 ByLane = dict[Lane, Shown]
 """What is seen of a claim, by lane."""
 
@@ -65,7 +57,7 @@ def _show_run(card: nodes.Element, claim: Claim, lanes: ByLane) -> None:
             if shown.first and shown.status in (Status.FAILING, Status.VARIED):
                 _show_got(box, claim, lane, shown.first)
             elif shown.status is not Status.CURRENT:
-                _mark_unproved(box, STATUS_WORDS[shown.status])
+                _mark_unproved(box, render.STATUS_WORDS[shown.status])
 
 
 def _lane_of(box: nodes.Element, lanes: ByLane) -> Lane:
@@ -112,7 +104,7 @@ def _badges(
     for lane, shown in lanes.items():
         usual = {Status.CURRENT} if lane in ran else {Status.CURRENT, Status.MISSING}
         if shown.status not in usual:
-            line += render.badge(render.LANE_NAMES[lane], shown.status, STATUS_WORDS[shown.status])
+            line += render.badge(render.LANE_NAMES[lane], shown.status, render.STATUS_WORDS[shown.status])
     line += [*others]
     for lane, shown in lanes.items() if claim.machine else ():
         if shown.first and (measured := render.figures(shown.first.measurements)):

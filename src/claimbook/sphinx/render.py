@@ -16,6 +16,7 @@ from claimbook.model import (
     Lane,
     Measurement,
     RelationKind,
+    Status,
 )
 from claimbook.sphinx import elements
 
@@ -29,6 +30,14 @@ WORDS = {
 }
 """What may become of an entry, and what a reader is told of its statement."""
 LANE_NAMES = {Lane.CPU: "CPU", Lane.CUDA: "CUDA"}
+STATUS_WORDS = {
+    Status.CURRENT: "runs as printed",
+    Status.STALE: "changed since it was run",
+    Status.MISSING: "not run yet",
+    Status.FAILING: "prints something else",
+    Status.VARIED: "came out otherwise on this machine",
+}
+"""What a reader is told of an example on a machine."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from docutils import nodes
 
 from claimbook.model import Entry, Lane, Question, Status
 from claimbook.pages.register import Answer
+from claimbook.pages.text import first_sentence
 from claimbook.sphinx import render
 from claimbook.sphinx.domain import ClaimDomain
 
@@ -16,8 +17,8 @@ class Row(NamedTuple):
 
     entry: Entry
     word: str
-    claims: list[tuple[str, str, dict[Lane, Status]]]
-    """Page and id of each that relates to it, and by lane its status."""
+    claims: list[tuple[render.Sentence, dict[Lane, Status]]]
+    """Those that relate to it, each with its status by lane."""
     remark: str
     named: dict[str, str]
     """The claims that the remark names, with their pages."""
@@ -39,7 +40,10 @@ def data(domain: ClaimDomain) -> list[Asked]:
 
 def _row(domain: ClaimDomain, answer: Answer) -> Row:
     claims = [
-        (c.docname, c.id, {lane: shown.status for lane, shown in domain.shown[c.id].items()})
+        (
+            (c.docname, c.id, first_sentence(c.statement)),
+            {lane: shown.status for lane, shown in domain.shown[c.id].items()},
+        )
         for c in answer.claims
     ]
     remark = answer.remark.text if answer.remark and not claims else ""
@@ -59,8 +63,8 @@ def show(asked: list[Asked], link: render.Link) -> list[nodes.Node]:
                 found[source] += nodes.paragraph("", note)
         title = render.inline(f"{question.id} · {question.text}")
         found[source] += nodes.rubric("", "", *title, ids=[f"question-{question.id}"])
-        head = ["Entry", "What the source says", "The book", "Status"]
-        grid = render.table(head, (_cells(row, link) for row in rows), [15, 36, 34, 15])
+        head = ["Entry", "What the source says", "What the book says"]
+        grid = render.table(head, (_cells(row, link) for row in rows), [14, 38, 48])
         grid["classes"].append("ledger")
         found[source] += grid
     # What leads to a verdict: the filter shows its rows; without JavaScript this is the top.
@@ -69,15 +73,17 @@ def show(asked: list[Asked], link: render.Link) -> list[nodes.Node]:
 
 
 def _cells(row: Row, link: render.Link) -> render.Cells:
-    verdict: list[nodes.Node] = [render.verdict(row.word)]
-    marks: list[nodes.Node] = []
-    for docname, name, statuses in row.claims:
-        verdict += [nodes.Text(" "), link.claim(docname, name)]
+    said: list[nodes.Node] = [render.verdict(row.word)]
+    for (docname, name, title), statuses in row.claims:
+        parts = [link.claim(docname, name, nodes.inline("", "", *render.inline(title)))]
         for lane, status in statuses.items():
-            marks += [render.badge(render.LANE_NAMES[lane], status, status), nodes.Text(" ")]
+            if status is not Status.CURRENT:
+                words = render.STATUS_WORDS[status]
+                parts += [nodes.Text(" "), render.badge(render.LANE_NAMES[lane], status, words)]
+        said += [nodes.Text(" "), nodes.inline("", "", *parts, classes=["ledger-claim"])]
     if row.remark:
         for part in render.inline(f" {row.remark}"):
             name = part.astext()
-            verdict.append(link.claim(row.named.get(name, ""), name, part))
+            said.append(link.claim(row.named.get(name, ""), name, part))
     entry = nodes.inline("", row.entry.id, ids=[f"entry-{row.entry.id}"])
-    return [entry], list(render.inline(row.entry.statement)), verdict, marks
+    return [entry], list(render.inline(row.entry.statement)), said
