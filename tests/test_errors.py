@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from claimbook.exports import errors
+from claimbook.exports import errors, lookup
 from claimbook.exports.lookup import LIKE, Lookup
 from claimbook.exports.sections import sections
 from claimbook.pages.parser import scan_page
@@ -347,6 +347,27 @@ def test_the_same_message_or_the_nearest(text, same):
 def test_exceptions_without_error_in_their_name(text, found):
     """Those of a module of exceptions are read as such."""
     assert errors.read(text).type == found.rpartition(".")[2]
+
+
+def test_the_examples_beside_an_answer_are_of_its_section():
+    """Others that print the message too would tell of something else."""
+    where = {
+        claim.id: errors.place(page, section)
+        for page, found in PAGES
+        for section in found
+        for claim in section.claims(page)
+    }
+    told = {place: number for number, place in enumerate(dict.fromkeys(where.values()))}
+    numbers = {claim: told[place] for claim, place in where.items()} | told
+    names = [[place, "", ""] for place in told]
+    data = lookup.data(known_errors(), numbers, names)
+    apart = []
+    for each in data["messages"]:
+        places = [number for _, _, number in each["claims"]]
+        if each["sections"] and each["sections"][0] in places:
+            apart += [(each["text"], places)] * (len({*places}) > 1)
+    assert len(data["messages"]) > 1000
+    assert apart == []
 
 
 def test_a_message_is_asked_for_in_one_section_of_errors():

@@ -155,6 +155,16 @@ def test_links_to_claims_have_words_of_their_own(path):
     assert re.findall(r"(?<!`)\{claim\}`[^`<]+`(?!`)", prose) == []
 
 
+SHOWN_ELSEWHERE = re.compile(r"^(?:# .+\n\n|\*\*In short\.\*\*)(?:.+\n)+", re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", [path for path in CHAPTERS if "/lessons/" not in path])
+def test_what_is_shown_elsewhere_names_pages_in_words(path):
+    """Overviews and hits show a chapter's first lines and short answers without their links."""
+    for text in SHOWN_ELSEWHERE.findall((ROOT / path).read_text("utf-8")):
+        assert re.findall(r"\{doc\}`[^`<]+`", text) == []
+
+
 def test_what_a_bare_link_is():
     """The kind alone, over lines too; not a link that names its subject, nor code in a fence."""
     text = (

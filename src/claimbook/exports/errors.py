@@ -7,7 +7,7 @@ differ from program to program, so they are no words here; `noise.toml` says wha
 
 import re
 import tomllib
-from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -229,12 +229,19 @@ def known(
     of_errors = {claim for claim, _, section in placed if is_error(section.title)}
     found = [_of_error(message, of_errors) for message in printed]
     found = [replace(each, place=where.get(each.claims[0].id, "")) for each in found]
-    said = {(m.type, m.words): m for m in sorted(wordings(pages), key=lambda m: m.explained)}
-    merged = [_of_section(each, said.pop((each.type, each.words), each)) for each in found]
-    merged += said.values()
+    asked = {(m.type, m.words): m for m in sorted(wordings(pages), key=lambda m: m.explained)}
+    merged = [_of_section(each, asked.pop((each.type, each.words), each)) for each in found]
+    merged += asked.values()
     by_form = {m.form: m for m in sorted(merged, key=lambda m: m.explained)}
     led = [_of_section(each, by_form[each.form]) for each in merged]
-    return [m for m in led if m.text or not re.fullmatch(SAYS_NOTHING, m.type)]
+    said = [m for m in led if m.text or not re.fullmatch(SAYS_NOTHING, m.type)]
+    return [_own_first(each, where) for each in said]
+
+
+def _own_first(message: Message, where: Mapping[str, str]) -> Message:
+    """Return a message, its claims in the section first to which it leads."""
+    claims = sorted(message.claims, key=lambda claim: where.get(claim.id) != message.place)
+    return replace(message, claims=(*claims,))
 
 
 def _of_error(printed: Message, of_errors: Container[str]) -> Message:

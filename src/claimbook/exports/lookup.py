@@ -41,7 +41,8 @@ SAME = 0.9
 """A text and a message are the same word for word if so much of the one stands in the other."""
 
 LENGTH, SHOWN = 400, 2
-"""How much of a message is shown, and how many of its claims."""
+"""How much of a message is shown, and how many of its claims, which are those of its section
+where that has any."""
 
 
 @dataclass(frozen=True)
@@ -152,11 +153,12 @@ def _patterns() -> dict[str, Any]:
 def _message_data(message: Message, where: Mapping[str, int]) -> dict[str, Any]:
     claims = [claim for claim in message.claims if claim.id in where]
     places = [where[message.place]] if message.place in where else []
+    shown = [claim for claim in claims if where[claim.id] in places] or claims
     return {
         "type": message.type,
         "text": message.text[:LENGTH],
         "words": " ".join(message.words),
         "explained": message.explained,
         "sections": [*dict.fromkeys([*places, *(where[claim.id] for claim in claims)])],
-        "claims": [(c.id, first_sentence(c.statement), where[c.id]) for c in claims[:SHOWN]],
+        "claims": [(c.id, first_sentence(c.statement), where[c.id]) for c in shown[:SHOWN]],
     }

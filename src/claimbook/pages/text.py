@@ -30,8 +30,12 @@ def first_sentence(statement: str) -> str:
 def strip_markup(statement: str) -> str:
     """Strip link and role markup of a statement; keep the visible text.
 
+    A page that is named without words of its own is told by its file's name.
+
     >>> strip_markup("See {term}`tensors <tensor>`, [the `grad` of one](grad.md) and `x[0](y)`.")
     'See tensors, the `grad` of one and `x[0](y)`.'
+    >>> strip_markup("See {doc}`/data/worker-errors`.")
+    'See worker errors.'
     """
 
     def cited(role: re.Match[str]) -> str:
@@ -40,6 +44,7 @@ def strip_markup(statement: str) -> str:
 
     text = re.sub(r"\{cite:(\w)\}`([a-z]+)(\d+)\w*`", cited, statement)
     text = re.sub(r"\{[\w:]+\}`([^`<]+?)\s*<[^`]*>`", r"\1", text)
+    text = re.sub(r"\{doc\}`([^`]+)`", lambda page: page[1].split("/")[-1].replace("-", " "), text)
     text = re.sub(r"\{[\w:]+\}(?=`)", "", text)
     code = r"`[^`]*`"  # which may look like a link, and stand in the text of one
     link = rf"({code})|\[((?:{code}|[^]`])+)\]\([^)\s]+\)"

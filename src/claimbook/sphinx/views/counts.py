@@ -1,10 +1,12 @@
 """What became of all statements, how many claims there are, and where they ran, in numbers."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from docutils import nodes
 
 from claimbook.model import Status
+from claimbook.records.runs import Shown
 from claimbook.sphinx import render
 from claimbook.sphinx.domain import ClaimDomain
 from claimbook.sphinx.render import Link
@@ -50,23 +52,38 @@ def verdicts(domain: ClaimDomain) -> dict[str, int]:
     return {word: words.count(word) for word in render.WORDS}
 
 
+STATUSES = {
+    Status.CURRENT: "ran as printed",
+    Status.VARIED: "came out otherwise on this machine",
+    Status.FAILING: "printed something else",
+    Status.STALE: "changed since they ran",
+    Status.MISSING: "not run yet",
+}
+
+
 def _totals(domain: ClaimDomain) -> Iterator[str]:
     shown = domain.shown.values()
     yield f"{len(domain.book.answers):,} statements"
     yield f"{len(shown):,} examples"
     for lane, name in render.LANE_NAMES.items():
         ran = [lanes[lane] for lanes in shown if lane in lanes]
-        current = [each.first for each in ran if each.first and each.status is Status.CURRENT]
-        when = ""
-        if current:
-            last = max(current, key=lambda record: record.recorded.date)
-            where = last.environment
-            when = f", last on {last.recorded.date} with torch {where.torch} on {where.device}"
-        yield f"{len(current):,} of the {len(ran):,} for {name} run as printed{when}"
+        count = Counter(each.status for each in ran)
+        told = ", ".join(f"{count[s]:,} {words}" for s, words in STATUSES.items() if count[s])
+        yield f"{len(ran):,} for {name}: {told or 'none'}{_last(ran)}"
     mutants = [data for data in domain.falsified.values() if data and data["status"] == "current"]
     if total := sum(data["mutants"] for data in mutants):
         caught = 100 * sum(data["killed"] for data in mutants) // total
-        yield f"{caught} % of {total:,} copies with one change print something else"
+        yield f"{caught} % of {total:,} copies with one thing changed were noticed"
     swept = [data for data in domain.swept.values() if data and data["status"] == "current"]
     if cases := sum(data["cases"] for data in swept):
         yield f"{len(swept):,} statements also hold in {cases:,} randomly drawn cases"
+
+
+def _last(ran: Iterable[Shown]) -> str:
+    """Return when and where the last of those ran that ran as printed."""
+    records = [each.first for each in ran if each.first and each.status is Status.CURRENT]
+    if not records:
+        return ""
+    last = max(records, key=lambda record: record.recorded.date)
+    where = last.environment
+    return f"; last on {last.recorded.date} with torch {where.torch} on {where.device}"
