@@ -201,7 +201,7 @@ def test_a_card_says_what_is_an_exception(tmp_path):
     badges = {card["id"]: card.select_one(".claim-badges").text for card in page.select(".claim")}
     assert badges == {
         "claim-sum-adds": "",
-        "claim-of-a-gpu": "CUDA only",
+        "claim-of-a-gpu": "run on CUDA only",
         "claim-no": "CPU prints something else",
     }
     assert page.select_one(".provenance").text.endswith(", 1 of them.")

@@ -13,6 +13,8 @@ from claimbook.sphinx import chapter, render
 from claimbook.sphinx.domain import ClaimDomain
 from claimbook.sphinx.views import machines, releases
 
+ON = {Lane.CPU: "the CPU", Lane.CUDA: "CUDA"}
+
 ByLane = dict[Lane, Shown]
 """What is seen of a claim, by lane."""
 
@@ -100,7 +102,7 @@ def _badges(
     """
     line = nodes.paragraph(classes=["claim-badges"])
     if len(claim.lanes) == 1:
-        line += nodes.inline("", f"{render.LANE_NAMES[claim.lanes[0]]} only")
+        line += nodes.inline("", f"run on {ON[claim.lanes[0]]} only")
     for lane, shown in lanes.items():
         usual = {Status.CURRENT} if lane in ran else {Status.CURRENT, Status.MISSING}
         if shown.status not in usual:
