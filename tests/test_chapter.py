@@ -255,9 +255,11 @@ def test_guides_say_what_pages_say(chapter):
     guide = chapter.page("guide")
     overview = guide.select_one(".overview")
     assert overview.select_one(".rubric a")["href"] == "sums.html"
-    assert overview.select_one("dt a")["href"] == "sums.html#what-is-a-sum"
-    assert overview.dd.text.strip() == "A sum adds. It is one number."
-    of_error = overview.select_one("details.answer")
+    asked = overview.select_one("details.answer:not(.message)")
+    assert asked.summary.text == "What is a sum?"
+    assert asked.p.text.strip() == "A sum adds. It is one number. Shown here"
+    assert asked.a["href"] == "sums.html#what-is-a-sum"
+    of_error = overview.select_one("details.message")
     assert of_error.summary.text == "size of a and b"
     assert of_error.p.text.strip() == "Print x.shape. Its cures"
     assert of_error.a["href"] == "mends.html#size-of-a-and-b"
@@ -342,7 +344,7 @@ def test_a_guide_follows_its_pages(tmp_path):
     assert book.sphinx().returncode == 0
     book.write("docs/e.md", "# E\n\n## Why?\n\n**In short.** Thus.\n")
     assert book.sphinx().returncode == 0
-    assert book.page("d").dd.text.strip() == "Thus."
+    assert book.page("d").select_one(".answer p").text.strip() == "Thus. Shown here"
 
 
 def test_what_is_kept_follows_a_claim_to_another_page(tmp_path):

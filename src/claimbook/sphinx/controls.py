@@ -64,7 +64,7 @@ def page_tools(body: str) -> str:
     parts = [PREDICT] if 'class="claim-output' in body else []
     folded = {
         "details": body.count('<details class="claim detail"'),
-        "answers": body.count('<details class="answer"'),
+        "answers": len(re.findall('<details class="answer[ "]', body)),
     }
     if count := sum(folded.values()):
         kind = next(kind for kind in folded if folded[kind])

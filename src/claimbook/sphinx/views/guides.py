@@ -89,27 +89,17 @@ def _chapter(domain: ClaimDomain, name: str) -> Iterator[Any]:
 
 
 def _overview(chapters: list[Any], link: render.Link) -> nodes.Node:
-    """Return chapters with what they are about, and their short answers.
-
-    What an error means is folded: who comes with one looks for its message.
-    """
+    """Return chapters with what they are about, and their questions, which fold the answers."""
     whole = nodes.container(classes=["overview"])
     for name, title, minutes, summary, asked in chapters:
         whole += nodes.rubric("", "", *_line((name, title, minutes), link).children)
         whole += nodes.paragraph("", summary)
-        answers = nodes.definition_list(classes=["short-answers"])
         for question, place, short in asked:
-            asks = link.to(name, place, nodes.inline("", "", *render.inline(question)))
-            said = nodes.paragraph("", "", *render.inline(short))
-            if is_error(question):
-                said += [nodes.Text(" "), link.to(name, place, nodes.inline("", "Its cures"))]
-                message = question.replace("`", "")
-                whole += elements.fold("", said, title=message, classes=["answer"])
-                continue
-            definition = nodes.definition("", said)
-            answers += nodes.definition_list_item("", nodes.term("", "", asks), definition)
-        if len(answers):
-            whole += answers
+            of_error = is_error(question)
+            said = nodes.paragraph("", "", *render.inline(short), nodes.Text(" "))
+            said += link.to(name, place, nodes.inline("", "Its cures" if of_error else "Shown here"))
+            classes = ["answer", *["message"] * of_error]
+            whole += elements.fold("", said, title=question.replace("`", ""), classes=classes)
     return whole
 
 
