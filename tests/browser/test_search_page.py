@@ -165,6 +165,18 @@ def test_a_message_needs_no_type(open_page, text):
     )
 
 
+def test_a_word_that_no_section_says_is_named(open_page):
+    """The hits are for the other words; a word that is spelled otherwise is no such word."""
+    page = searching(open_page)
+    status = page.locator("section.search [role=status]")
+    page.fill("#query", "xylophone learning rate")
+    assert status.inner_text() == (
+        "No section says xylophone. For the other words: the best 20 sections"
+    )
+    page.fill("#query", "lerning rate of imagefolder")
+    assert status.inner_text() == "The best 20 sections"
+
+
 def test_one_hit_is_one_section(open_page):
     """A number that is one has no plural."""
     page = searching(open_page)

@@ -100,6 +100,13 @@ class Search {
     return near.sort(([, a], [, b]) => b.length - a.length)[0]?.[0] ?? term;
   }
 
+  // The words of a question that no section holds, nor one like them.
+  unknown(question) {
+    const words = this.names(question).filter((name) => name.length === 1).flat();
+    return [...new Set(words)].filter((word) => word.length > 2 && /[a-z]/.test(word)
+      && !this.stop.has(word) && !this.knows(this.spelled(this.stem(word))) && !this.apart(word));
+  }
+
   rarity(term) {
     const count = (this.terms.get(term)?.length ?? 0) / 2;
     return count ? Math.log(1 + (this.places.length - count + 0.5) / (count + 0.5)) : 0;
@@ -196,6 +203,15 @@ function hitItem(place, line) {
   return item;
 }
 
+// How many sections are hits, and for which words there is none: nobody takes the hits for answers
+// about these.
+function told(unknown, hits) {
+  const count = `${hits} section${hits === 1 ? "" : "s"}`;
+  if (!unknown.length) return [`${hits === HITS ? "The best " : ""}${count}`];
+  const named = unknown.flatMap((word) => [", ", element("q", {}, word)]).slice(1);
+  return ["No section says ", ...named, `. For the other words: ${hits === HITS ? "the best " : ""}${count}`];
+}
+
 function searchPage(search) {
   const place = document.querySelector("section.search");
   const form = place.querySelector("form");
@@ -203,7 +219,6 @@ function searchPage(search) {
   const list = place.querySelector("ol");
   let lookup = theErrors, lines = null;
 
-  const counted = (number) => `${number} section${number === 1 ? "" : "s"}`;
   const show = () => {
     const text = form.q.value.trim();
     const errors = text && lookup ? lookup.find(text, 2) : [];
@@ -222,7 +237,7 @@ function searchPage(search) {
         ", by type. The sections below only share its words."]
         : sure ? [errors[0].same ? "An error, and what explains it" : "An error, and the nearest to it",
           "; then sections that share its words."]
-          : hits.length ? [`${hits.length === HITS ? "The best " : ""}${counted(hits.length)}`]
+          : hits.length ? told(search.unknown(text), hits.length)
             : ["Nothing on this site holds these words."]);
     history.replaceState(null, "", text ? `?${new URLSearchParams({ q: text })}` : location.pathname);
   };

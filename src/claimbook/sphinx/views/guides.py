@@ -65,7 +65,7 @@ def _stop(domain: ClaimDomain, name: str) -> Iterator[Any]:
 def _route(stops: list[Any], link: render.Link) -> nodes.Node:
     """Return pages in the order in which to read them, with the minutes of each and of all."""
     items = [nodes.list_item("", _line(stop, link)) for stop in stops]
-    whole = nodes.paragraph("", f"{_hours(sum(stop[2] for stop in stops))} in all")
+    whole = nodes.paragraph("", f"{_hours(sum(stop[2] for stop in stops))} of reading in all")
     whole["classes"].append("minutes")
     listed = nodes.enumerated_list("", *items, enumtype="arabic", classes=["route"])
     return nodes.container("", listed, whole)
@@ -96,8 +96,9 @@ def _overview(chapters: list[Any], link: render.Link) -> nodes.Node:
         whole += nodes.paragraph("", summary)
         for question, place, short in asked:
             of_error = is_error(question)
+            more = nodes.inline("", "Its cures" if of_error else "Shown here")
             said = nodes.paragraph("", "", *render.inline(short), nodes.Text(" "))
-            said += link.to(name, place, nodes.inline("", "Its cures" if of_error else "Shown here"))
+            said += link.to(name, place, more)
             classes = ["answer", *["message"] * of_error]
             whole += elements.fold("", said, title=question.replace("`", ""), classes=classes)
     return whole
