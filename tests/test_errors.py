@@ -426,7 +426,7 @@ def test_what_is_to_be_found_is_there(path):
 
 PYTHONS = """
 AttributeError: 'list' object has no attribute 'lower'
-AttributeError: 'NoneType' object has no attribute 'shape'
+AttributeError: 'NoneType' object has no attribute 'lower'
 AttributeError: module 'numpy' has no attribute 'float'
 AttributeError: module 'torchvision.models' has no attribute 'vit_b_16'
 FileNotFoundError: [Errno 2] No such file or directory: 'data/train.csv'
@@ -470,6 +470,9 @@ EOFError: Ran out of input
         ("step() missing 1 required positional argument: 'metrics'", "optimisation/schedulers"),
         ("dropout(): argument 'input' must be Tensor, not tuple", "first-aid/python"),
         ("forward() missing 2 required positional arguments: 'a' and 'b'", "first-aid/python"),
+        ("'MyNet' object has no attribute 'conv7'", "first-aid/attributes-and-arguments"),
+        ("'MyNet' object has no attribute 'device'", "first-aid/attributes-and-arguments"),
+        ("KeyError: 'LOCAL_RANK'", "first-aid/cards-and-networks"),
         ("module 'torch' has no attribute 'no_such_name'", "first-aid/installation"),
         ("'Tensor' object has no attribute 'no_such_name'", "first-aid/installation"),
         ("x.so: undefined symbol: _ZN3c104warnE", "first-aid/installation"),

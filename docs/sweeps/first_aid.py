@@ -1,5 +1,6 @@
 """Sweeps of first aid."""
 
+import numpy
 import torch
 from torch import nn
 from torch.nn import functional
@@ -141,3 +142,44 @@ def scatter_wants_an_index_no_larger_than_src(x, dtype, shape, source, dim):
     fits = fits and all(a <= b for a, b in zip(shape, source, strict=True))
     whole = dtype in (torch.int64, torch.int32)
     assert (error(lambda: x.scatter(dim, index, src)) == "") == (fits and whole)
+
+
+@sweep(x=tensors(ALL, rank=(0, 2), size=(0, 3), layouts=ANY_LAYOUT), dtype=among(ALL))
+def a_dtype_is_no_string(x, dtype):
+    name = str(dtype).removeprefix("torch.")
+    assert error(lambda: x.to("cpu", name)).startswith("TypeError: to() received an invalid")
+    assert error(lambda: x.to(name)).startswith("RuntimeError")
+    assert x.to("cpu", dtype).dtype == x.to(dtype).dtype == dtype
+
+
+@sweep(
+    batch=tensors(torch.float32, rank=(3, 3), size=(1, 3)),
+    place=among([(0, 0, 0), (-1, -1, -1), (0, -1, 0)]),
+    value=among([float("nan"), 1.0]),
+)
+def skip_the_matrices_that_are_not_finite(batch, place, value):
+    batch = batch.nan_to_num(0, 0, 0).clamp(-10, 10).contiguous().clone()
+    batch[place] = value
+    finite = batch.isfinite().all(dim=(1, 2))
+    failed = error(lambda: torch.linalg.svd(batch))
+    assert ("non-finite" in failed) == (not finite.all())
+    assert error(lambda: torch.linalg.svd(batch[finite])) == ""
+
+
+@sweep(lengths=several(integers(0, 4), min_size=1, max_size=4))
+def rows_of_different_lengths_are_padded_first(lengths):
+    rows = [[1] * length for length in lengths]
+    failed = error(lambda: numpy.array(rows))
+    assert ("inhomogeneous shape after 1 dimensions" in failed) == (len({*lengths}) > 1)
+    parts = [torch.tensor(row) for row in rows]
+    padded = nn.utils.rnn.pad_sequence(parts, batch_first=True)
+    assert padded.shape == (len(rows), max(lengths))
+
+
+@sweep(x=tensors(FLOATS, rank=(2, 6), size=(2, 3)), count=integers(1, 3))
+def video_is_padded_with_two_zeros_more(x, count):
+    failed = error(lambda: functional.pad(x, (1, 1) * count, mode="reflect"))
+    assert bool(failed) == (x.ndim - count not in (1, 2))
+    if x.ndim == 5:
+        padded = functional.pad(x, (1, 1, 1, 1, 0, 0), mode="reflect")
+        assert padded.shape == (*x.shape[:3], x.shape[3] + 2, x.shape[4] + 2)
