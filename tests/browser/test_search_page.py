@@ -173,7 +173,7 @@ def test_a_word_that_no_section_says_is_named(open_page):
     assert status.inner_text() == (
         "No section says xylophone. For the other words: the best 20 sections"
     )
-    page.fill("#query", "lerning rate of imagefolder")
+    page.fill("#query", "gradeint of imagefolder")
     assert status.inner_text() == "The best 20 sections"
 
 
