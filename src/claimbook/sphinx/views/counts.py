@@ -69,7 +69,9 @@ def _totals(domain: ClaimDomain) -> Iterator[str]:
         ran = [lanes[lane] for lanes in shown if lane in lanes]
         count = Counter(each.status for each in ran)
         told = ", ".join(f"{count[s]:,} {words}" for s, words in STATUSES.items() if count[s])
-        yield f"{len(ran):,} for {name}: {told or 'none'}{_last(ran)}"
+        if count[Status.CURRENT] == len(ran):
+            told = f"all {STATUSES[Status.CURRENT]}"
+        yield f"{len(ran):,} for {name}: {told}{_last(ran)}"
     mutants = [data for data in domain.falsified.values() if data and data["status"] == "current"]
     if total := sum(data["mutants"] for data in mutants):
         caught = 100 * sum(data["killed"] for data in mutants) // total
