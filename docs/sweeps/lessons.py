@@ -192,3 +192,43 @@ def predict_the_parameters_of_a_layer(inputs, outputs):
     layer = nn.Linear(inputs, outputs)
     assert layer.weight.numel() == inputs * outputs
     assert layer.bias.numel() == outputs
+
+
+@sweep(x=tensors(FLOATS, rank=(2, 2), size=(2, 7), layouts=ANY_LAYOUT))
+def pooling_keeps_the_largest_of_four(x):
+    height, width = x.shape[0] // 2, x.shape[1] // 2
+    blocks = x[: 2 * height, : 2 * width].reshape(height, 2, width, 2)
+    pooled = nn.MaxPool2d(2)(x[None, None])
+    same(pooled, blocks.amax(dim=(1, 3))[None, None])
+    same(nn.Flatten()(pooled), pooled.reshape(1, height * width))
+
+
+@sweep(x=tensors(FLOATS, rank=(3, 3), size=(2, 7), layouts=ANY_LAYOUT))
+def predict_what_the_pooling_keeps(x):
+    height, width = x.shape[1] // 2, x.shape[2] // 2
+    blocks = x[:, : 2 * height, : 2 * width].reshape(-1, height, 2, width, 2)
+    same(nn.MaxPool2d(2)(x), blocks.amax(dim=(2, 4)))
+
+
+@sweep(batch=integers(1, 4), made_for=integers(1, 30), sizes=shapes(rank=(1, 3), size=(1, 4)))
+def a_wrong_size_after_flatten_is_named(batch, made_for, sizes):
+    features = math.prod(sizes)
+    assume(made_for != features)
+    layers = nn.Sequential(nn.Flatten(), nn.Linear(made_for, 3))
+    said = error(lambda: layers(torch.zeros(batch, *sizes)))
+    assert f"({batch}x{features} and {made_for}x3)" in said
+
+
+@sweep(channels=integers(1, 4), size=integers(4, 40), classes=integers(1, 12))
+def three_numbers_change_for_mnist_and_cifar(channels, size, classes):
+    layers = [nn.Conv2d(channels, 8, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)]
+    layers += [nn.Conv2d(8, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)]
+    layers += [nn.Flatten(), nn.Linear(32 * (size // 4) ** 2, classes)]
+    logits = nn.Sequential(*layers)(torch.zeros(2, channels, size, size))
+    assert logits.shape == (2, classes)
+
+
+@sweep(channels=integers(1, 5), filters=integers(1, 5), kernel=integers(1, 5))
+def predict_the_parameters_of_a_convolution(channels, filters, kernel):
+    count = sum(p.numel() for p in nn.Conv2d(channels, filters, kernel).parameters())
+    assert count == channels * filters * kernel**2 + filters
