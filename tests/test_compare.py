@@ -145,6 +145,17 @@ DIFFERENT = {
         "0.10000000000000001",
         "rounding: a last digit differs: want '0.1', got '0.10000000000000001'",
     ),
+    "another last digit that is the whole number": (
+        "0.001",
+        "0.003",
+        "value: want '0.001', got '0.003'",
+    ),
+    "another only digit in a tensor": (
+        "tensor([1.0000, 0.0010])",
+        "tensor([1.0000, 0.0012])",
+        "value: element [1]: want 0.0010, got 0.0012",
+    ),
+    "nothing for a small number": ("1e-08", "0.0", "value: want '1e-08', got '0.0'"),
     "a Python float": ("0.1", "0.2", "value: want '0.1', got '0.2'"),
     "a Python int": ("99", "100", "value: want '99', got '100'"),
     "integers for floats": (

@@ -50,4 +50,7 @@ def near(want: str, got: str) -> bool:
         return False
     w, g = Decimal(want), Decimal(got)
     unit = Decimal(10) ** int(w.as_tuple().exponent)
-    return abs(w - g) <= max(2 * unit if unit < Decimal("0.01") else Decimal(0), abs(w) / 1000)
+    digits = 2 * unit if unit < Decimal("0.01") else Decimal(0)
+    if w:  # the one digit of 0.001 is the whole number
+        digits = min(digits, abs(w) / 20)
+    return abs(w - g) <= max(digits, abs(w) / 1000)
