@@ -513,6 +513,14 @@ def test_dots_stand_for_what_is_left_out(want, got, fits):
     assert (compare(want, got) is None) == fits
 
 
+@pytest.mark.parametrize("flood", ["tensor(" * 14_000, "tensor([" * 12_000, "tensor(' " * 11_000])
+def test_many_tensors_without_an_end_take_no_time(flood):
+    """A flood of them is read once, from left to right."""
+    started = time.process_time()
+    assert compare("tensor(1)", flood)
+    assert time.process_time() - started < 1
+
+
 def test_dots_in_a_tensor_stand_for_text():
     """Numbers beside them are compared as text; the message says so."""
     assert compare("tensor([0.3300, ...])", "tensor([0.3300, 0.5000])") is None

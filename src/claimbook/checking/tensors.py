@@ -12,29 +12,32 @@ from claimbook.checking.difference import Difference, Kind
 def split(text: str) -> tuple[list[str], list[str]]:
     """Return the texts between tensors, one more than these, and the tensors."""
     texts, tensors, position = [], [], 0
-    for match in re.finditer(r"\btensor\(", text):
-        end = _closing(text, match.end())
-        if match.start() >= position and end is not None:
-            texts.append(text[position : match.start()])
-            tensors.append(text[match.start() : end])
+    for start, end in sorted(_spans(text)):
+        if start >= position:  # else it stands within the one before
+            texts.append(text[position:start])
+            tensors.append(text[start:end])
             position = end
     return [*texts, text[position:]], tensors
 
 
-def _closing(text: str, position: int) -> int | None:
-    """Return where the parenthesis opened before the position closes; None if it never does."""
-    mark = next((mark for mark, depth in _marks(text, position) if depth < 0), None)
-    return mark.end() if mark and mark[0] == ")" else None
+def _spans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where each `tensor(` begins whose parenthesis closes, and where it ends."""
+    opened: list[re.Match[str]] = []
+    for mark in re.finditer(r"(?:\btensor)?\(|[\[\])]", text):
+        if mark[0][-1] in "([":
+            opened.append(mark)
+        elif opened and (opening := opened.pop())[0] == "tensor(" and mark[0] == ")":
+            yield opening.start(), mark.end()
 
 
 _MARK = re.compile(r"'[^'\n]*'|[()\[\],]")
 _DEEPER = {"(": 1, "[": 1, ")": -1, "]": -1}
 
 
-def _marks(text: str, position: int = 0) -> Iterator[tuple[re.Match[str], int]]:
+def _marks(text: str) -> Iterator[tuple[re.Match[str], int]]:
     """Yield quoted text, brackets and commas, each with how many brackets are open after it."""
     depth = 0
-    for mark in _MARK.finditer(text, position):
+    for mark in _MARK.finditer(text):
         depth += _DEEPER.get(mark[0], 0)
         yield mark, depth
 
