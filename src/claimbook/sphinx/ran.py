@@ -106,7 +106,9 @@ def _badges(
     for lane, shown in lanes.items():
         usual = {Status.CURRENT} if lane in ran else {Status.CURRENT, Status.MISSING}
         if shown.status not in usual:
-            line += render.badge(render.LANE_NAMES[lane], shown.status, render.STATUS_WORDS[shown.status])
+            line += render.badge(
+                render.LANE_NAMES[lane], shown.status, render.STATUS_WORDS[shown.status]
+            )
     line += [*others]
     for lane, shown in lanes.items() if claim.machine else ():
         if shown.first and (measured := render.figures(shown.first.measurements)):
