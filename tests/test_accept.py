@@ -149,21 +149,40 @@ def test_longer_fences_hold_fences():
     assert text.encode() == page_of(">>> f()\n```\n:::\n", fence="````", colons="::::")
 
 
+def in_quote(page, margin=""):
+    """The page in a block quote."""
+    return "".join(f"{margin}> {line}\n" for line in page.splitlines())
+
+
+IN_FENCE = page_of(">>> 1\n2\n").decode()
+
+
 @pytest.mark.parametrize(
-    "page",
+    ("page", "revised"),
     [
-        "".join(f"> {line}\n" for line in page_of(">>> 1\n2\n").decode().splitlines()),
-        "- a\n\n  > b\n  >\n"
-        + "".join(f"  > {line}\n" for line in page_of(">>> 1\n2\n").decode().splitlines()),
-        page_of("  >>> 1\n 2\n", fence="  ```").decode(),
+        (in_quote(IN_FENCE), in_quote(IN_FENCE.replace("2", "1"))),
+        (
+            "- a\n\n  > b\n  >\n" + in_quote(IN_FENCE, "  "),
+            "- a\n\n  > b\n  >\n" + in_quote(IN_FENCE.replace("2", "1"), "  "),
+        ),
+        (
+            page_of("  >>> 1\n 2\n", fence="  ```").decode(),
+            page_of("  >>> 1\n  1\n", fence="  ```").decode(),
+        ),
     ],
 )
-def test_uncertain_places_are_refused(page):
-    """In a block quote, or where lines are indented unlike each other, nothing is written."""
+def test_lines_are_indented_as_their_example(page, revised):
+    """In a block quote too; the revised page is read again, and must say what was agreed to."""
     draft = draft_of(page.encode())
     assert draft.page.problems == ()
-    with pytest.raises(AcceptError, match="block quote or behind mixed indentation"):
-        draft.revise(changes_of(draft, {"one": ("1",)}))
+    assert draft.revise(changes_of(draft, {"one": ("1",)})) == revised
+
+
+def test_no_fence_is_added_in_a_block_quote():
+    """Only a fence at the margin or in a list is copied for CUDA."""
+    draft = draft_of(in_quote(IN_FENCE).encode())
+    with pytest.raises(AcceptError, match="block quote: add one for CUDA by hand"):
+        draft.revise(changes_of(draft, {"one": ("1",)}, Lane.CUDA))
 
 
 @pytest.mark.parametrize("outcome", [Outcome.CRASHED, Outcome.TIMED_OUT, Outcome.SKIPPED])

@@ -160,16 +160,7 @@ def _edits(lines: list[str], page: Page, wants: Mapping[int, str], lane: Lane) -
 
 def _edit(lines: list[str], example: Example, want: str) -> Edit:
     place = _place(example)
-    found = lines[example.line - 1 : place.stop] or [""]
-    indent = found[0][: found[0].find(">>>")]
-    prompts = [">>> ", *["... "] * example.source.count("\n")]
-    source = map(str.__add__, prompts, example.source.split("\n")[:-1])
-    told = [(indent + line).rstrip() for line in (*source, *_split(example.want))]
-    if indent.strip() or told != [line.rstrip() for line in found]:
-        raise AcceptError(
-            "it stands in a block quote or behind mixed indentation, where its lines cannot be "
-            "told for certain: correct it by hand"
-        )
+    indent = lines[example.line - 1].partition(">>>")[0]
     end = _line_end(lines[place.start - 1])
     return place, [(indent + line).rstrip() + end for line in _split(want)]
 
@@ -194,7 +185,8 @@ def _lacks_fence(claim: Claim, fence: Fence, lane: Lane) -> bool:
 def _second_fence(lines: list[str], fence: Fence, edits: list[Edit]) -> Edit:
     """Return the `pycon cuda` fence to stand below a fence: its copy, with the edits made."""
     opening = _OPENING.fullmatch(lines[fence.line - 1])
-    assert opening  # the page scan reports one that stands elsewhere than at the margin
+    if not opening:
+        raise AcceptError("its fence stands in a block quote: add one for CUDA by hand")
     close = _place(fence.examples[-1]).stop
     while close < len(lines) and not lines[close].strip():
         close += 1
