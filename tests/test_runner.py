@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import socket
 import sys
 import tempfile
 import textwrap
@@ -14,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from claimbook.engine.channel import Channel
+from claimbook.engine.channel import receive
 from claimbook.engine.environment import release
-from claimbook.engine.fork_server import KEPT, ForkServer, kept
+from claimbook.engine.fork_server import KEPT, kept
 from claimbook.engine.pool import TRIES, Runner
 from claimbook.engine.workers import SLOW_IMPORTS, RunnerError
 from claimbook.model import Environment, Lane, Outcome, Run
@@ -327,6 +326,24 @@ def test_a_dirty_worker_begins_no_other_claim(runner, tmp_path):
     assert begun.read_text() == "." * 9
 
 
+def test_an_example_that_writes_into_the_channel(runner):
+    """It costs its own claim an outcome."""
+    session = """
+    >>> import os, stat
+    >>> for descriptor in map(int, os.listdir("/proc/self/fd")):
+    ...     try:
+    ...         if stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+    ...             _ = os.write(descriptor, b"mere text")
+    ...     except OSError:
+    ...         pass
+    """
+    done = between(runner, session)
+    assert (done.outcome, done.message) == (
+        Outcome.CRASHED,
+        "the process died of SIGKILL in example 2 of 2",
+    )
+
+
 def test_descriptors_closed_by_two_claims(runner):
     """A worker's own file does not take the number of one that a claim closed."""
     session = ">>> import os\n>>> os.closerange(1, 3)"
@@ -529,22 +546,23 @@ def test_nothing_is_left(taken, monkeypatch, tmp_path):
     assert [*tmp_path.iterdir()] == []
 
 
-def test_whoever_is_interrupted_asks_again(monkeypatch, tmp_path):
-    """Requests that follow at once are told apart, and no answer is taken for that to another."""
+@pytest.mark.parametrize("answer", ["fork", "environment", "wait"])
+def test_an_interrupt_within_an_answer_spoils_no_later_run(monkeypatch, answer):
+    """What is left of the answer is taken for no other: the next run has new processes."""
+    answers = iter(["fork", "environment", "wait"])
 
-    def interrupt(_):
-        raise KeyboardInterrupt
+    def interrupted(channel):
+        if next(answers) == answer:
+            os.read(channel.fileno(), 4)  # the length of the message
+            raise KeyboardInterrupt
+        return receive(channel)
 
-    server = ForkServer(str(tmp_path / "scratch"))
-    with monkeypatch.context() as patch:
-        patch.setattr(Channel, "receive", interrupt)
-        for _ in range(3):
+    with Runner(jobs=1) as runner:
+        with monkeypatch.context() as patch:
+            patch.setattr("claimbook.engine.workers.receive", interrupted)
             with pytest.raises(KeyboardInterrupt):
-                server.ask("import json")
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        assert set(server.ask("fork cpu", [theirs.fileno()])) == {"pid"}
-    server.end(patience=60)
+                run(runner, SUM)
+        assert run(runner, SUM)["sum"].outcome is Outcome.PASSED
 
 
 def test_a_kept_fork_server_is_used_and_ended(monkeypatch, tmp_path):
@@ -573,10 +591,10 @@ def test_settings_of_python_ask_for_another_fork_server(monkeypatch):
     with kept():
         monkeypatch.setenv("PYTHONWARNINGS", "error")
         with Runner(jobs=1) as runner:
-            assert runner._processes._server._process is None
+            assert runner._processes._server is None
         monkeypatch.setenv("PYTHONPATH", str(Path.cwd()))
         with Runner(jobs=1) as runner:
-            assert runner._processes._server._process is not None
+            assert runner._processes._server is not None
 
 
 def test_a_fork_server_that_is_gone_is_done_without(monkeypatch):
@@ -900,7 +918,10 @@ def test_a_worker_that_hangs_before_it_begins(monkeypatch, tmp_path):
     (tmp_path / "sitecustomize.py").write_text(HANGS, "utf-8")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     started = time.monotonic()
-    with Runner(jobs=1) as runner, pytest.raises(RunnerError, match="SIGKILL"):
+    with (
+        Runner(jobs=1) as runner,
+        pytest.raises(RunnerError, match="said nothing for 1 seconds"),
+    ):
         run(runner, claim("sum", ">>> 1 + 1\n2"))
     assert time.monotonic() - started < 60
 

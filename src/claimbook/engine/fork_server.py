@@ -7,7 +7,6 @@ while a command lasts, for whatever that runs: a claim then waits for no import.
 import contextlib
 import gc
 import importlib
-import json
 import os
 import re
 import select
@@ -19,11 +18,13 @@ import sys
 import tempfile
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from multiprocessing.reduction import recv_handle
 from pathlib import Path
-from typing import Any
 
-from claimbook.engine.channel import Channel
+from claimbook.engine.channel import receive, send
 from claimbook.engine.worker import LIBC, VISIBLE, serve
 from claimbook.model import Lane, digest
 
@@ -46,61 +47,25 @@ OURS_TO_SAY = {
 """Variables that are the same for all examples, wherever they run."""
 
 
-class ForkServer:
-    """A runner's connection to a fork server: one of its own, or the one that is kept.
+def connect(scratch: str) -> tuple[Connection, subprocess.Popen[bytes] | None]:
+    """Return the channel to a fork server, and its process unless it is the one that is kept.
 
-    Making it returns at once; torch is imported meanwhile.
+    This does not wait for torch, which the server imports meanwhile.
 
     Args:
         scratch: a folder for the workers' own, which the runner removes.
     """
-
-    def __init__(self, scratch: str) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
-        if (ours := _connect()) is None:
-            ours, theirs = socket.socketpair()
-            with theirs:
-                self._process = _start(theirs, subprocess.DEVNULL)
-        self._channel = Channel(ours)
-        self._owed = 0
-        folder = str(Path.cwd())
-        self._channel.send({"scratch": scratch, "folder": folder, "environ": _environ()})
-
-    def ask(self, request: str, descriptors: Sequence[int] = ()) -> Any:
-        """Return the answer to `fork LANE`, `import MODULE` or `wait PID`; None if it is gone."""
-        self._owed += 1
-        answer = None
-        try:
-            socket.send_fds(self._channel.socket, [f"{request}\n".encode()], descriptors)
-            while self._owed:  # an interrupt may have left earlier answers
-                answer = self._channel.receive()
-                self._owed -= 1
-        except OSError:
-            return None
-        return answer
-
-    def end(self, patience: float) -> None:
-        """Let it go, which ends whatever examples left behind.
-
-        Args:
-            patience: seconds that this may take; then a server of the runner's own is killed.
-        """
-        with contextlib.suppress(OSError):
-            self._channel.socket.shutdown(socket.SHUT_WR)
-        if self._process is None:
-            self._channel.socket.settimeout(patience)
-            self._channel.receive()
-        self._channel.socket.close()
-        if self._process:
-            try:
-                self._process.wait(timeout=patience)
-            except subprocess.TimeoutExpired:
-                os.killpg(self._process.pid, signal.SIGKILL)
-                self._process.wait()
+    channel, process = _connect_to_kept(), None
+    if channel is None:
+        channel, theirs = Pipe()
+        with theirs:
+            process = _start(theirs.fileno(), subprocess.DEVNULL)
+    send(channel, {"scratch": scratch, "folder": str(Path.cwd()), "environ": _environ()})
+    return channel, process
 
 
-def _connect() -> socket.socket | None:
-    """Return a connection to the server that is kept; None if a run here could use none."""
+def _connect_to_kept() -> Connection | None:
+    """Return the channel to the server that is kept; None if a run here could use none."""
     address = os.environ.get(KEPT, "")
     if not address.endswith(_of_start()):
         return None
@@ -110,7 +75,7 @@ def _connect() -> socket.socket | None:
     except OSError:  # it was ended
         connection.close()
         return None
-    return connection
+    return Connection(connection.detach())
 
 
 def _of_start() -> str:
@@ -123,10 +88,10 @@ def _environ() -> dict[str, str]:
     return {k: v for k, v in os.environ.items() if not SETTINGS.match(k)} | OURS_TO_SAY
 
 
-def _start(theirs: socket.socket, stdin: int, *words: str) -> subprocess.Popen[bytes]:
+def _start(descriptor: int, stdin: int, *words: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-m", "claimbook.engine.fork_server", str(theirs.fileno()), *words],
-        pass_fds=[theirs.fileno()],
+        [sys.executable, "-m", "claimbook.engine.fork_server", str(descriptor), *words],
+        pass_fds=[descriptor],
         stdin=stdin,
         env=_environ(),
         start_new_session=True,
@@ -141,7 +106,7 @@ def kept() -> Iterator[None]:
         listener.bind(address := folder.name + _of_start())
         listener.listen()
         # It ends when its input does.
-        with _start(listener, subprocess.PIPE, "kept"), _variable(KEPT, address):
+        with _start(listener.fileno(), subprocess.PIPE, "kept"), _variable(KEPT, address):
             yield
 
 
@@ -149,24 +114,22 @@ def main(descriptor: int, *, listens: bool) -> None:
     """Import torch, then fork workers until the runner goes away.
 
     Args:
-        descriptor: the socket on which the runner asks, or listens on which runners call.
+        descriptor: the pipe over which the runner asks, or the socket on which runners call.
     """
-    control = socket.socket(fileno=descriptor)
     gc.disable()  # an import leaves no garbage, and looking for it takes a tenth of the time
     importlib.import_module("torch")  # by name: no linter may take it for unused
     gc.enable()
     gc.freeze()
-    if listens:
-        control = _accept(control)
+    channel = Connection(_accept(descriptor) if listens else descriptor)
     _adopt_orphans()
-    # Byte by byte: what comes next brings a descriptor with it.
-    hello = json.loads(control.makefile("rb", buffering=0).readline())
+    hello = receive(channel)
     os.environ.clear()
     os.environ.update(hello["environ"])
     os.chdir(hello["folder"])
     sys.path[0] = hello["folder"]
     workers: set[int] = set()
-    _answer(control, Path(hello["scratch"]), workers)
+    with contextlib.suppress(EOFError):  # the runner was killed while it asked
+        _answer(channel, Path(hello["scratch"]), workers)
     for pid in workers:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(pid, signal.SIGKILL)
@@ -176,58 +139,45 @@ def main(descriptor: int, *, listens: bool) -> None:
     os._exit(0)  # torch takes a fifth of a second to be taken down, and the runner waits
 
 
-def _accept(listener: socket.socket) -> socket.socket:
-    """Fork for each runner that calls; return its socket in the process that is for it."""
+def _accept(descriptor: int) -> int:
+    """Fork for each runner that calls; return its descriptor in the process that is for it."""
+    listener = socket.socket(fileno=descriptor)
     while listener in select.select([listener, sys.stdin], [], [])[0]:
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
-        control, _ = listener.accept()
+        connection, _ = listener.accept()
         if not os.fork():
             listener.close()
             os.setsid()
             os.dup2(os.open(os.devnull, os.O_RDONLY), sys.stdin.fileno())
-            return control
-        control.close()
+            return connection.detach()
+        connection.close()
     os._exit(0)
 
 
-def _answer(control: socket.socket, scratch: Path, workers: set[int]) -> None:
+def _answer(channel: Connection, scratch: Path, workers: set[int]) -> None:
     """Do what the runner asks until it is gone; note which workers it has not ended."""
-    reply = Channel(control)
-    while True:
-        request, descriptors = _request(control)
+    while request := receive(channel):
         command, _, argument = request.partition(" ")
         match command:
             case "fork":
-                pid = _fork(control, descriptors[0], Lane(argument), scratch)
+                pid = _fork(channel, recv_handle(channel), Lane(argument), scratch)
                 workers.add(pid)
-                reply.send({"pid": pid})
+                send(channel, {"pid": pid})
             case "import":
                 # An import that looks for a GPU would leave CUDA unusable in all that is forked;
                 # not every torch has what is named.
                 with contextlib.suppress(ImportError), _variable(VISIBLE, ""):
                     importlib.import_module(argument)
                 gc.freeze()
-                reply.send({})
+                send(channel, {})
             case "wait":
                 workers.discard(int(argument))
-                reply.send({"status": os.waitpid(int(argument), 0)[1]})
+                send(channel, {"status": os.waitpid(int(argument), 0)[1]})
                 _end_orphans(workers)
-            case _:
+            case "end":
                 return
-
-
-def _request(control: socket.socket) -> tuple[str, list[int]]:
-    """Return the next line, and what it brings; byte by byte, as another may follow at once."""
-    line, descriptors = b"", list[int]()
-    while not line.endswith(b"\n"):
-        byte, brought, _, _ = socket.recv_fds(control, 1, 1)
-        if not byte:
-            return "", []
-        line += byte
-        descriptors += brought
-    return line.decode().strip(), descriptors
 
 
 @contextlib.contextmanager
@@ -261,7 +211,7 @@ def _end_orphans(workers: set[int]) -> None:
             os.waitpid(pid, 0)
 
 
-def _fork(control: socket.socket, descriptor: int, lane: Lane, scratch: Path) -> int:
+def _fork(channel: Connection, descriptor: int, lane: Lane, scratch: Path) -> int:
     with warnings.catch_warnings(action="ignore"):  # CUDA may have a thread of its own here
         pid = os.fork()
     with contextlib.suppress(OSError):
@@ -269,10 +219,10 @@ def _fork(control: socket.socket, descriptor: int, lane: Lane, scratch: Path) ->
     if pid:
         os.close(descriptor)
         return pid
-    control.close()
+    channel.close()
     status, terminal = 1, os.dup(2)
     try:
-        serve(Channel(socket.socket(fileno=descriptor)), lane, scratch)
+        serve(Connection(descriptor), lane, scratch)
         status = 0
     except ConnectionError:
         pass  # the runner is gone

@@ -3,15 +3,16 @@
 A worker that dies is replaced in milliseconds, and costs nobody but its own claim an outcome.
 """
 
-import selectors
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from multiprocessing.connection import wait
 from typing import Any, Self
 
 from claimbook.checking.compare import mismatches
+from claimbook.engine.channel import receive, send
 from claimbook.engine.environment import cores
 from claimbook.engine.workers import Worker, Workers, cause
 from claimbook.model import Claim, Environment, Factor, Lane, Measurement, Outcome, Run
@@ -80,8 +81,17 @@ class Runner:
         self._lane, self._queue = lane, deque(claims)
         self._again: list[Claim] = []
         self._number = 1  # of the try
-        self._processes.prepare("\n".join(claim.code for claim in self._queue))
         try:
+            yield from self._run_and_try_again()
+        except KeyboardInterrupt:
+            # It may have come within an answer, whose rest would be taken for the next one.
+            self.__exit__()
+            self.__enter__()
+            raise
+
+    def _run_and_try_again(self) -> Iterator[Run]:
+        try:
+            self._processes.prepare("\n".join(claim.code for claim in self._queue))
             yield from self._run()
             while self._again:
                 claims, self._again, self._number = self._again, [], self._number + 1
@@ -141,7 +151,7 @@ class Runner:
                 self._begin(worker)
             sources = [example.source for example in claim.examples(self._lane)]
             with suppress(OSError):  # it died; _listen will see that
-                worker.channel.send({"sources": sources})
+                send(worker.channel, {"sources": sources})
 
     def _begin(self, worker: Worker) -> None:
         """Start the clock of the claim that a worker runs now, if it has one."""
@@ -153,16 +163,16 @@ class Runner:
         """Wait until a worker has something to say or is late; return those that have."""
         deadline = min(worker.deadline for worker in self._workers)
         patience = None if deadline == float("inf") else max(0.0, deadline - time.monotonic())
-        with selectors.DefaultSelector() as selector:
-            for worker in self._workers:
-                selector.register(worker.channel, selectors.EVENT_READ, worker)
-            return [key.data for key, _ in selector.select(patience)]
+        ready = wait([worker.channel for worker in self._workers], patience)
+        return [worker for worker in self._workers if worker.channel in ready]
 
     def _listen(self, worker: Worker) -> Iterator[Run]:
-        for message in worker.channel.receive_ready():
+        while worker.channel.poll():
+            message = receive(worker.channel)
             if message is None:
                 yield from self._lose(worker)
-            elif "output" in message:
+                return
+            if "output" in message:
                 worker.outputs.append(message["output"])
             else:
                 claim = worker.claims.popleft()

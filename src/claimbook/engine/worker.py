@@ -1,4 +1,4 @@
-"""A worker: it takes claims over its socket, one JSON line each, and answers a line per example.
+"""A worker: it takes claims over its channel, a message each, and answers with one per example.
 
 It runs no claim before its global state is as at the start.
 """
@@ -23,11 +23,12 @@ import types
 import warnings
 from collections.abc import Iterator
 from dataclasses import asdict
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from claimbook.engine import environment
-from claimbook.engine.channel import Channel
+from claimbook.engine.channel import receive, send
 from claimbook.engine.isolation import Snapshot
 from claimbook.model import Lane
 
@@ -58,14 +59,14 @@ FIRST_ON_CUDA = [
 """Makes cuBLAS start, in both threads that call it: it warns then, and keeps memory of its own."""
 
 
-def serve(channel: Channel, lane: Lane, scratch: Path) -> None:
+def serve(channel: Connection, lane: Lane, scratch: Path) -> None:
     """Run the claims that come over the channel, until it is closed or the process is spent.
 
     Args:
         scratch: a folder for what claims write.
     """
     if reason := environment.unavailable(lane):
-        channel.send({"unavailable": reason})
+        send(channel, {"unavailable": reason})
         return
     if lane is Lane.CPU:  # CUDA maps far more than it uses
         _limit(resource.RLIMIT_DATA, MEMORY_LIMIT)
@@ -75,16 +76,16 @@ def serve(channel: Channel, lane: Lane, scratch: Path) -> None:
     # What is left there, as multiprocessing does in a process that is killed, goes with the runner.
     os.environ["TMPDIR"] = tempfile.tempdir = str(scratch)
     sandbox = _Sandbox(lane, scratch)
-    channel.send({"environment": asdict(environment.describe(lane))})
+    send(channel, {"environment": asdict(environment.describe(lane))})
     clean = True
-    while clean and (job := channel.receive()) is not None:
+    while clean and (job := receive(channel)) is not None:
         started = time.perf_counter()
         for output in sandbox.perform(job["sources"]):
-            channel.send({"output": output})
+            send(channel, {"output": output})
         seconds = time.perf_counter() - started
-        channel.send(
-            {"seconds": seconds, **sandbox.findings(), "dirty": not (clean := sandbox.reset())}
-        )
+        found = sandbox.findings()
+        clean = sandbox.reset()
+        send(channel, {"seconds": seconds, **found, "dirty": not clean})
 
 
 def _limit(kind: int, wanted: int) -> None:

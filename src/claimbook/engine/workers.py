@@ -3,17 +3,19 @@
 import os
 import re
 import signal
-import socket
+import subprocess
 import sys
 import tempfile
 from collections import deque
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from multiprocessing.reduction import send_handle
 from typing import Any
 
-from claimbook.engine.channel import Channel
-from claimbook.engine.fork_server import ForkServer
+from claimbook.engine.channel import receive, send
+from claimbook.engine.fork_server import connect
 from claimbook.model import Claim, Environment, Lane
 
 SLOW_IMPORTS = {
@@ -40,7 +42,7 @@ class Worker:
     """A process that runs claims one after another."""
 
     pid: int
-    channel: Channel
+    channel: Connection
     claims: deque[Claim] = field(default_factory=deque)
     """Handed over, in order; the first one is running."""
     outputs: list[str] = field(default_factory=list)
@@ -57,12 +59,22 @@ class Workers:
         self.refusal = ""
         """Why the last worker could not run claims of its lane."""
         self._scratch = tempfile.TemporaryDirectory(prefix="claims-", ignore_cleanup_errors=True)
-        self._server = ForkServer(self._scratch.name)
+        self._channel, self._server = connect(self._scratch.name)
 
     def close(self) -> None:
         """End the fork server, and with it whatever is left."""
-        # While it imports torch there is nothing yet to be ended.
-        self._server.end(patience=5 if self.environments else 0)
+        patience = 5 if self.environments else 0  # while it imports torch there is nothing to end
+        with suppress(OSError):
+            send(self._channel, "end")
+        if self._server is None:
+            self._channel.poll(patience)  # it closes its side when it is done
+        self._channel.close()
+        if self._server:
+            try:
+                self._server.wait(patience)
+            except subprocess.TimeoutExpired:
+                os.killpg(self._server.pid, signal.SIGKILL)
+                self._server.wait()
         self._scratch.cleanup()
 
     def prepare(self, code: str) -> None:
@@ -76,26 +88,19 @@ class Workers:
         Raises:
             RunnerError: it did not come up, or the fork server is gone.
         """
-        ours, theirs = socket.socketpair()
-        try:
-            with theirs:
-                pid = self._ask(f"fork {lane}", [theirs.fileno()])["pid"]
-        except RunnerError:
-            ours.close()
-            raise
-        ours.settimeout(HELLO)
-        channel = Channel(ours)
-        hello = channel.receive()
-        ours.settimeout(None)
+        ours, theirs = Pipe()
+        with theirs:
+            pid = self._ask(f"fork {lane}", theirs.fileno())["pid"]
+        worker = Worker(pid, ours)
+        late = not ours.poll(HELLO)
+        hello = None if late else receive(ours)
         if hello and "environment" in hello:
             self.environments[lane] = Environment(**hello["environment"])
-            return Worker(pid, channel)
-        ours.close()
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)  # it may hang before it has said anything
-        status = self._ask(f"wait {pid}")["status"]
+            return worker
+        status = self.end(worker)
         if hello is None:
-            said = f"{cause(status)}; what it said stands above"
+            died = f"{cause(status)}; what it said stands above"
+            said = f"it said nothing for {HELLO:g} seconds" if late else died
             raise RunnerError(f"no worker came up on {lane}: {said}")
         self.refusal = hello["unavailable"]
         return None
@@ -107,13 +112,18 @@ class Workers:
 
     def kill(self, worker: Worker) -> None:
         """End a worker and its group, without a word of how it ended."""
-        worker.channel.socket.close()
+        worker.channel.close()
         for end in (os.killpg, os.kill):  # it may have left its group
             with suppress(ProcessLookupError, PermissionError):
                 end(worker.pid, signal.SIGKILL)
 
-    def _ask(self, request: str, descriptors: Sequence[int] = ()) -> Any:
-        answer = self._server.ask(request, descriptors)
+    def _ask(self, request: str, *descriptors: int) -> Any:
+        """Return the answer to `fork LANE`, `import MODULE` or `wait PID`."""
+        with suppress(OSError):
+            send(self._channel, request)
+            for descriptor in descriptors:
+                send_handle(self._channel, descriptor, None)
+        answer = receive(self._channel)
         if answer is not None:
             return answer
         if self.environments:
