@@ -2,15 +2,11 @@
 
 import gc
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import torch
 from torch.autograd.profiler import profile
 
 from claimbook.teach.measure import Work, label, record
-
-LOG_LEVEL = "KINETO_LOG_LEVEL"
 
 
 def peak_memory(work: Work) -> int:
@@ -41,7 +37,9 @@ def peak_memory(work: Work) -> int:
 
 
 def _peak_on_cpu(work: Work) -> int:
-    with _kineto_log_off(), profile(profile_memory=True) as profiler:
+    # Read at the first profile; otherwise Kineto tells each start and stop on stderr.
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")
+    with profile(profile_memory=True) as profiler:
         work()
     events = [e for e in profiler.kineto_results.events() if e.name() == "[memory]"]
     live = peak = 0
@@ -66,17 +64,3 @@ def _make_cublas_workspaces(device: torch.device) -> None:
     with torch.inference_mode(False), torch.enable_grad():
         x = torch.ones(2, 2, device=device, requires_grad=True)
         torch.addmm(x[0], x, x).mm(x).sum().backward()  # autograd.grad may hold its result on
-
-
-@contextmanager
-def _kineto_log_off() -> Iterator[None]:
-    """Kineto reports each start and stop on stderr, at a level it reads at the first profile."""
-    before = os.environ.get(LOG_LEVEL)
-    os.environ[LOG_LEVEL] = "99"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[LOG_LEVEL]
-        else:
-            os.environ[LOG_LEVEL] = before
