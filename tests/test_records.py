@@ -35,7 +35,6 @@ RECORD = Record(
     ("1", "é\n\x1b[0m\u2028"),
     0.25,
     measurements=(Measurement("ratio", 1.5, "times"),),
-    device_bytes=512,
     digest=CLAIM.digest(Lane.CPU),
     environment=HERE,
     recorded=Provenance("2026-01-02", "abc", clean=True),
@@ -254,7 +253,7 @@ def test_a_broken_line_costs_one_claim_its_record(store, path):
     assert all(read.load(each) for each in others)
 
 
-@pytest.mark.parametrize("old", ['"1"', "passed", "CPU", "2026-01-02", "2.13.0", "0.25", "512"])
+@pytest.mark.parametrize("old", ['"1"', "passed", "CPU", "2026-01-02", "2.13.0", "0.25"])
 def test_what_was_changed_by_hand_is_named(store, path, old):
     """Whatever a hand changes of what a record tells, it is a record no more."""
     text = path.read_text("utf-8")

@@ -319,8 +319,6 @@ class Run:
     message: str = ""
     """Why, for every outcome but passed."""
     measurements: tuple[Measurement, ...] = ()
-    device_bytes: int | None = None
-    """Peak bytes that it allocated on the lane's device; None where that is not counted."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -191,7 +191,6 @@ class Runner:
             outputs,
             message["seconds"],
             measurements=tuple(Measurement(*fields) for fields in message["measurements"]),
-            device_bytes=message.get("device_bytes"),
         )
         for mismatch in mismatches(claim, self._lane, outputs):
             return replace(run, outcome=Outcome.FAILED, message=str(mismatch.difference))

@@ -83,9 +83,9 @@ def serve(channel: Connection, lane: Lane, scratch: Path) -> None:
         for output in sandbox.perform(job["sources"]):
             send(channel, {"output": output})
         seconds = time.perf_counter() - started
-        found = sandbox.findings()
+        measured = _measured()
         clean = sandbox.reset()
-        send(channel, {"seconds": seconds, **found, "dirty": not clean})
+        send(channel, {"seconds": seconds, "measurements": measured, "dirty": not clean})
 
 
 def _limit(kind: int, wanted: int) -> None:
@@ -104,7 +104,6 @@ class _Sandbox:
         self.lane = lane
         self.folder = Path(tempfile.mkdtemp(dir=scratch))
         self.printed = tempfile.TemporaryFile(buffering=0, dir=scratch)  # noqa: SIM115
-        self.idle_bytes = 0
         sys.displayhook = _display
         torch.set_num_threads(1)
         # torch makes its thread pool anew in a process that an example forks, at the first call;
@@ -145,7 +144,6 @@ class _Sandbox:
         if self.lane is Lane.CUDA:
             torch.cuda.manual_seed_all(0)
             torch.cuda.reset_peak_memory_stats()
-            self.idle_bytes = torch.cuda.memory_allocated()
 
     def _redirect(self) -> None:
         # What an earlier claim left running goes on to write into the file of that claim.
@@ -205,16 +203,14 @@ class _Sandbox:
             text = f"{text[:OUTPUT_LIMIT]}\n[cut here: {length:,} bytes were printed]"
         return text.rstrip("\n")
 
-    def findings(self) -> dict[str, Any]:
-        """Return what the claim measured, and the device memory that it had at most, in bytes."""
-        found: dict[str, Any] = {"measurements": []}
-        if measure := sys.modules.get("claimbook.teach.measure"):
-            found["measurements"] = [[m.name, m.value, m.unit] for m in measure.measurements]
-            measure.measurements.clear()
-        if self.lane is Lane.CUDA:
-            peak = sys.modules["torch"].cuda.max_memory_allocated()
-            found["device_bytes"] = peak - self.idle_bytes
-        return found
+
+def _measured() -> list[Any]:
+    """Return what the claim measured; what the next one measures is its own."""
+    if not (measure := sys.modules.get("claimbook.teach.measure")):
+        return []
+    found = [[m.name, m.value, m.unit] for m in measure.measurements]
+    measure.measurements.clear()
+    return found
 
 
 def _future_flags(names: dict[str, Any]) -> int:
