@@ -179,7 +179,6 @@ REGISTER = """\
 
 PYPROJECT = """\
 [tool.claimbook]
-docs = "docs"
 
 [tool.pytest.ini_options]
 filterwarnings = ["error"]

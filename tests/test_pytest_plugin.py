@@ -168,12 +168,12 @@ def test_a_broken_register_is_an_item(book, pytester):
     ) in done.outlines
 
 
-def test_a_text_that_is_missing_is_an_error(book, pytester):
+def test_pages_that_are_missing_are_an_error(book, pytester):
     """A book that cannot be read is not taken for none."""
-    book.replace("pyproject.toml", 'docs = "docs"', 'docs = "docs"\ntexts = ["GONE.md"]')
-    done = pytester.runpytest_inprocess("docs")
+    book.docs.rename(book.root / "pages")
+    done = pytester.runpytest_inprocess("pages")
     assert done.ret == pytest.ExitCode.INTERRUPTED
-    assert "pyproject.toml: [tool.claimbook] names GONE.md, which is missing" in done.outlines
+    assert f"{book.docs}: the folder of the book's pages is missing" in done.outlines
 
 
 def test_stopping_at_the_first_failure(book, pytester):

@@ -342,7 +342,7 @@ def test_what_a_build_cannot_go_on_with_is_told_in_a_line(tmp_path):
     done = book.sphinx()
     said = f"ERROR: {book.docs}/\\udce9.md:1: its name is not UTF-8: rename it\n"
     assert (done.returncode, done.stderr) == (2, said)
-    book.replace("pyproject.toml", 'docs = "docs"', "docs = docs")
+    book.replace("pyproject.toml", "[tool.claimbook]", "[tool.claimbook]\nbook = here")
     done = book.sphinx()
     said = f"ERROR: {book.root}/pyproject.toml: Invalid value (at line 2, column 8)\n"
     assert (done.returncode, done.stderr) == (2, said)
@@ -472,7 +472,7 @@ def test_demanded_answers(tmp_path):
 def test_a_source_in_progress_may_have_open_entries(tmp_path):
     """The build is green, and the ledger says so."""
     book = TinyBook(tmp_path)
-    book.replace("pyproject.toml", 'docs = "docs"', 'docs = "docs"\nin_progress = ["basics"]')
+    book.replace("pyproject.toml", "[tool.claimbook]", '[tool.claimbook]\nin_progress = ["basics"]')
     done = book.sphinx("-D", "claimbook_whole_register=1")
     assert (done.returncode, done.stderr) == (0, "")
     assert "in progress: basics" in done.stdout

@@ -38,7 +38,7 @@ def pages(claims: list[Claim]) -> list[list[Claim]]:
 
 def claimbook(claims: list[Claim], folder: Path) -> Command:
     """This project's own runner."""
-    (folder / "pyproject.toml").write_text('[tool.claimbook]\ndocs = "docs"\n')
+    (folder / "pyproject.toml").write_text("[tool.claimbook]\n")
     (folder / "docs/register").mkdir(parents=True)
     for number, page in enumerate(pages(claims)):
         text = "# Page\n\n" + "".join(map(_as_directive, page))

@@ -9,7 +9,7 @@ import click
 
 from claimbook.cli import common
 from claimbook.files import write_atomically
-from claimbook.pages.book import Book, BookError, Project, unknown
+from claimbook.pages.book import MADE, Book, BookError, Project, unknown
 from claimbook.pages.directive import CLAIM_ID
 
 KINDS = {".md", ".py", ".rst", ".yaml", ".yml", ".toml", ".txt", ".json", ".jsonl"}
@@ -47,7 +47,7 @@ def _check(book: Book, old: str, new: str) -> None:
 
 def _files(project: Project) -> Iterator[Path]:
     """Yield the files of a project that are not hidden and not made by a build."""
-    made = {project.docs / name for name in project.ignored}
+    made = {project.docs / name for name in MADE}
     for folder, folders, names in os.walk(project.root):
         here = Path(folder)
         folders[:] = [n for n in sorted(folders) if n[0] not in "._" and here / n not in made]

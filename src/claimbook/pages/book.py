@@ -26,21 +26,21 @@ class NoBookError(BookError):
 HEADER = "GALLERY_HEADER.rst"
 """The file without which sphinx-gallery passes over a folder of labs."""
 
-SETTINGS = {"docs": str, "scripts": str, "texts": list, "ignored": list, "in_progress": list}
-"""The settings of a book, each with its type."""
+LABS = "gallery"
+"""The folder of the scripts of labs."""
+
+TEXTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+"""Pages outside docs whose fences are looked at too."""
+
+MADE = ("_build", "labs")
+"""Folders of docs that a build makes."""
 
 
 @dataclass(frozen=True)
 class Project:
-    """Where the parts of the book stand, as `[tool.claimbook]` of pyproject.toml says."""
+    """Where the parts of the book stand, beside a pyproject.toml with `[tool.claimbook]`."""
 
     root: Path
-    docs: Path
-    texts: tuple[str, ...] = ()
-    """Pages outside docs whose fences are looked at too."""
-    scripts: str = "gallery"
-    ignored: tuple[str, ...] = ()
-    """Folders of docs that hold no pages."""
     in_progress: tuple[str, ...] = ()
     """Sources of the register that may have open entries."""
 
@@ -50,15 +50,28 @@ class Project:
 
         Raises:
             NoBookError: no pyproject.toml above it has a `[tool.claimbook]`.
-            BookError: the one that has is no TOML, or sets what is no setting.
+            BookError: the one that has is no TOML, or there are no docs beside it.
         """
         start = start.resolve()
         for folder in (start, *start.parents):
             path = folder / "pyproject.toml"
             if path.is_file() and (found := _settings(path)) is not None:
-                return cls(folder, folder / found.pop("docs", "docs"), **found)
+                project = cls(folder, tuple(found.get("in_progress", ())))
+                if not project.docs.is_dir():
+                    raise BookError(f"{project.docs}: the folder of the book's pages is missing")
+                return project
         wanted = "pyproject.toml with [tool.claimbook] here or above"
         raise NoBookError(f"{start}: no {wanted}; go to the book's folder first")
+
+    @property
+    def docs(self) -> Path:
+        """The folder of pages, of the register and of records."""
+        return self.root / "docs"
+
+    @property
+    def texts(self) -> list[Path]:
+        """The pages outside docs."""
+        return [self.root / text for text in TEXTS if (self.root / text).is_file()]
 
     def name(self, path: Path) -> str:
         """Return a path as locations name it; a link to a page is a page of its own."""
@@ -70,18 +83,12 @@ class Project:
 
     def pages(self) -> Iterator[Path]:
         """Yield every page, in order of path; what is hidden is an editor's."""
-        texts = [self.root / text for text in self.texts]
-        for path in (self.docs, *texts):
-            if not (path.is_dir() if path is self.docs else path.is_file()):
-                what = "no file" if path.is_dir() else "no folder" if path.exists() else "missing"
-                name = path.relative_to(self.root)
-                raise BookError(f"pyproject.toml: [tool.claimbook] names {name}, which is {what}")
         for path in sorted(self.docs.rglob("[!.]*.md")):
             inside = path.relative_to(self.docs).as_posix()
             read = path.is_file() or path.is_symlink()  # a link that leads nowhere is told
-            if read and not any(inside.startswith(f"{folder}/") for folder in self.ignored):
+            if read and not inside.startswith(tuple(f"{folder}/" for folder in MADE)):
                 yield path
-        yield from texts
+        yield from self.texts
 
 
 def _settings(path: Path) -> dict[str, Any] | None:
@@ -92,17 +99,7 @@ def _settings(path: Path) -> dict[str, Any] | None:
         found = tomllib.loads(text).get("tool", {}).get("claimbook")
     except tomllib.TOMLDecodeError as error:
         raise BookError(f"{path}: {error}") from error
-    if not isinstance(found, dict):  # a comment has the words
-        return None
-    for name, value in found.items():
-        items = value if isinstance(value, list) else [value]
-        if not isinstance(value, SETTINGS.get(name, ())) or {*map(type, items)} - {str}:
-            known = ", ".join(f"{key} ({kind.__name__})" for key, kind in SETTINGS.items())
-            raise BookError(f"{path}: [tool.claimbook] {name} = {value!r}; there are {known}")
-    # Records and the site name a page by its path in there.
-    if (docs := found.get("docs", "docs")) in ("", ".", "..") or "/" in docs:
-        raise BookError(f"{path}: [tool.claimbook] docs is a folder beside this file")
-    return {key: tuple(item) if isinstance(item, list) else item for key, item in found.items()}
+    return found if isinstance(found, dict) else None  # a comment has the words
 
 
 @dataclass(frozen=True)
@@ -118,7 +115,7 @@ class Book:
         """Read the book around a path.
 
         Raises:
-            BookError: there is none, or pyproject.toml says of it what is not so.
+            BookError: there is none, or its docs are missing.
         """
         project = Project.find(start)
         pages = tuple(read_page(project, path) for path in project.pages())
@@ -208,7 +205,7 @@ def unknown(name: str, what: str, known: Iterable[str], hint: str) -> str:
 
 def script_problems(project: Project) -> Iterator[Problem]:
     """Yield what is wrong with labs, and with a folder that sphinx-gallery would pass over."""
-    labs = sorted((project.root / project.scripts).rglob("[!.]*.py"))
+    labs = sorted((project.root / LABS).rglob("[!.]*.py"))
     for path in labs:
         try:
             yield from scan_script(read_text(path), project.name(path))

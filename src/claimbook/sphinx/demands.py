@@ -44,7 +44,7 @@ def report_problems(app: Sphinx, env: BuildEnvironment) -> list[str]:
 def _problems(domain: ClaimDomain) -> list[Problem]:
     """Return what is wrong with the book, and with pages beside it."""
     project = domain.project
-    texts = (read_page(project, project.root / text).problems for text in project.texts)
+    texts = (read_page(project, text).problems for text in project.texts)
     return sorted(chain(domain.book.problems, *texts))
 
 
