@@ -469,16 +469,6 @@ def test_demanded_answers(tmp_path):
     assert done.returncode != 0
 
 
-def test_a_source_in_progress_may_have_open_entries(tmp_path):
-    """The build is green, and the ledger says so."""
-    book = TinyBook(tmp_path)
-    book.replace("pyproject.toml", "[tool.claimbook]", '[tool.claimbook]\nin_progress = ["basics"]')
-    done = book.sphinx("-D", "claimbook_whole_register=1")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "in progress: basics" in done.stdout
-    assert "In progress: the book has not answered all of this source yet." in html(book, "ledger")
-
-
 def test_links_follow_a_claim_that_is_renamed(tmp_path):
     """A page that still links to the old name is named by the next build, which did not read it."""
     book = TinyBook(tmp_path)

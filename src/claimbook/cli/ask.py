@@ -2,7 +2,6 @@
 
 import sys
 from collections import Counter
-from collections.abc import Collection
 
 import click
 from rich.table import Table
@@ -38,7 +37,7 @@ def coverage(names: tuple[str, ...], require: float | None) -> None:
     common.tell_problems(book, ["docs/register"])  # of a file that is broken nothing is known
     groups = _by_question(book, names)
     answers = [answer for group in groups.values() for answer in group]
-    common.out.print(_coverage_table(groups, book.register.in_progress))
+    common.out.print(_coverage_table(groups))
     if names:
         for answer in answers:
             if answer.word is None:
@@ -83,7 +82,7 @@ def _by_question(book: Book, names: tuple[str, ...]) -> dict[str, list[Answer]]:
     return groups
 
 
-def _coverage_table(groups: dict[str, list[Answer]], in_progress: Collection[str]) -> Table:
+def _coverage_table(groups: dict[str, list[Answer]]) -> Table:
     table = common.plain_table("question", "answered", *WORDS, "open")
     sources: dict[str, list[Answer]] = {}
     for name, answers in groups.items():
@@ -91,8 +90,7 @@ def _coverage_table(groups: dict[str, list[Answer]], in_progress: Collection[str
         table.add_row(name, *_counts(answers))
     table.add_section()
     for source, answers in sources.items():
-        mark = ", in progress" * (source in in_progress)
-        table.add_row(f"[bold]{source}[/]{mark}", *_counts(answers))
+        table.add_row(f"[bold]{source}[/]", *_counts(answers))
     table.add_section()
     table.add_row("[bold]all[/]", *_counts([a for group in groups.values() for a in group]))
     return table

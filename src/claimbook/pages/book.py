@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from claimbook.files import ReadError, read_text
 from claimbook.model import Claim, Location, Page, Problem, ProblemKind, Remark
@@ -41,8 +40,6 @@ class Project:
     """Where the parts of the book stand, beside a pyproject.toml with `[tool.claimbook]`."""
 
     root: Path
-    in_progress: tuple[str, ...] = ()
-    """Sources of the register that may have open entries."""
 
     @classmethod
     def find(cls, start: Path) -> "Project":
@@ -55,8 +52,8 @@ class Project:
         start = start.resolve()
         for folder in (start, *start.parents):
             path = folder / "pyproject.toml"
-            if path.is_file() and (found := _settings(path)) is not None:
-                project = cls(folder, tuple(found.get("in_progress", ())))
+            if path.is_file() and _marks_a_book(path):
+                project = cls(folder)
                 if not project.docs.is_dir():
                     raise BookError(f"{project.docs}: the folder of the book's pages is missing")
                 return project
@@ -79,7 +76,7 @@ class Project:
 
     def register(self) -> Register:
         """Read the register."""
-        return load_register(self.docs / "register", self.in_progress)
+        return load_register(self.docs / "register")
 
     def pages(self) -> Iterator[Path]:
         """Yield every page, in order of path; what is hidden is an editor's."""
@@ -91,15 +88,15 @@ class Project:
         yield from self.texts
 
 
-def _settings(path: Path) -> dict[str, Any] | None:
-    """Return what a pyproject.toml says of a book; None if it is not that of one."""
+def _marks_a_book(path: Path) -> bool:
+    """Return whether a pyproject.toml says that a book stands beside it."""
     try:
         if "[tool.claimbook]" not in (text := read_text(path)):
-            return None
-        found = tomllib.loads(text).get("tool", {}).get("claimbook")
+            return False
+        # A comment may have the words.
+        return isinstance(tomllib.loads(text).get("tool", {}).get("claimbook"), dict)
     except tomllib.TOMLDecodeError as error:
         raise BookError(f"{path}: {error}") from error
-    return found if isinstance(found, dict) else None  # a comment has the words
 
 
 @dataclass(frozen=True)

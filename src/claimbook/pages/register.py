@@ -40,8 +40,6 @@ class Register:
     questions: tuple[Question, ...]
     problems: tuple[Problem, ...] = ()
     """What cannot be read of the files; all else of them is there."""
-    in_progress: tuple[str, ...] = ()
-    """Sources of which entries may still be open."""
 
     @cached_property
     def sources(self) -> tuple[str, ...]:
@@ -178,23 +176,15 @@ class _Reader:
         )
 
 
-def load_register(folder: Path, in_progress: Iterable[str] = ()) -> Register:
-    """Read `*.yaml` of a folder, one source a file; what is hidden is an editor's.
-
-    Args:
-        in_progress: the sources of which entries may still be open.
-    """
+def load_register(folder: Path) -> Register:
+    """Read `*.yaml` of a folder, one source a file; what is hidden is an editor's."""
     readers = [_Reader(path) for path in sorted(folder.glob("[!.]*.yaml"))]
     questions = [question for reader in readers for question in reader.read()]
     problems = [problem for reader in readers for problem in reader.problems]
-    labels = [reader.path.stem for reader in readers]
     for path in sorted(folder.glob("[!.]*.yml")):
         message = f"a source is a file that ends in .yaml: call it {path.stem}.yaml"
         problems.append(Problem(_Reader(path).location(1), ProblemKind.BAD_REGISTER, message))
-    for name in sorted({*in_progress} - {*labels}):
-        message = f"in_progress: there is no source {name!r}{near(name, labels)}"
-        problems.append(Problem(Location("pyproject.toml", 1), ProblemKind.BAD_REGISTER, message))
-    return Register(tuple(questions), tuple(problems), tuple(in_progress))
+    return Register(tuple(questions), tuple(problems))
 
 
 def answers(

@@ -178,9 +178,6 @@ def tell_counts(app: Sphinx, exception: Exception | None, started: float) -> Non
     if not exception and app.builder.format == "html":
         found = counts.verdicts(claim_domain(app.env)).items()
         logger.info("entries: %s", ", ".join(f"{count} {word}" for word, count in found))
-        if sources := claim_domain(app.env).book.register.in_progress:
-            told = "in progress: %s; claimbook coverage SOURCE names what is open"
-            logger.info(told, ", ".join(sources))
         logger.info("pages written: %s", _written(Path(app.outdir), started))
         _tell_varied(claim_domain(app.env))
 

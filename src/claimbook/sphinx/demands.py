@@ -75,7 +75,7 @@ def varied(domain: ClaimDomain) -> Iterator[tuple[Claim, str]]:
 def _demand_answers(domain: ClaimDomain) -> None:
     """Warn of each entry that no claim and no remark speaks of."""
     for answer in domain.book.answers.values():
-        if answer.word is None and answer.entry.source not in domain.book.register.in_progress:
+        if answer.word is None:
             warn(answer.entry.location, f"{answer.entry.id}: {answer.wanted}", "open-entry")
 
 

@@ -24,18 +24,17 @@ class Row(NamedTuple):
     """The claims that the remark names, with their pages."""
 
 
-Asked = tuple[Question, bool, list[Row]]
-"""A question, whether its source is in progress, and its entries."""
+Asked = tuple[Question, list[Row]]
+"""A question and its entries."""
 
 
 def data(domain: ClaimDomain) -> list[Asked]:
     """Return every question of the register."""
-    register, answers = domain.book.register, domain.book.answers
-    found = []
-    for question in register.questions:
-        rows = [_row(domain, answers[entry.id]) for entry in question.entries]
-        found.append((question, question.source in register.in_progress, rows))
-    return found
+    answers = domain.book.answers
+    return [
+        (question, [_row(domain, answers[entry.id]) for entry in question.entries])
+        for question in domain.book.register.questions
+    ]
 
 
 def _row(domain: ClaimDomain, answer: Answer) -> Row:
@@ -54,13 +53,10 @@ def _row(domain: ClaimDomain, answer: Answer) -> Row:
 def show(asked: list[Asked], link: render.Link) -> list[nodes.Node]:
     """Return every entry against its claims: a section a source, a table a question."""
     found: dict[str, nodes.section] = {}
-    for question, in_progress, rows in asked:
+    for question, rows in asked:
         source = question.source
         if source not in found:
             found[source] = render.section(f"source-{source}", nodes.Text(f"Source: {source}"))
-            if in_progress:
-                note = "In progress: the book has not answered all of this source yet."
-                found[source] += nodes.paragraph("", note)
         title = render.inline(f"{question.id} · {question.text}")
         found[source] += nodes.rubric("", "", *title, ids=[f"question-{question.id}"])
         head = ["Entry", "What the source says", "What the book says"]
