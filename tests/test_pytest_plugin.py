@@ -118,18 +118,6 @@ def test_reasons_of_skips_are_told_once(book, pytester):
     assert done.outlines.count(f"4 claims skipped on cuda: {NO_CUDA}") == 1
 
 
-def test_accept(book, pytester):
-    """`--accept` writes other words for the same into the page, and leaves another value."""
-    text = claim_text("shape", ">>> torch.ones(2, 3).shape\ntorch.Size([2, 4])")
-    book.write("docs/wrong.md", f"# Wrong\n\n{text}\n{WRONG}")
-    done = pytester.runpytest_inprocess("--accept", "docs/wrong.md")
-    assert done.parseoutcomes() == {"failed": 2}
-    assert "docs/wrong.md: 1 accepted; run again to see them pass" in done.outlines
-    assert "docs/wrong.md: 1 left as they are; claimbook accept asks for each" in done.outlines
-    after = (book.docs / "wrong.md").read_text("utf-8")
-    assert after == f"# Wrong\n\n{text}\n{WRONG}".replace("[2, 4]", "[2, 3]")
-
-
 def test_last_failed(book, pytester):
     """`--lf` runs what failed alone."""
     book.write("docs/wrong.md", f"# Wrong\n\n{WRONG}")

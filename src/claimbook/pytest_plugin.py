@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,6 @@ from claimbook.checking.report import VARIED, explain
 from claimbook.engine.pool import Runner
 from claimbook.engine.workers import RunnerError
 from claimbook.model import Claim, Lane, Outcome, Page, Problem, Run
-from claimbook.pages.accept import AcceptError, Change, Draft, changes
 from claimbook.pages.book import Book, BookError, NoBookError
 
 BOOK = pytest.StashKey["Book | None"]()
@@ -43,11 +42,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--strict-machine",
         action="store_true",
         help="a claim about a machine that comes out otherwise on this one is an error, not told",
-    )
-    group.addoption(
-        "--accept",
-        action="store_true",
-        help="take over what claims print, as `claimbook accept --yes` does",
     )
 
 
@@ -153,7 +147,6 @@ class ClaimItem(_PageItem):
         if run.outcome is Outcome.VARIED and not self.config.getoption("strict_machine"):
             pytest.xfail(f"{OTHERWISE}{run.message}")
         if run.outcome is not Outcome.PASSED:
-            runs.failed.append((self, run))
             raise ClaimFailed(explain(self.claim, run))
 
 
@@ -169,7 +162,6 @@ class _Runs:
         self.streams: dict[Lane, Iterator[Run]] = {}
         self.ended: dict[Lane, str] = {}
         """Lanes on which nothing can be run any more, and why."""
-        self.failed: list[tuple[ClaimItem, Run]] = []
         self.closing = ExitStack()
         # A runner serves one lane at a time; the items of lanes come mixed.
         lanes = {item.lane for item in self.items}
@@ -209,8 +201,6 @@ class _Runs:
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Start the workers; torch is imported while other tests run."""
-    if session.config.option.accept and hasattr(session.config, "workerinput"):
-        raise pytest.UsageError("--accept writes pages, which one process does: leave out -n")
     if session.config.option.collectonly:
         return
     items = (item for item in session.items if isinstance(item, ClaimItem))
@@ -220,11 +210,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say why claims were skipped, what was taken over, and what came out otherwise here."""
+    """Say why claims were skipped, and what came out otherwise here."""
     _tell_skipped(terminalreporter)
-    if terminalreporter.config.option.accept and RUNS in terminalreporter.config.stash:
-        for line in _accept(terminalreporter.config):
-            terminalreporter.write_line(line)
     expected = terminalreporter.stats.get("xfailed", [])
     varied = [report for report in expected if OTHERWISE in report.wasxfail]
     if varied:
@@ -241,33 +228,6 @@ def _tell_skipped(terminalreporter: pytest.TerminalReporter) -> None:
     for reason, count in reasons.items():
         why = reason.removeprefix("Skipped: ")
         terminalreporter.write_line(f"{count} claim{'s' * (count != 1)} skipped on {why}")
-
-
-def _accept(config: pytest.Config) -> Iterator[str]:
-    """Take over what says the same in other words; yield, page by page, how much and what not."""
-    book = _book(config)
-    assert book
-    offered: dict[str, list[Change]] = {}
-    for item, run in config.stash[RUNS].failed:
-        with suppress(AcceptError):  # its report said why it tells nothing
-            found = changes(item.claim, run, book.problems)
-            offered.setdefault(item.claim.location.path, []).extend(found)
-    for page in book.pages:
-        agreed = [c for c in offered.get(page.path, ()) if _may_be_accepted(c, page)]
-        try:
-            if agreed:
-                Draft.read(book.project.root, page).write(agreed)
-                yield f"{page.path}: {len(agreed)} accepted; run again to see them pass"
-        except AcceptError as error:
-            yield f"{page.path}: nothing is taken over on this page: {error}"
-        if left := len(offered.get(page.path, ())) - len(agreed):
-            yield f"{page.path}: {left} left as they are; claimbook accept asks for each"
-
-
-def _may_be_accepted(change: Change, page: Page) -> bool:
-    """Return whether nobody need be asked: the page will say the same, and it is of the CPU."""
-    asked = change.overturns or change.run.lane is not Lane.CPU
-    return change.claim in page.claims and not asked
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
