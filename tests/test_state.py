@@ -64,6 +64,8 @@ CHANGES = {
 }
 """What a claim changes of what is asked above."""
 
+OPTIMISER = "o = torch.optim.SGD([torch.ones(1)], 0.1); o.zero_grad(); o.step()"
+
 OTHERS = {
     "denormal numbers": ("_ = torch.set_flush_denormal(True)", "torch.tensor(1e-40) * 1 == 0"),
     "autocast's dtype": (
@@ -196,6 +198,37 @@ OTHERS = {
         "import random; random.random = None",
         "import random; random.random()",
     ),
+    "a method of optimisers": ("torch.optim.Optimizer.zero_grad = None", OPTIMISER),
+    "a method of an optimiser": ("torch.optim.SGD.step = bool", OPTIMISER),
+    "a method of an optimiser that was used": (
+        "torch.optim.SGD.step = bool; torch.kept = torch.optim.SGD([torch.ones(1)])",
+        OPTIMISER,
+    ),
+    "a method of a scheduler": (
+        "torch.optim.lr_scheduler.StepLR.get_lr = None",
+        "callable(torch.optim.lr_scheduler.StepLR.get_lr)",
+    ),
+    "a function of a Fourier transform": ("torch.fft.fft = None", "callable(torch.fft.fft)"),
+    "a function of checkpoints": (
+        "torch.utils.checkpoint.checkpoint = None",
+        "callable(torch.utils.checkpoint.checkpoint)",
+    ),
+    "a class of hooks": (
+        "torch.autograd.graph.saved_tensors_hooks = None",
+        "callable(torch.autograd.graph.saved_tensors_hooks)",
+    ),
+    "arguments of distributions": (
+        "torch.distributions.Distribution.set_default_validate_args(False)",
+        "torch.distributions.Bernoulli(2.0)",
+    ),
+    "limits of torch.compile": (
+        "import torch._dynamo; torch._dynamo.config.recompile_limit = 1",
+        "import torch._dynamo; torch._dynamo.config.recompile_limit",
+    ),
+    "how a warning looks": (
+        "import warnings; warnings.formatwarning = None",
+        "import warnings; callable(warnings.formatwarning)",
+    ),
     "decimal digits": (
         "import decimal; decimal.getcontext().prec = 3",
         "import decimal; decimal.Decimal(1) / 3",
@@ -277,6 +310,8 @@ def test_what_changes_nothing_keeps_its_worker(runner):
         ">>> generator = torch.manual_seed(3)",
         '>>> open("file", "w").close()',
         ">>> with torch.no_grad(): print(nn.Linear(2, 3).weight.shape)",
+        f">>> {OPTIMISER}",
+        ">>> import torch._dynamo",
     )
     first, *_, last = run(runner, process, *uses, process)
     assert first.outputs == last.outputs

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import threading
 import time
+import warnings
 from operator import attrgetter
 
 from claimbook.model import Lane
@@ -42,7 +43,7 @@ is_deterministic_algorithms_warn_only_enabled nn.modules.module._global_module_r
 nn.modules.module._global_buffer_registration_hooks nn.utils.parametrize._cache_enabled hub._hub_dir
 nn.modules.module._global_parameter_registration_hooks autograd._profiler_enabled
 serialization.get_default_load_endianness serialization.get_crc32_options library._defs.__len__
-utils._pytree.SUPPORTED_NODES.__len__
+utils._pytree.SUPPORTED_NODES.__len__ distributions.Distribution._validate_args
 """
 """Settings of torch, and functions that tell one; not every release has each of them."""
 
@@ -84,6 +85,9 @@ def _settings() -> list[str]:
     asked += [value for name, value in hooks.items() if name.startswith("_global_optimizer_")]
     if numpy := sys.modules.get("numpy"):
         asked += [numpy.get_printoptions(), numpy.geterr()]
+    # What differs from the defaults, as an example may be the first to import it.
+    dynamo = sys.modules.get("torch._dynamo.config")
+    asked.append(dynamo.codegen_config() if dynamo else "")
     return [*map(repr, asked), *map(repr, _settings_of_python())]
 
 
@@ -96,6 +100,7 @@ def _settings_of_python() -> list[object]:
         *(sys.path, sys.meta_path, sys.argv, sys.stdin, sys.displayhook, sys.excepthook),
         *(sys.gettrace(), sys.getprofile(), sys.getrecursionlimit(), sys.getswitchinterval()),
         *(sys.unraisablehook, sys.get_int_max_str_digits(), threading.getprofile()),
+        warnings.formatwarning,
         *(gc.isenabled(), gc.get_threshold(), gc.get_debug(), gc.callbacks),
         *(threading.excepthook, threading.gettrace(), tempfile.gettempdir(), len(vars(builtins))),
         *(locale.setlocale(locale.LC_ALL), decimal.getcontext(), *map(resource.getrlimit, LIMITS)),
@@ -115,14 +120,15 @@ def _loggers() -> list[object]:
 def _places() -> list[object]:
     """Return the modules and classes whose functions a claim may replace."""
     import torch
-    from torch import nn
-    from torch.utils import data
+    from torch import nn, optim
+    from torch.utils import checkpoint, data
 
-    things = [*vars(nn).values(), *vars(data).values()]
-    layers = [thing for thing in things if isinstance(thing, type)]
-    functions = [nn, nn.functional, nn.init, nn.utils, torch.autograd, torch.optim, torch.linalg]
-    functions += [torch.func, data, builtins, os, time, math, random]
-    return [torch, torch.Tensor, torch.autograd.Function, *layers, *functions]
+    of_classes = (nn, data, optim, optim.lr_scheduler)
+    classes = [c for module in of_classes for c in vars(module).values() if isinstance(c, type)]
+    functions = [nn, nn.functional, nn.init, nn.utils, torch.autograd, optim, torch.linalg]
+    functions += [torch.fft, torch.special, torch.func, torch.amp, torch.autograd.graph, checkpoint]
+    functions += [data, builtins, os, time, math, random]
+    return [torch, torch.Tensor, torch.autograd.Function, *classes, *functions]
 
 
 def _hold(place: object, things: dict[str, object]) -> bool:
@@ -130,5 +136,10 @@ def _hold(place: object, things: dict[str, object]) -> bool:
     found = vars(place)
     # A new name may hide what a class inherits; in a module it does no harm.
     hides = isinstance(place, type) and found.keys() - things - OF_PYTHON
-    kept = (found.get(n) is t for n, t in things.items() if n[0] != "_" or callable(t))
+    kept = (_bare(found.get(n)) is t for n, t in things.items() if n[0] != "_" or callable(t))
     return not hides and all(kept)
+
+
+def _bare(thing: object) -> object:
+    """Return a thing without what torch wraps around `step` when an optimiser is first made."""
+    return vars(thing)["__wrapped__"] if getattr(thing, "hooked", False) is True else thing
