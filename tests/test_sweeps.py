@@ -17,6 +17,7 @@ from claimbook.sweeps.strategies import (
     dims,
     integers,
     orders,
+    several,
     shapes_like,
     shapes_together,
     tensors,
@@ -73,6 +74,25 @@ def test_counterexample_is_small_and_runs(capsys):
     assert not names["x"].transpose(0, -1).is_contiguous()
     assert printed.endswith("# AssertionError: not contiguous\n")
     assert drawn == {}
+
+
+def test_tensors_of_a_list_are_counted_and_told(capsys):
+    """As those that are drawn alone; the list is Python too."""
+
+    @sweep(xs=several(tensors(torch.int32, rank=(1, 2), size=(1, 2)), max_size=3))
+    def holds(xs):
+        assert xs is not None
+
+    _, drawn = found(holds, capsys)
+    assert (drawn["dtypes"], drawn["lowest rank"], drawn["highest rank"]) == (1, 1, 2)
+    assert "values of xs" not in drawn
+
+    @sweep(xs=several(tensors(torch.int32, rank=(1, 1), size=(1, 2)), max_size=3))
+    def none_is_there(xs):
+        assert not xs
+
+    printed, _ = found(none_is_there, capsys)
+    assert re.match(r"xs = \[torch\.tensor\(\[\d\], dtype=torch\.int32\)\]\n", printed)
 
 
 def test_case_is_told_as_it_was_drawn(capsys):

@@ -123,13 +123,18 @@ class _Seen:
     def note(self, values: dict[str, Any]) -> None:
         self.cases += 1
         for name, value in values.items():
-            if isinstance(value, Tensor):
-                self.ranks.add(value.dim())
-                self.dtypes.add(value.dtype)
-                self.kinds |= {"empty tensors"} if value.numel() == 0 else set()
-                self.kinds |= set() if value.is_contiguous() else {"non-contiguous tensors"}
-            else:
+            drawn = value if isinstance(value, list) else [value]
+            tensors = [each for each in drawn if isinstance(each, Tensor)]
+            for tensor in tensors:
+                self._note_tensor(tensor)
+            if not tensors and value != []:  # which may be an empty list of tensors
                 self.values.setdefault(name, set()).add(code(value))
+
+    def _note_tensor(self, tensor: Tensor) -> None:
+        self.ranks.add(tensor.dim())
+        self.dtypes.add(tensor.dtype)
+        self.kinds |= {"empty tensors"} if tensor.numel() == 0 else set()
+        self.kinds |= set() if tensor.is_contiguous() else {"non-contiguous tensors"}
 
     def record(self) -> None:
         """Hand what was seen to whoever runs this, as measurements."""
@@ -150,6 +155,8 @@ def code(value: object) -> str:
     """
     if isinstance(value, Tensor):
         return _tensor_code(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(code, value))}]"
     if isinstance(value, functools.partial):
         given_too = "".join(f", {name}={code(each)}" for name, each in value.keywords.items())
         return f"partial({code(value.func)}{given_too})"
