@@ -44,7 +44,7 @@ NAMES = claim_text(
     >>> torch.rand(1).dtype, device.type
     (torch.float32, 'cpu')
     >>> with torch.no_grad():
-    ...     torch.ones(1)
+    ...     é = 1; torch.ones(é)  # as torch.ones(é) is
     tensor([1.])
     >>> print("text")
     text

@@ -182,7 +182,10 @@ def _displaying(example: Example) -> str:
         last = last.body[-1]
         if isinstance(last, ast.Expr) and not _prints(last):
             value = ast.get_source_segment(example.source, last) or ""
-            head, _, tail = example.source.rpartition(value)
+            lines = example.source.encode().splitlines(keepends=True)
+            start = sum(map(len, lines[: last.lineno - 1])) + last.col_offset  # in bytes
+            head = example.source.encode()[:start].decode()
+            tail = example.source[len(head) + len(value) :]
             whole = f"({value})" if isinstance(last.value, ast.Tuple) else value
             return f"{head}echo({whole}){tail}"
     return example.source
