@@ -140,6 +140,14 @@ def test_a_file_that_an_editor_locks(book, path):
     assert run("list", "docs/a/shapes.md")[0] == 0
 
 
+@pytest.mark.parametrize("path", ["docs/.ipynb_checkpoints/x.md", "gallery/.cache/x.py"])
+def test_what_an_editor_keeps(book, path):
+    """A file in a hidden folder is no page and no lab."""
+    problems = Book.load(book.root).problems
+    book.write(path, "```python\n>>> 1\n```\n" if path.endswith("md") else "a = [\n")
+    assert Book.load(book.root).problems == problems
+
+
 def test_settings_in_a_comment(book):
     """The words alone make no book."""
     book.write("pyproject.toml", "# [tool.claimbook]\n[[tool.claimbook]]\n")

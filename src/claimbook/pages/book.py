@@ -80,12 +80,18 @@ class Project:
 
     def pages(self) -> Iterator[Path]:
         """Yield every page, in order of path; what is hidden is an editor's."""
-        for path in sorted(self.docs.rglob("[!.]*.md")):
+        for path in _visible(self.docs, "*.md"):
             inside = path.relative_to(self.docs).as_posix()
             read = path.is_file() or path.is_symlink()  # a link that leads nowhere is told
             if read and not inside.startswith(tuple(f"{folder}/" for folder in MADE)):
                 yield path
         yield from self.texts
+
+
+def _visible(folder: Path, pattern: str) -> list[Path]:
+    """Return the files under a folder, in order, without those of hidden folders."""
+    found = sorted(folder.rglob(pattern))
+    return [f for f in found if not any(p.startswith(".") for p in f.relative_to(folder).parts)]
 
 
 def _marks_a_book(path: Path) -> bool:
@@ -202,7 +208,7 @@ def unknown(name: str, what: str, known: Iterable[str], hint: str) -> str:
 
 def script_problems(project: Project) -> Iterator[Problem]:
     """Yield what is wrong with labs, and with a folder that sphinx-gallery would pass over."""
-    labs = sorted((project.root / LABS).rglob("[!.]*.py"))
+    labs = _visible(project.root / LABS, "*.py")
     for path in labs:
         try:
             yield from scan_script(read_text(path), project.name(path))
