@@ -111,6 +111,11 @@ EDITS: dict[str, Callable[[TinyBook], None]] = {
     "a page added": add,
     "an output": replace("docs/sums/sums.md", "sum()\ntensor(2.)", "sum() + 1\ntensor(3.)"),
     "a statement": replace("docs/sums/shapes.md", "It says so.", "Ones have a shape."),
+    "a statement that links show": replace(
+        "docs/sums/sums.md",
+        ":confirms: basics-01.1\n\nIt says so.",
+        ":confirms: basics-01.1\n\nIt says this.",
+    ),
     "a claim renamed": replace("docs/sums/sums.md", "{claim} prod-multiplies", "{claim} prod-is"),
     "a claim moved": lambda book: (
         book.replace("docs/sums/sums.md", PRODUCT.replace("prod-multiplies", "prod-is"), ""),

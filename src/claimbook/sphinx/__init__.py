@@ -18,7 +18,6 @@ from claimbook.sphinx import (
     lab_pages,
     search,
     sidebar,
-    stale,
     theme,
     tuning,
 )
@@ -37,7 +36,7 @@ from claimbook.sphinx.views.code_map import CodeMapDirective
 
 PARTS = (
     *(build, demands, claims_json, chapter, cells, labs, lab_pages, tuning),
-    *(controls, practice, explorers, guides, search, sidebar, stale, theme, versions),
+    *(controls, practice, explorers, guides, search, sidebar, theme, versions),
 )
 STATIC = Path(__file__).with_name("static")
 CODE = Path(__file__).parents[1]

@@ -4,7 +4,7 @@ import hashlib
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,8 @@ from claimbook.files import ReadError
 from claimbook.model import Lane, Page, digest
 from claimbook.mutation.falsify import Results, falsified_data
 from claimbook.pages.book import BookError, read_page
-from claimbook.sphinx import chapter, elements, ran, render
+from claimbook.records.book_runs import BookRun
+from claimbook.sphinx import chapter, elements, ran, render, stale
 from claimbook.sphinx.demands import varied
 from claimbook.sphinx.domain import ClaimDomain, claim_domain, tell_broken, tell_missing
 from claimbook.sphinx.execute import cells
@@ -83,40 +84,36 @@ def _digest_of(path: Path) -> str:
 def run_claims(lanes: Lanes, env: BuildEnvironment) -> list[str]:
     """Run what has no valid record; return the pages that show something else than before."""
     domain = claim_domain(env)
-    now: dict[str, dict[str, Any]] = {
-        "elsewhere": _elsewhere(domain),
-        "falsified": _falsified(domain),
-        "swept": _swept(domain),
-        "labs": domain.find_labs(),
-        "shown": {claim.id: {} for claim in domain.book.claims},
-    }
+    domain.falsified, domain.swept = _falsified(domain), _swept(domain)
+    domain.labs, domain.shown = domain.find_labs(), {claim.id: {} for claim in domain.book.claims}
     of_runs = {name for name, views in domain.views.items() if OF_RUNS & {v.kind for v in views}}
     domain.viewed = {name: shown_on(domain, name) for name in domain.views.keys() - of_runs}
     for claim, lane, shown in lanes.read():  # last: torch may still be on its way
-        now["shown"][claim.id][lane] = shown
-    changed = {domain.places[claim] for what in now for claim in domain.changed(what, now[what])}
+        domain.shown[claim.id][lane] = shown
     domain.viewed |= {name: shown_on(domain, name) for name in of_runs}
-    viewed = {name: digest(repr(shown)) for name, shown in domain.viewed.items()}
-    named = {name: _named(domain, name) for name in domain.linked}
-    return sorted(changed.union(domain.changed("viewed", viewed), domain.changed("named", named)))
+    around = [stale.contents(env), [(r.name, r.environment, r.hardware) for r in _runs(domain)]]
+    book = digest(repr(around))
+    now = {name: digest(repr([book, *_seen(domain, name)])) for name in sorted(env.found_docs)}
+    before, domain.data["seen"] = domain.data["seen"], now
+    return [name for name, seen in now.items() if seen != before.get(name)]
 
 
-def _elsewhere(domain: ClaimDomain) -> dict[str, str]:
-    """Return a digest of what each claim did on other releases and machines."""
-    runs = [*domain.releases, *domain.cuda_releases, *domain.machines]
-    where = digest([repr((run.name, run.environment, run.hardware)) for run in runs])
-    return {c.id: digest([where, *(repr(run.of(c)) for run in runs)]) for c in domain.book.claims}
+def _runs(domain: ClaimDomain) -> list[BookRun]:
+    return [*domain.releases, *domain.cuda_releases, *domain.machines]
 
 
-def _named(domain: ClaimDomain, docname: str) -> list[dict[str, Any]]:
-    """Return what a page names: entries with what they say, and claims with their pages."""
+def _seen(domain: ClaimDomain, docname: str) -> Iterator[object]:
+    """Yield what a page shows that is not its own: it is written anew when that changes."""
     page = domain.pages.get(docname, Page(""))
+    for claim in page.claims:
+        yield domain.shown[claim.id], domain.falsified[claim.id], domain.swept[claim.id]
+        yield domain.labs[claim.id], [run.of(claim) for run in _runs(domain)]
     related = [relation.entry for claim in page.claims for relation in claim.relations]
-    entries = [*related, *(entry for remark in page.remarks for entry in remark.entries)]
-    return [
-        domain.said(entries),
-        {claim: domain.places.get(claim) for claim in domain.linked[docname]},
-    ]
+    yield domain.said([*related, *(entry for remark in page.remarks for entry in remark.entries)])
+    linked = [domain.book.by_id.get(claim) for claim in domain.linked.get(docname, ())]
+    yield [(claim.docname, claim.statement) for claim in linked if claim]
+    yield [stale.headings(domain.env, name) for name in domain.mentions.get(docname, ())]
+    yield domain.viewed.get(docname), domain.drawings.get(docname)
 
 
 def _falsified(domain: ClaimDomain) -> dict[str, dict[str, Any] | None]:

@@ -68,14 +68,8 @@ PER_PAGE = (
     *("views", "cells", "minutes"),
 )
 """What is kept of each page, by its docname."""
-OF_LAST_BUILD = (
-    *("shown", "elsewhere", "falsified", "swept", "labs"),  # by claim
-    *("drawn", "viewed"),  # by docname: digests of its pictures, and of what its views show
-    "named",  # by docname: what it names
-    "seen",  # by docname: the headings of pages into which it links; "" of the contents
-    "environments",  # by lane, where it ran
-)
-"""What pages showed in the last build, to tell which of them show something else in this one."""
+OF_LAST_BUILD = ("seen", "environments")
+"""By docname, a digest of what a page showed that is not its own; by lane, where it ran."""
 
 
 def _kept(name: str) -> Any:
@@ -117,20 +111,20 @@ class ClaimDomain(Domain):
     """Docname → its cells: what each does, the expression that draws, its line of the page."""
     minutes: dict[str, int] = _kept("minutes")
     """Docname → how many minutes it takes to read."""
-    shown: dict[str, dict[Lane, Shown]] = _kept("shown")
+    shown: dict[str, dict[Lane, Shown]]
     """Claim id → lane → what is seen of it there in this build."""
-    falsified: dict[str, dict[str, Any] | None] = _kept("falsified")
+    falsified: dict[str, dict[str, Any] | None]
     """Claim id → what became of its mutants."""
-    swept: dict[str, dict[str, Any] | None] = _kept("swept")
+    swept: dict[str, dict[str, Any] | None]
     """Claim id → what the search for a counterexample came to, if there was one."""
-
-    labs: dict[str, list[tuple[str, str]]] = _kept("labs")
+    labs: dict[str, list[tuple[str, str]]]
     """Claim id → the labs that refer to it: (docname, title)."""
     environments: dict[Lane, Environment] = _kept("environments")
     """Lane → where it ran, in this build or the last."""
 
     def __init__(self, env: BuildEnvironment) -> None:
         super().__init__(env)
+        self.shown, self.falsified, self.swept, self.labs = {}, {}, {}, {}
         self.viewed: dict[str, list[Any]] = {}
         """Docname → what each of its views shows in this build."""
         self.drawings: dict[str, list[str]] = {}
@@ -174,11 +168,6 @@ class ClaimDomain(Domain):
         """Return the docname of the page that shows this of the whole book; empty without one."""
         kinds = ((name, each.kind) for name, views in self.views.items() for each in views)
         return next((name for name, kind in kinds if kind == view), "")
-
-    def changed(self, what: str, now: dict[str, Any]) -> list[str]:
-        """Keep what is shown by each name; return the names that showed something else before."""
-        before, self.data[what] = self.data[what], now
-        return [name for name in now if before.get(name) != now[name]]
 
     def find_labs(self) -> dict[str, list[tuple[str, str]]]:
         """Return the labs that refer to each claim; see `labs`."""

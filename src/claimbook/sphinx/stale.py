@@ -1,4 +1,4 @@
-"""Which pages are written anew because others have changed.
+"""What a page shows of other pages: it is written anew when that has changed.
 
 Sphinx writes a page whose own file has changed. The contents beside each page, the links to the
 page before and after it and the titles that links show are those of other pages. A page also holds
@@ -8,30 +8,12 @@ the digest of the routes, without which a browser would go on with the old ones.
 from typing import Any
 
 from sphinx import addnodes
-from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-from claimbook.model import digest
-from claimbook.sphinx.domain import claim_domain
 from claimbook.sphinx.views import guides
 
 
-def connect(app: Sphinx) -> None:
-    """Compare with the last build once all pages are read."""
-    app.connect("env-updated", _changed)
-
-
-def _changed(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Return the pages beside or in which something stands that another page says."""
-    domain = claim_domain(env)
-    now = {"": digest(_contents(env))}
-    for docname, mentioned in domain.mentions.items():
-        now[docname] = digest([_headings(env, name) for name in mentioned])
-    changed = domain.changed("seen", now)
-    return sorted(env.found_docs if "" in changed else env.found_docs.intersection(changed))
-
-
-def _contents(env: BuildEnvironment) -> list[Any]:
+def contents(env: BuildEnvironment) -> list[Any]:
     """Return the order of all pages with their titles and captions, and the routes."""
     trees = {
         name: [tree.pformat() for tree in toc.findall(addnodes.toctree)]
@@ -41,7 +23,7 @@ def _contents(env: BuildEnvironment) -> list[Any]:
     return [trees, titles, list(guides.routes(env))]
 
 
-def _headings(env: BuildEnvironment, docname: str) -> list[Any]:
+def headings(env: BuildEnvironment, docname: str) -> list[Any]:
     """Return what a link into a page may show; without a page, into whatever has a name."""
     if docname:
         slugs: dict[str, tuple[Any, ...]] = env.metadata[docname].get("myst_slugs", {})

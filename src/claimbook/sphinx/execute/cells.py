@@ -20,7 +20,7 @@ from sphinx.util.docutils import SphinxDirective
 from claimbook.checking.compare import mismatches
 from claimbook.engine.pool import Runner
 from claimbook.files import write_atomically
-from claimbook.model import Claim, Example, Fence, Lane, Location, Outcome, Run, digest
+from claimbook.model import Claim, Example, Fence, Lane, Location, Outcome, Run
 from claimbook.sphinx import elements
 from claimbook.sphinx.complaints import warn
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
@@ -64,8 +64,8 @@ class CellDirective(SphinxDirective):
         return [elements.place(what="cell", page=self.env.docname, number=len(cells) - 1)]
 
 
-def draw(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Run the cells of which nothing is kept; return the pages that show another picture."""
+def draw(app: Sphinx, env: BuildEnvironment) -> None:
+    """Run the cells of which nothing is kept."""
     domain, folder = claim_domain(env), Path(app.srcdir, "_build", "cells", drawn_with())
     claims = {name: _as_claim(name, cells) for name, cells in domain.cells.items()}
     files = {name: folder / f"{claim.digest(Lane.CPU)}.json" for name, claim in claims.items()}
@@ -77,9 +77,8 @@ def draw(app: Sphinx, env: BuildEnvironment) -> list[str]:
             line, problem = _first_problem(claims[run.claim], run)
             place = f"{env.doc2path(run.claim)}:{line}"
             warn(place, f"a code cell only draws: {problem}", "bad-cell")
-    texts = {name: file.read_text("utf-8") for name, file in files.items() if file.exists()}
-    domain.drawings = {name: json.loads(text) for name, text in texts.items()}
-    return domain.changed("drawn", {name: digest(text) for name, text in texts.items()})
+    kept = {name: file.read_text("utf-8") for name, file in files.items() if file.exists()}
+    domain.drawings = {name: json.loads(text) for name, text in kept.items()}
 
 
 def _as_claim(docname: str, cells: list[tuple[str, str, int]]) -> Claim:
