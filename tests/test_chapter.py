@@ -207,6 +207,23 @@ def test_a_card_says_what_is_an_exception(tmp_path):
     assert page.select_one(".provenance").text.endswith(", 1 of them.")
 
 
+def test_where_nothing_ran_as_printed_no_line_says_so(tmp_path):
+    """Neither of a claim that differs, nor of one that no machine has run."""
+    told = [claim_text("of-a-gpu", ">>> 2\n2", ":lanes: cuda\n"), claim_text("no", ">>> 1\n2")]
+    book = TinyBook(tmp_path, {"index": "# I\n\n" + "\n".join(told)})
+    assert book.sphinx().returncode == 1
+    assert not book.page("index").select(".provenance")
+
+
+def test_a_heading_makes_no_filter(tmp_path):
+    """Only a page with a long list of the whole book has one."""
+    text = "# I\n\n## Source code\n\nText.\n\n## Part of it\n\nText.\n\n```{toctree}\nledger\n```\n"
+    book = TinyBook(tmp_path, {"index": text, "ledger": "# L\n\n```{ledger}\n```\n"})
+    assert book.sphinx().returncode == 0
+    assert not book.page("index").select(".list-filter")
+    assert book.page("ledger").select_one(".list-filter [role=status]").text == "4 of 4"
+
+
 def test_other_forms_carry_the_form(chapter):
     """In Markdown and in a notebook all stands open, in the page's order."""
     text = (chapter.site / "sums.md").read_text("utf-8")

@@ -85,6 +85,8 @@ def provenance(domain: ClaimDomain, place: nodes.Element, link: Link) -> list[no
     """Return on what the examples of a page ran, in a line; what a card says is left to it."""
     claims = domain.pages[place["page"]].claims
     said = [part for lane in Lane for part in _of_lane(domain, claims, lane)]
+    if not said:  # each card says what became of its own
+        return []
     if usual := norm(domain, place["page"]).releases:
         said.append(f"torch {usual}")
     text = f"{len(claims)} examples ran as printed: {'; '.join(said)}."

@@ -9,6 +9,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from claimbook.sphinx.domain import claim_domain
 from claimbook.sphinx.render import WORDS
 
 CARD = re.compile(r'class="(?:claim|answer)[ "]')
@@ -19,9 +20,12 @@ PREDICT = (
     " Predict: hide what is printed until asked</label>"
 )
 VERDICTS = "".join(f'<option value="{word}">{said}</option>' for word, said in WORDS.items())
-ROWS = {"source": ' id="entry-', "part": "#claim-", "apis": ' id="api-'}
-"""How sections begin that hold a long list, and what each of its rows has once."""
-LISTED = re.compile(rf'<section id="({"|".join(ROWS)})-')
+LISTS = {
+    "ledger": ('<section id="source-', ' id="entry-'),
+    "claim-index": ('<section id="part-', "#claim-"),
+    "apis": ('<section id="apis-', ' id="api-'),
+}
+"""A view with a long list → how its first section begins, and what each row has once."""
 FILTER = """<form class="list-filter" role="search">
 <label>Words <input type="search" name="words" autocomplete="off"></label>
 {verdict}<span role="status">{count} of {count}</span></form>
@@ -44,10 +48,11 @@ def _add(
     body = context["body"]
     if tools := page_tools(body):
         body = TITLE.sub(rf'</h1>\n<div class="page-tools">{tools}\1</div>', body, count=1)
-    if listed := LISTED.search(body):
-        verdict = VERDICT if listed[1] == "source" else ""
-        form = FILTER.format(verdict=verdict, count=body.count(ROWS[listed[1]]))
-        body = f"{body[: listed.start()]}{form}{body[listed.start() :]}"
+    for view, (section, row) in LISTS.items():
+        if name == claim_domain(app.env).page_with(view):
+            verdict = VERDICT if view == "ledger" else ""
+            form = FILTER.format(verdict=verdict, count=body.count(row))
+            body = body.replace(section, form + section, 1)
     context["body"] = body
 
 
