@@ -431,6 +431,17 @@ PROBLEMS = {
             )
         ],
     ),
+    "code for CUDA of a claim for the CPU": (
+        claim_with(":lanes: cpu\n")
+        .replace(":::\n", f"{FENCE}pycon cuda\n>>> 1\n{FENCE}\n:::\n")
+        .lstrip(),
+        [
+            (
+                "p.md:1: a-claim: its `pycon cuda` fence never runs: take it out, or add cuda to "
+                "`:lanes:` [claim.bad-fence]"
+            )
+        ],
+    ),
     "a remark of nothing": (
         "\n:::{remark}\nWhy.\n:::\n",
         ["p.md:2: remark: 1 argument(s) required, 0 supplied [claim.malformed-claim]"],

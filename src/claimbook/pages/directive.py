@@ -77,17 +77,23 @@ class ClaimReader:
         first_line = self.location.line + 1 + parsed.body_offset
         for line in star_lists(tokens, first_line):
             self._problem(ProblemKind.BAD_FORM, STAR, line)
+        lanes = self._members("lanes", parsed.options, Lane) or tuple(Lane)
+        fences = self._fences(tokens, first_line, body)
+        if Lane.CUDA not in lanes and any(f.cuda_examples is not None for f in fences):
+            message = "its `pycon cuda` fence never runs: take it out, or add cuda to `:lanes:`"
+            self._problem(ProblemKind.BAD_FENCE, message)
+            fences = tuple(replace(fence, cuda_examples=None) for fence in fences)
         return Claim(
             id=self.name,
             statement=self._statement(tokens),
             location=self.location,
-            fences=self._fences(tokens, first_line, body),
+            fences=fences,
             relations=tuple(
                 Relation(kind, entry)
                 for kind in RelationKind
                 for entry in parsed.options.get(kind, "").split()
             ),
-            lanes=self._members("lanes", parsed.options, Lane) or tuple(Lane),
+            lanes=lanes,
             timeout=self._timeout(parsed.options.get("timeout")),
             machine=self._members("machine", parsed.options, Factor),
             cpu_build="cpu-build" in parsed.options,
