@@ -64,6 +64,16 @@ def test_what_was_drawn_is_kept(tmp_path):
     assert drawn(book) != first
 
 
+DYING = """\
+import os
+class Last:
+    _repr_html_ = str
+    def __del__(self, exit=os._exit): exit(3)
+last = Last()
+last"""
+"""Ends the process when the page's names are deleted, after its last picture."""
+
+
 @pytest.mark.parametrize(
     ("code", "said"),
     [
@@ -76,6 +86,10 @@ def test_what_was_drawn_is_kept(tmp_path):
         ("x = 1", "a code cell ends with an expression, which draws"),
         ("said = 0 + no\n" + SAID, "an error came: NameError: name 'no' is not defined"),
         ("import os\nos._exit(3)\n" + SAID, "the process exited with status 3 in example 1 of 2"),
+        (
+            DYING,
+            "the process exited with status 3 in example 2 of 2",
+        ),
         ("a b", "a code cell is no Python: invalid syntax"),
     ],
 )

@@ -106,7 +106,7 @@ def _first_problem(claim: Claim, run: Run) -> tuple[int, str]:
     """Return the line of the first cell that did not just draw, and what it did."""
     for mismatch in mismatches(claim, Lane.CPU, run.outputs):
         return mismatch.example.line, str(mismatch.difference)
-    return claim.examples(Lane.CPU)[len(run.outputs)].line, run.message
+    return claim.examples(Lane.CPU)[: len(run.outputs) + 1][-1].line, run.message
 
 
 def show(domain: ClaimDomain, place: nodes.Element, link: Link) -> list[nodes.Node]:
