@@ -27,6 +27,8 @@ def rename(old: str, new: str) -> None:
     book = common.load()
     _check(book, old, new)
     changed = [path for path in _files(book.project) if _replace(path, old, new)]
+    if not changed:
+        raise BookError(f"{old}: no file has it")
     for path in changed:
         common.out.print(book.project.name(path), markup=False)
     said = f"{old} is {new} now, in {len(changed)} files; read the difference"
@@ -35,8 +37,10 @@ def rename(old: str, new: str) -> None:
 
 def _check(book: Book, old: str, new: str) -> None:
     ids = {claim.id for claim in book.claims}
-    if not re.fullmatch(CLAIM_ID, new):
-        raise BookError(f"{new}: an id is words in small letters and digits, joined by hyphens")
+    for name in (old, new):
+        if not re.fullmatch(CLAIM_ID, name):
+            said = "an id is words in small letters and digits, joined by hyphens"
+            raise BookError(f"{name}: {said}")
     if old in ids and new in ids:
         raise BookError(f"{new}: this id is taken by another claim")
     if not {old, new} & ids:
