@@ -469,6 +469,16 @@ def test_demanded_answers(tmp_path):
     assert done.returncode != 0
 
 
+@pytest.mark.parametrize("kept", ["5", '{"strides": 3}', '{"strides": {"cases": 1}}'])
+def test_a_broken_record_of_explorers_is_named(tmp_path, kept):
+    """At the explorer; all else is built."""
+    book = TinyBook(tmp_path, {**PAGES, "d": "# D\n\n```{explorer} strides\n```\n"})
+    book.write("docs/records/explorers.json", kept)
+    (line,) = warned(book.sphinx())
+    assert re.search(r"docs/d\.md:3: ERROR: .*explorers\.json.* no record of explorers", line)
+    assert (book.site / "c.html").exists()
+
+
 def test_links_follow_a_claim_that_is_renamed(tmp_path):
     """A page that still links to the old name is named by the next build, which did not read it."""
     book = TinyBook(tmp_path)

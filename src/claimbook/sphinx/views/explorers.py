@@ -3,6 +3,7 @@
 What a page shows without a script stands before it: a cell that draws one case.
 """
 
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,7 +14,7 @@ from sphinx.addnodes import only
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from claimbook.records.store import RecordError, load_file
+from claimbook.records.store import RecordError, load_file, structure
 
 RECORD = Path("records", "explorers.json")
 """What `python tests/explorers` has found, below the folder of the pages."""
@@ -34,10 +35,11 @@ class ExplorerDirective(SphinxDirective):
         record = Path(self.env.srcdir, RECORD)
         self.env.note_dependency(str(record))
         try:
-            kept = load_file(record, dict, "no record of explorers") or {}
+            kept = load_file(record, _agreements, "no record of explorers") or {}
         except RecordError as error:
             raise self.error(str(error)) from error
-        start, said = escape(self.options.get("start", "")), escape(agreed(kept, name))
+        said = escape(agreed(kept[name])) if name in kept else ""
+        start = escape(self.options.get("start", ""))
         text = (
             f'<div class="explorer" id="explore-{name}" data-explorer="{name}" '
             f'data-start="{start}">\n<p class="explorer-agreed">{said}</p></div>\n'
@@ -46,21 +48,33 @@ class ExplorerDirective(SphinxDirective):
         return [only("", shown, expr="not builder_epub")]  # which has no scripts
 
 
-def agreed(record: dict[str, Any], name: str) -> str:
-    """Return how many cases agreed with torch, as a sentence; nothing if none were compared.
+@dataclass(frozen=True)
+class Agreement:
+    """What came of comparing an explorer with torch."""
 
-    >>> kept = {"cases": 6000, "agreed": 6000, "drawn": True, "errors": 90, "torch": "2.13.0"}
-    >>> agreed({"sums": kept}, "sums")
+    cases: int
+    agreed: int
+    drawn: bool
+    errors: int
+    torch: str
+    digits: int | None = None
+
+
+def _agreements(data: Any) -> dict[str, Agreement]:
+    return structure(data, dict[str, Agreement])
+
+
+def agreed(found: Agreement) -> str:
+    """Return how many cases agreed with torch, as a sentence.
+
+    >>> agreed(Agreement(6000, 6000, drawn=True, errors=90, torch="2.13.0"))
     'All 6,000 drawn cases agreed with torch 2.13.0, error texts included.'
     """
-    if not (found := record.get(name)):
-        return ""
-    cases, same = found["cases"], found["agreed"]
-    many = f"All {cases:,}" if same == cases else f"{same:,} of {cases:,}"
-    kind = "drawn cases" if found["drawn"] else "possible cases"
-    errors = ", error texts included" if found["errors"] else ""
-    exact = f", numbers to {found['digits']} digits" if "digits" in found else ""
-    return f"{many} {kind} agreed with torch {found['torch']}{errors}{exact}."
+    all_of = "All" if found.agreed == found.cases else f"{found.agreed:,} of"
+    kind = "drawn cases" if found.drawn else "possible cases"
+    errors = ", error texts included" if found.errors else ""
+    exact = f", numbers to {found.digits} digits" if found.digits else ""
+    return f"{all_of} {found.cases:,} {kind} agreed with torch {found.torch}{errors}{exact}."
 
 
 def connect(app: Sphinx) -> None:
