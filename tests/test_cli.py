@@ -581,6 +581,15 @@ def test_explain_with_the_nearest(book):
     assert run("explain", said.replace("nothing", "gaps"))[:2] == (0, near)
 
 
+def test_explain_beside_a_page_that_cannot_be_read(book):
+    """The other pages say what they know."""
+    text = "Traceback (most recent call last):\nZeroDivisionError: division by zero\n"
+    book.write("docs/zero.md", "# Zero\n\n" + claim_text("zero", ">>> 1 / 0\n" + text))
+    (book.docs / "bad.md").write_bytes(b"# Bad\n\xff\n")
+    status, said, _ = run("explain", text)
+    assert (status, "docs/zero.md:3  zero" in said) == (0, True)
+
+
 def test_explain_what_is_no_text(book):
     """Bytes that are no UTF-8 end nothing, from standard input as from a file."""
     done = subprocess.run(

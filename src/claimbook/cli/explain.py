@@ -11,6 +11,7 @@ from claimbook.cli import common
 from claimbook.exports import errors, lookup
 from claimbook.exports.sections import Section, sections
 from claimbook.files import read_text
+from claimbook.model import ProblemKind
 from claimbook.pages.book import BookError
 
 AT_MOST = 2**23
@@ -31,7 +32,9 @@ def explain_error(given: tuple[str, ...], limit: int) -> None:
         raise BookError("there is nothing to explain: give an error in quotes, or pipe one in")
     book = common.load()
     root = book.project.root
-    pages = [(page, sections(read_text(root / page.path))) for page in book.pages]
+    unread = {p.location.path for p in book.problems if p.kind is ProblemKind.UNREADABLE}
+    read = [page for page in book.pages if page.path not in unread]
+    pages = [(page, sections(read_text(root / page.path))) for page in read]
     matches = lookup.Lookup(errors.known(errors.messages(book.claims), pages)).search(text, limit)
     shorts = {errors.place(page, section): section for page, there in pages for section in there}
     for match in matches:
