@@ -413,6 +413,11 @@ def test_a_review_shows_before_and_after(tmp_path):
     assert "### Claims: new\n\n- `prod-is` (docs/a/sums.md:14): new\n" in said
     assert "| basics-01.2 | corrects | qualifies |" in said
     assert "### Records\n\n- `docs/records/cuda`: 1 line\n" in said
+    book.write("docs/records/cuda/a/sums.jsonl", "{}\n")
+    (book.docs / "records/cuda").rename(book.docs / "records/gpu")
+    git(tmp_path, "add", ".")
+    told = book.claimbook("changes", "--since", "HEAD").stdout
+    assert "- `docs/records/cuda`: 1 line\n- `docs/records/gpu`: 1 line\n" in told
 
 
 def test_a_revision_that_is_none(tmp_path):

@@ -83,8 +83,8 @@ def _text(claim: Claim) -> list[str]:
 def _records(root: Path, revision: str) -> Iterator[str]:
     """Count the lines that differ of each kind of records."""
     counts = Counter[str]()
-    said = _git(root, "diff", "--numstat", "--relative", revision, "--", "docs/records").decode()
-    for line in said.splitlines():
+    told = ["--numstat", "--no-renames", "--relative", revision, "--", "docs/records"]
+    for line in _git(root, "diff", *told).decode().splitlines():
         added, removed, path = line.split("\t")
         counts[path.split("/")[2]] += max(int(added), int(removed)) if added != "-" else 1
     if counts:
