@@ -28,7 +28,7 @@ from claimbook.sphinx.directives import (
     RemarkDirective,
     ViewDirective,
 )
-from claimbook.sphinx.domain import ClaimDomain, ClaimRole
+from claimbook.sphinx.domain import ROLE, ClaimDomain
 from claimbook.sphinx.execute import cells, labs
 from claimbook.sphinx.views import explorers, guides, practice, versions
 from claimbook.sphinx.views import registry as views
@@ -60,7 +60,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     for kind in guides.GUIDES:
         app.add_directive(kind, GuideDirective)
     app.add_directive("code-map", CodeMapDirective)
-    app.add_role("claim", ClaimRole(warn_dangling=True))
+    app.add_role("claim", lambda _, *rest: ROLE("claim:claim", *rest))
     app.add_node(elements.fold, html=(theme.open_fold, theme.close_fold))
     app.add_node(elements.claim_title, html=(theme.open_title, theme.close_title))
     app.add_node(elements.detail, html=(theme.open_detail, theme.close_detail))

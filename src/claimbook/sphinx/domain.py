@@ -46,21 +46,8 @@ class Placed(NamedTuple):
     title: str
 
 
-class ClaimRole(XRefRole):
-    """Refers to a claim by its id; shows its first sentence, or the title that is given."""
-
-    def process_link(
-        self,
-        env: BuildEnvironment,
-        refnode: Element,
-        has_explicit_title: bool,
-        title: str,
-        target: str,
-    ) -> tuple[str, str]:
-        """Look in this domain, although the role's name has no domain in it."""
-        refnode["refdomain"] = ClaimDomain.name
-        self.innernodeclass = nodes.inline
-        return title, target
+ROLE = XRefRole(innernodeclass=nodes.inline, warn_dangling=True)
+"""Refers to a claim by its id; shows its first sentence, or the title that is given."""
 
 
 PER_PAGE = (
@@ -88,7 +75,7 @@ class ClaimDomain(Domain):
     name = "claim"
     label = "Claims"
     object_types: ClassVar[dict[str, ObjType]] = {"claim": ObjType("claim", "claim")}
-    roles: ClassVar[dict[str, Any]] = {"claim": ClaimRole(warn_dangling=True)}
+    roles: ClassVar[dict[str, Any]] = {"claim": ROLE}
     initial_data: ClassVar[dict[str, Any]] = {name: {} for name in (*PER_PAGE, *OF_LAST_BUILD)}
 
     texts: dict[str, str] = _kept("texts")
