@@ -1,6 +1,6 @@
 """Sweeps of first aid."""
 
-import numpy
+import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
@@ -170,7 +170,7 @@ def skip_the_matrices_that_are_not_finite(batch, place, value):
 @sweep(lengths=several(integers(0, 4), min_size=1, max_size=4))
 def rows_of_different_lengths_are_padded_first(lengths):
     rows = [[1] * length for length in lengths]
-    failed = error(lambda: numpy.array(rows))
+    failed = error(lambda: np.array(rows))
     assert ("inhomogeneous shape after 1 dimensions" in failed) == (len({*lengths}) > 1)
     parts = [torch.tensor(row) for row in rows]
     padded = nn.utils.rnn.pad_sequence(parts, batch_first=True)
