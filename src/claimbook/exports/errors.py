@@ -23,8 +23,11 @@ WORD = r"\b[a-z_][a-z_0-9]*(?:\.[a-z_][a-z_0-9]*)*"
 FOLLOWS = (
     r"(?<=\S)\s*Traceback [^\n]*\n(?:[ \t][^\n]*\n)*"
     r"[^\n]*load\(from_parent\)\s*EOFError: Ran out of input"
+    r"|\.(?:shape|size\(\))[ \t]*\n(?:[ \t]*\^+[ \t]*\n)?"
+    r"ValueError: not enough values to unpack[^\n]*"
 )
-"""What a child process says because its parent failed, whose own error stands before."""
+"""What a child process says because its parent failed, whose own error stands before; and what
+Python says of a shape, which is no tensor that was cut into too few pieces."""
 NO_WORDS = ["cpu", "cuda", "meta", "mps", "xpu"]
 DTYPES = {"float": r"b?float\d*|double|half", "int": r"u?int\d*|byte|char|short|long"}
 """Names of dtypes that one message has where another has its like: floats, and integers."""
