@@ -83,6 +83,15 @@ def test_sentences_of_claims():
     assert {each.line for each in said} == {3, 17}
 
 
+def test_a_hit_quotes_sentences(book):
+    """A cell of a table is searched, but says nothing alone; nor does what a colon announces."""
+    (data,) = data_of(book.site / "searchdata.js")
+    (lines,) = data_of(book.site / "searchlines.js")
+    place = [address for address, *_ in data["places"]].index("a/table.html#which-one")
+    assert "zwieback" in data["terms"]
+    assert lines[place] == [["", "Take (any of) these!"]]
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -161,9 +170,11 @@ def test_pairs_are_words_where_somebody_asks_for_them():
 
 
 PAGES = {
-    "index": "# Tiny\n\n```{toctree}\na/sums\na/other\n```\n",
+    "index": "# Tiny\n\n```{toctree}\na/sums\na/other\na/table\n```\n",
     "a/sums": PAGE,
     "a/other": "# Other\n",
+    "a/table": "# Table\n\n## Which one?\n\nTake (any of) these! In order:\n\n"
+    "| of |\n| --- |\n| zwieback |\n",
 }
 
 
@@ -194,6 +205,7 @@ def test_page_and_data_are_written_with_others_only(book):
     assert [address for address, *_ in data["places"]] == [
         "a/other.html",
         "a/sums.html#what-is-a-sum",
+        "a/table.html#which-one",
         "index.html",
     ]
     (lines,) = data_of(book.site / "searchlines.js")

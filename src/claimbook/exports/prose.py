@@ -27,6 +27,15 @@ class Sentence:
     claim: str = ""
     """The id of the claim that it belongs to; empty outside of claims."""
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether it can be read alone: no cell of a table, and nothing that a colon announces.
+
+        >>> Sentence("Views share memory.", 1).is_whole, Sentence("a view", 2).is_whole
+        (True, False)
+        """
+        return self.text.rstrip("`*)\"'\u201d").endswith((".", "?", "!"))
+
 
 def sentences(text: str) -> list[Sentence]:
     """Return what a page says beside headings, code, outputs and short answers.
