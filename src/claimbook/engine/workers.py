@@ -112,10 +112,10 @@ class Workers:
 
     def kill(self, worker: Worker) -> None:
         """End a worker and its group, without a word of how it ended."""
-        worker.channel.close()
         for end in (os.killpg, os.kill):  # it may have left its group
             with suppress(ProcessLookupError, PermissionError):
                 end(worker.pid, signal.SIGKILL)
+        worker.channel.close()  # last: where it is closed, a worker ends by itself
 
     def _ask(self, request: str, *descriptors: int) -> Any:
         """Return the answer to `fork LANE`, `import MODULE` or `wait PID`."""

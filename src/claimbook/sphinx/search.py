@@ -62,7 +62,9 @@ def _write_data(app: Sphinx) -> None:
     made_of = f"// of {digest([code, words.synonyms(), *map(asdict, places)])}\n"
     # To weigh all words takes seconds, and an edited example has no other words.
     if not _ends_with(Path(app.outdir, DATA), made_of):
-        lines = [[[x.claim, x.text] for x in each.lines if x.is_whole] for each in places]
+        lines = [
+            [[line.claim, line.text] for line in each.lines if line.is_whole] for each in places
+        ]
         _write(Path(app.outdir, LINES), "searchLines", lines)
         _write(Path(app.outdir, DATA), "searchData", search.data(places), made_of)
     _write(Path(app.outdir, ERRORS), "errorData", _errors(domain, places))
