@@ -20,14 +20,6 @@ from claimbook.model import Claim, Lane, Page
 TYPE = r"[A-Za-z_][\w.]*(?:Error|Exception|Warning|SymNode|[a-z.]error|\bexc\.[A-Z]\w+)"
 MESSAGE = rf"(?:^|[\s\]\"'`(])({TYPE})(?:'>)?(?::[ \t]*(.*)|\([\"'](.*)|$)"
 WORD = r"\b[a-z_][a-z_0-9]*(?:\.[a-z_][a-z_0-9]*)*"
-FOLLOWS = (
-    r"(?<=\S)\s*Traceback [^\n]*\n(?:[ \t][^\n]*\n)*"
-    r"[^\n]*load\(from_parent\)\s*EOFError: Ran out of input"
-    r"|\.(?:shape|size\(\))[ \t]*\n(?:[ \t]*\^+[ \t]*\n)?"
-    r"ValueError: not enough values to unpack[^\n]*"
-)
-"""What a child process says because its parent failed, whose own error stands before; and what
-Python says of a shape, which is no tensor that was cut into too few pieces."""
 NO_WORDS = ["cpu", "cuda", "meta", "mps", "xpu"]
 DTYPES = {"float": r"b?float\d*|double|half", "int": r"u?int\d*|byte|char|short|long"}
 """Names of dtypes that one message has where another has its like: floats, and integers."""
@@ -49,11 +41,18 @@ FORMS = [
 """What only torch, or Python, says in such a form, and the word for it."""
 
 CUT = tomllib.loads(Path(__file__).with_name("noise.toml").read_text("utf-8"))
+ECHOES = "|".join(noise["pattern"] for noise in CUT["echo"])
+"""An error that only comes of the one before it, which is the one to explain."""
 ADDED = [noise["pattern"] for noise in CUT["added"]]
 """What torch or Python adds to messages of any kind, and nobody needs to see."""
 PYTHONS = "|".join(noise["pattern"] for noise in CUT["python"])
 """What Python says of anything; no example explains it."""
-NOISE = [re.compile(noise["pattern"], re.ASCII) for noises in CUT.values() for noise in noises]
+NOISE = [
+    re.compile(noise["pattern"], re.ASCII)
+    for kind, noises in CUT.items()
+    if kind != "echo"
+    for noise in noises
+]
 """What is no word of a message."""
 
 LOOKS = (
@@ -131,7 +130,7 @@ def read(text: str) -> Message:
     >>> read("Traceback (most recent call last):\n  ...\nValueError: too small").type
     'ValueError'
     """
-    lines = re.sub(FOLLOWS, "", text.replace("\r", "")).strip().split("\n")
+    lines = re.sub(ECHOES, "", text.replace("\r", "")).strip().split("\n")
     for number in reversed(range(len(lines))):
         if found := _typed(lines[number]):
             said = "\n".join([found[1], *lines[number + 1 :]])

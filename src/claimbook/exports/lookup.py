@@ -139,7 +139,7 @@ def _patterns() -> dict[str, Any]:
     """Return how a message is read; JavaScript names a group by another sign."""
     return {
         "message": errors.MESSAGE,
-        "follows": errors.FOLLOWS,
+        "echoes": errors.ECHOES,
         "word": errors.WORD,
         "noWords": errors.NO_WORDS,
         "stop": errors.STOP,

@@ -25,8 +25,8 @@ class ErrorLookup {
   }
 
   read(text) {
-    const follows = new RegExp(this.patterns.follows, "g");
-    const lines = text.replaceAll("\r", "").replace(follows, "").trim().split("\n");
+    const echoes = new RegExp(this.patterns.echoes, "g");
+    const lines = text.replaceAll("\r", "").replace(echoes, "").trim().split("\n");
     for (let number = lines.length - 1; number >= 0; number--) {
       const found = this.typed(lines[number]);
       if (found) {
