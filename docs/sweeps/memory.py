@@ -1146,3 +1146,42 @@ def chunk_may_return_fewer_pieces(x, count, dim):
     assert len(x.tensor_split(count, dim)) == count
     assert x.shape[dim] == 0 or len(x.chunk(count, dim)) <= count
     same(torch.cat(x.chunk(count, dim), dim), x)
+
+
+@sweep(
+    x=tensors(ALL, rank=(2, 4), size=(1, 3), layouts=ANY_LAYOUT),
+    picks=lambda x: several(
+        several(integers(0, x.shape[1] - 1), min_size=2, max_size=2),
+        min_size=len(x),
+        max_size=len(x),
+    ),
+)
+def each_sample_picks_its_own_rows(x, picks):
+    index = torch.tensor(picks)
+    picked = x[torch.arange(len(x))[:, None], index]
+    assert picked.shape == (len(x), 2, *x.shape[2:])
+    for sample, rows, found in zip(x, picks, picked, strict=True):
+        same(found, torch.stack([sample[row] for row in rows]))
+    wide = index.view(len(x), 2, *[1] * (x.dim() - 2))
+    same(x.gather(1, wide.expand(-1, -1, *x.shape[2:])), picked)
+    same(x.take_along_dim(wide, 1), picked)
+
+
+@sweep(
+    x=tensors(ALL, rank=(1, 4), size=(1, 3), layouts=ANY_LAYOUT),
+    columns=integers(1, 4),
+    numbers=several(several(integers(0, 2), min_size=4, max_size=4), min_size=1, max_size=5),
+)
+def gather_nd_is_an_index_by_columns(x, columns, numbers):
+    assume(columns <= x.dim())
+    sizes = torch.tensor(x.shape[:columns])
+    indices = torch.tensor(numbers)[:, :columns] % sizes
+    same(x[indices.unbind(-1)], torch.stack([x[tuple(row)] for row in indices.tolist()]))
+
+
+@sweep(x=tensors(REALS, rank=(2, 2), size=(1, 4), values="special", layouts=ANY_LAYOUT))
+def row_and_column_of_the_largest(x):
+    assume(not x.isnan().any())
+    row, column = torch.unravel_index(x.argmax(), x.shape)
+    assert x[row, column] == x.max()
+    assert [row.item(), column.item()] == (x == x.max()).nonzero()[0].tolist()
