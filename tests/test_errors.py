@@ -427,6 +427,7 @@ def test_what_is_to_be_found_is_there(path):
 PYTHONS = """
 AttributeError: 'list' object has no attribute 'lower'
 AttributeError: 'NoneType' object has no attribute 'lower'
+AttributeError: 'UserModel' object has no attribute 'items'
 AttributeError: module 'numpy' has no attribute 'float'
 AttributeError: module 'torchvision.models' has no attribute 'vit_b_16'
 FileNotFoundError: [Errno 2] No such file or directory: 'data/train.csv'
