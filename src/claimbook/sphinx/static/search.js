@@ -4,7 +4,7 @@
 // hits quote, come after the first hits.
 
 const HITS = 20, CLOSER = 60, LONG = 5;
-const WEIGHTS = { pair: 0.2, stopPair: 0.22, part: 0.35, whole: 0.6, exact: 0.4, synonym: 0.9, everywhere: 0.4 };
+const WEIGHTS = { pair: 0.2, stopPair: 0.22, part: 0.35, whole: 0.6, exact: 0.4, synonym: 0.9, everywhere: 0.4, stop: 0.5 };
 const RARITY = 0.8, LIKE = 2;
 // A question with such a word is about a fault, and the sections whose title is a message count more.
 const FAULT = { words: /\b(?:errors?|exceptions?|warnings?|fail(?:s|ed)?|failures?|raises?|crash(?:es)?)\b/i, more: 1.7 };
@@ -112,23 +112,30 @@ class Search {
     return count ? Math.log(1 + (this.places.length - count + 0.5) / (count + 0.5)) : 0;
   }
 
-  // What people type to get to a place, line by line: the stems, and what they weigh.
-  typed(place) {
-    return this.lines[place] ??= this.places[place][4].split("\n").map((line) => {
-      const said = this.names(line).flat().filter((word) => !this.stop.has(word) && word.length > 1);
-      const stems = new Set(said.map((word) => this.stem(word)));
-      return [stems, [...stems].reduce((sum, stem) => sum + this.rarity(stem), 0)];
-    });
+  // What the words of a line are worth, as stem → worth. Those that name no subject count a little: who
+  // asks "why" wants another section than who asks "how".
+  weighed(line) {
+    return new Map(this.names(line).flat().map((word) => {
+      const stem = this.spelled(this.stem(word));
+      if (this.stop.has(word)) return [word, WEIGHTS.stop];
+      return [stem, (this.everywhere.has(word) ? WEIGHTS.everywhere : 1) * this.rarity(stem) ** RARITY];
+    }));
   }
 
-  // How like a question is to the likest of the lines of a place, as terms with weights.
-  likeness(terms, place) {
-    const asked = [...terms].map(([term, weight]) => [term, weight * this.rarity(term)]);
-    const size = Math.max(1, asked.reduce((sum, [, worth]) => sum + worth, 0));
-    return Math.max(...this.typed(place).map(([stems, weight]) => {
-      const common = asked.reduce((sum, [term, worth]) => sum + (stems.has(term) ? worth
-        : this.synonyms.get(term)?.some((other) => stems.has(other)) ? worth * WEIGHTS.synonym : 0), 0);
-      return common / Math.sqrt(Math.max(1, weight) * size);
+  // The lines that people type to get to a place.
+  typed(place) {
+    return this.lines[place] ??= this.places[place][4].split("\n").map((line) => this.weighed(line));
+  }
+
+  // How like a question, as its words weighed, is to the likest of the lines of a place.
+  likeness(asked, place) {
+    return Math.max(...this.typed(place).map((line) => {
+      let common = 0;
+      for (const [word, worth] of asked) {
+        if (line.has(word)) common += worth;
+        else if (this.synonyms.get(word)?.some((other) => line.has(other))) common += worth * WEIGHTS.synonym;
+      }
+      return common / Math.sqrt(Math.max(1, total(asked)) * Math.max(1, total(line)));
     }));
   }
 
@@ -155,8 +162,9 @@ class Search {
       }
     }
     const sorted = (found) => found.sort(([a, x], [b, y]) => y - x || a - b);
+    const asked = this.weighed(question);
     const best = sorted([...scores]).slice(0, CLOSER)
-      .map(([place, score]) => [place, score * (1 + LIKE * this.likeness(terms, place))]);
+      .map(([place, score]) => [place, score * (1 + LIKE * this.likeness(asked, place))]);
     return sorted(best).slice(0, HITS).map(([place]) => place);
   }
 
@@ -177,6 +185,8 @@ class Search {
     return best;
   }
 }
+
+const total = (weighed) => [...weighed.values()].reduce((sum, worth) => sum + worth, 0);
 
 // Whether two words differ by one letter, or by two neighbours that changed places.
 function oneApart(one, other) {
