@@ -428,7 +428,7 @@ PYTHONS = """
 AttributeError: 'list' object has no attribute 'lower'
 AttributeError: 'NoneType' object has no attribute 'lower'
 AttributeError: 'UserModel' object has no attribute 'items'
-AttributeError: module 'numpy' has no attribute 'float'
+AttributeError: module 'cv2' has no attribute 'xfeatures2d'
 AttributeError: module 'torchvision.models' has no attribute 'vit_b_16'
 FileNotFoundError: [Errno 2] No such file or directory: 'data/train.csv'
 ImportError: libGL.so.1: cannot open shared object file: No such file or directory
