@@ -265,6 +265,15 @@ def test_a_line_of_a_chapter_shows_what_alone_explains_errors_there(explaining, 
     assert [claim.id for claim in found.claims] == shown
 
 
+def test_a_heading_without_a_word_of_its_own_is_no_message():
+    """What quotes a name alone has nothing to compare; a paste beside it was a division by zero."""
+    text = "# A\n\n## `'float'`\n\n:::{asked}\nRuntimeError: it fails here\n:::\n"
+    page = scan_page(text, "docs/a.md")
+    found = [*errors.wordings([(page, sections(text))])]
+    assert [message.text for message in found] == ["it fails here"]
+    assert Lookup(found).search("RuntimeError: it fails here")[0].same
+
+
 def known_on(pages):
     """All that a lookup on these pages compares with."""
     return errors.known(errors.messages(c for page, _ in pages for c in page.claims), pages)

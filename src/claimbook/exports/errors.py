@@ -210,7 +210,7 @@ def _asked(section: Section) -> Iterator[Message]:
     for line in [*headings, *section.asked]:
         message = replace(read(line), explained=2 * of_error)
         said = of_error and len(message.words) >= LEAST and _is_said(line)
-        if line in headings or looks_like_error(line) or said:
+        if message.words and (line in headings or looks_like_error(line) or said):
             yield message
 
 
