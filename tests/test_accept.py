@@ -506,7 +506,7 @@ def test_values_alone_is_a_mistake(project):
     """`--values` means nothing where each output is asked for."""
     result = accept("--values")
     assert result.exit_code == 2
-    assert "--values goes with --yes" in result.output
+    assert "--values needs --yes" in result.output
 
 
 @pytest.mark.parametrize(
@@ -560,7 +560,7 @@ def test_lane_that_is_not_here(project):
     result = accept("--lane", "cuda", "--yes")
     assert result.exit_code == 2
     assert result.output.count("no GPU") == 1
-    assert "claimbook: the cuda lane cannot run here; nothing was taken over\n" in result.output
+    assert "claimbook: the cuda lane cannot run here; nothing was accepted\n" in result.output
 
 
 def test_what_each_run_prints_otherwise_is_refused(project, monkeypatch):
@@ -573,7 +573,7 @@ def test_what_each_run_prints_otherwise_is_refused(project, monkeypatch):
 
     monkeypatch.setattr(project, "run", run)
     result = accept("counts", "--yes", "--values")
-    assert "counts: each run prints something else: make it print the same" in result.output
+    assert "counts: each run prints something different: make the output" in result.output
     assert (result.exit_code, page_text()) == (1, PAGE)
 
 
@@ -599,7 +599,7 @@ def test_edit_during_the_run_is_kept(project):
     result = accept("--yes")
     assert result.exit_code == 1
     assert page_text() == PAGE + "\nMore.\n"
-    assert "docs/page.md: nothing is taken over on this page" in result.output
+    assert "docs/page.md: nothing is accepted on this page" in result.output
     assert "0 accepted on 0 pages, 3 left" in result.output
 
 
@@ -607,7 +607,7 @@ def test_unwritable_output_stops_no_other(project):
     """An output that the page cannot hold is told of and left; the others are taken over."""
     project.runs["rounds"] = ("tensor([0.3334])", ">>> 1")
     result = accept("--yes", "--values")
-    assert "Not to be taken over: a printed line begins with `>>>`" in result.output
+    assert "Cannot be accepted: a printed line begins with `>>>`" in result.output
     assert "2 accepted on 1 page, 1 left" in result.output
 
 
@@ -616,7 +616,7 @@ def test_cuda_waits_for_the_cpu(project):
     cpu_right = ("tensor(2)",)
     project.runs |= {("counts", Lane.CUDA): ("tensor(2.)",), ("counts", Lane.CPU): ("tensor(3)",)}
     refused = accept("counts", "--lane", "cuda", "--yes")
-    assert "what the CPU prints comes first: claimbook accept counts" in refused.output
+    assert "accept its CPU output first: claimbook accept counts" in refused.output
     assert page_text() == PAGE
     project.runs["counts", Lane.CPU] = cpu_right
     assert accept("counts", "--lane", "cuda", "--yes").exit_code == 0
@@ -629,11 +629,11 @@ def test_report_names_the_command(project):
     (claim, _) = scan_page(PAGE, "docs/page.md").claims
     run = Run("rounds", Lane.CUDA, Outcome.FAILED, PRINTS["rounds"])
     assert (
-        "To take over what was printed: claimbook accept rounds --lane cuda\n"
+        "To accept what was printed: claimbook accept rounds --lane cuda\n"
         in f"{explain(claim, run)}\n"
     )
     on_cpu = explain(claim, replace(run, lane=Lane.CPU))
-    assert "To take over what was printed: claimbook accept rounds\n" in f"{on_cpu}\n"
+    assert "To accept what was printed: claimbook accept rounds\n" in f"{on_cpu}\n"
 
 
 def test_real_runs(tmp_path, monkeypatch):

@@ -82,9 +82,12 @@ last"""
             f"said = 0\n{SAID} if print('mind') is None else 1",
             "value: want 'picture ...', got 'mind'",
         ),
-        ("1 + 1", "an error came: AttributeError: 'int' object has no attribute '_repr_html_'"),
+        (
+            "1 + 1",
+            "an error was raised: AttributeError: 'int' object has no attribute '_repr_html_'",
+        ),
         ("x = 1", "a code cell ends with an expression, which draws"),
-        ("said = 0 + no\n" + SAID, "an error came: NameError: name 'no' is not defined"),
+        ("said = 0 + no\n" + SAID, "an error was raised: NameError: name 'no' is not defined"),
         ("import os\nos._exit(3)\n" + SAID, "the process exited with status 3 in example 1 of 2"),
         (
             DYING,

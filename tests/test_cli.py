@@ -30,8 +30,8 @@ docs/wrong.md:8: two-is-three [cpu] failed
 
   - is what the page says, + is what the run printed.
   If torch is right, correct the output on the page and the sentence above it;
-  if the page is right, mend its code. Alone: claimbook run two-is-three
-  To take over what was printed: claimbook accept two-is-three
+  if the page is right, fix its code. Run it alone: claimbook run two-is-three
+  To accept what was printed: claimbook accept two-is-three
 """
 
 
@@ -262,7 +262,7 @@ def test_broken_register(book):
     status, _, error = run("run", "docs/a")
     assert (status, error.splitlines()[0]) == (
         0,
-        "claimbook: 1 problem on other pages; claimbook run tells all",
+        "claimbook: 1 problem on other pages; claimbook run lists all",
     )
 
 
@@ -281,7 +281,7 @@ def test_run_that_fails(book):
     assert (status, said) == (
         1,
         (
-            f"What does not hold on {where.device} with torch {where.torch}:\n"
+            f"Claims that fail on {where.device} with torch {where.torch}:\n"
             "docs/wrong.md:8: two-is-three failed: value: want 3., got 2.\n"
         ),
     )
@@ -359,9 +359,7 @@ def test_lane_that_cannot_run(book):
     status, _, error = run("run", "--lane", "cuda", "--require-lane", "docs/a/sums.md")
     assert status == 2
     assert error.startswith(reason)
-    assert error.endswith(
-        "claimbook: the cuda lane cannot run here, and --require-lane asks for it\n"
-    )
+    assert error.endswith("claimbook: the cuda lane cannot run here, and --require-lane is given\n")
     status, said, error = run("record", "--lane", "cuda", "docs/a/sums.md")
     assert (status, said) == (2, "")
     assert error.startswith(reason)
@@ -373,7 +371,9 @@ def test_record(book):
     """Records are written where the store keeps them, and not again if nothing changed."""
     status, said, _ = run("record", "-j", "1", "docs/a")
     assert status == 0
-    assert said.startswith("4 records written under docs/_build/records/cpu\nthis machine is kept")
+    assert said.startswith(
+        "4 records written under docs/_build/records/cpu\nthis machine's results are in"
+    )
     records = book.docs / "_build/records/cpu/a/sums.jsonl"
     _, *lines = map(json.loads, records.read_text("utf-8").rstrip("\n").split("\n"))
     outputs = {line["claim"]: line["outputs"] for line in lines}
@@ -577,7 +577,7 @@ def test_explain_with_the_nearest(book):
     book.write("docs/rows.md", f"# Rows\n\n{claim_text('rows', raised)}")
     status, same, _ = run("explain", said)
     assert (status, same.startswith("ValueError")) == (0, True)
-    near = f"Not word for word, but near:\n{same}"
+    near = f"Not an exact match, but similar:\n{same}"
     assert run("explain", said.replace("nothing", "gaps"))[:2] == (0, near)
 
 

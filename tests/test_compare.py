@@ -278,32 +278,32 @@ DIFFERENT = {
     "an error where none is wanted": (
         "5",
         ZERO_DIVISION,
-        "an error came: ZeroDivisionError: division by zero",
+        "an error was raised: ZeroDivisionError: division by zero",
     ),
     "an error where nothing is wanted": (
         "",
         ZERO_DIVISION,
-        "an error came: ZeroDivisionError: division by zero",
+        "an error was raised: ZeroDivisionError: division by zero",
     ),
     "an ellipsis for a traceback": (
         "...",
         ZERO_DIVISION,
-        "an error came: ZeroDivisionError: division by zero",
+        "an error was raised: ZeroDivisionError: division by zero",
     ),
     "a header alone": (
         "5",
         "Traceback (most recent call last):",
-        "an error came: Traceback (most recent call last):",
+        "an error was raised: Traceback (most recent call last):",
     ),
     "no error": (
         ZERO_DIVISION,
         "",
-        "no error came: expected ZeroDivisionError: division by zero",
+        "no error was raised: expected ZeroDivisionError: division by zero",
     ),
     "an error's name printed": (
         ZERO_DIVISION,
         "ZeroDivisionError: division by zero",
-        "no error came: expected ZeroDivisionError: division by zero",
+        "no error was raised: expected ZeroDivisionError: division by zero",
     ),
     "another error": (
         ZERO_DIVISION.replace("ZeroDivision", "Value"),

@@ -445,7 +445,7 @@ def test_command_fails_where_a_claim_does(project, required):
     page.write_text(page.read_text().replace("tensor(2.)", "tensor(3.)"))
     done = command("strong", *required)
     assert done.exit_code == 1
-    assert "claimbook: strong: what fails as it stands cannot be falsified\n" in done.stderr
+    assert "claimbook: strong: a claim that fails unchanged cannot be falsified\n" in done.stderr
     assert "% of the mutants" not in done.stderr
 
 

@@ -248,7 +248,7 @@ def test_record_keeps_this_machine(tmp_path, clock):
     done = book.claimbook("record", **clock(100))
     assert done.returncode == 0, done.stderr
     (file,) = (book.docs / "records/machines").glob("*.json")
-    assert f"this machine is kept in docs/records/machines/{file.name}" in done.stdout
+    assert f"this machine's results are in docs/records/machines/{file.name}" in done.stdout
     machine = Machines(file.parent).load(file.stem)
     assert machine.environment == HERE
     assert machine.hardware == environment.hardware()

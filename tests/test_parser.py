@@ -236,7 +236,7 @@ PROBLEMS = {
         claim_with(name="a b"),
         [
             (
-                "p.md:1: a b: an id is words in small letters and digits, joined by hyphens "
+                "p.md:1: a b: an id is lowercase letters and digits, joined by hyphens "
                 "[claim.malformed-claim]"
             )
         ],
@@ -245,7 +245,7 @@ PROBLEMS = {
         claim_with(name="A-claim"),
         [
             (
-                "p.md:1: A-claim: an id is words in small letters and digits, joined by hyphens "
+                "p.md:1: A-claim: an id is lowercase letters and digits, joined by hyphens "
                 "[claim.malformed-claim]"
             )
         ],
@@ -539,7 +539,7 @@ PROBLEMS = {
         f"````markdown\n{claim_with(name='A')}````\n",
         [
             (
-                "p.md:2: A: an id is words in small letters and digits, joined by hyphens "
+                "p.md:2: A: an id is lowercase letters and digits, joined by hyphens "
                 "[claim.malformed-claim]"
             )
         ],

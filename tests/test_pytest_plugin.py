@@ -75,8 +75,8 @@ def test_failing_claim(book, pytester):
         "",
         "  - is what the page says, + is what the run printed.",
         "  If torch is right, correct the output on the page and the sentence above it;",
-        "  if the page is right, mend its code. Alone: claimbook run two-is-three",
-        "  To take over what was printed: claimbook accept two-is-three",
+        "  if the page is right, fix its code. Run it alone: claimbook run two-is-three",
+        "  To accept what was printed: claimbook accept two-is-three",
     ]
     assert 'name="two-is-three[cpu]"' in (pytester.path / "junit.xml").read_text("utf-8")
 
@@ -92,7 +92,7 @@ def test_crashing_claim(book, pytester):
         [
             "docs/wrong.md:9: exits ?cpu? crashed",
             "  the process exited with status 3 in example 2 of 2",
-            "  The other claims are not touched by this.",
+            "  Other claims are not affected.",
         ]
     )
 
@@ -186,5 +186,5 @@ def test_each_item_says_why_nothing_can_be_run(book, pytester, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(pytester.path / "hooks"))
     done = pytester.runpytest_inprocess("docs/a/sums.md")
     assert done.parseoutcomes() == {"failed": 3}
-    assert done.stdout.str().count("could not import torch; what it said stands above") >= 3
+    assert done.stdout.str().count("could not import torch; see its output above") >= 3
     assert "StopIteration" not in done.stdout.str()

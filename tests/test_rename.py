@@ -95,10 +95,10 @@ def test_bytes_and_links_of_a_page_stay(book):
     [
         ("sum-add", "x-y", "sum-add: no claim is called so; did you mean sum-adds?"),
         ("sum-adds", "prod-multiplies", "prod-multiplies: this id is taken by another claim"),
-        ("sum-adds", "Sum_adds", "an id is words in small letters and digits"),
+        ("sum-adds", "Sum_adds", "an id is lowercase letters and digits"),
         ("sum-ads", "sum-adds", "sum-ads: no file has it"),
-        ("s[a-z]+-[a-z-]+", "sum-adds", "s[a-z]+-[a-z-]+: an id is words in small letters"),
-        ("sums", "sum-adds", "an id of one word may be a word of a sentence"),
+        ("s[a-z]+-[a-z-]+", "sum-adds", "s[a-z]+-[a-z-]+: an id is lowercase letters"),
+        ("sums", "sum-adds", "an id of one word may occur in sentences"),
     ],
 )
 def test_what_cannot_be_renamed(book, old, new, said):

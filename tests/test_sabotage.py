@@ -53,8 +53,8 @@ def report(page, line, claim, difference, code, lines):
         + "".join(f"  {each}\n" for each in lines)
         + "\n  - is what the page says, + is what the run printed.\n"
         "  If torch is right, correct the output on the page and the sentence above it;\n"
-        f"  if the page is right, mend its code. Alone: claimbook run {claim}\n"
-        f"  To take over what was printed: claimbook accept {claim}"
+        f"  if the page is right, fix its code. Run it alone: claimbook run {claim}\n"
+        f"  To accept what was printed: claimbook accept {claim}"
     )
 
 
@@ -120,7 +120,7 @@ SABOTAGES = {
         ("tensor([inf])", f"{HEADER}\nZeroDivisionError: division by zero"),
         report(
             *("made-up", 8, "ones-divide"),
-            "no error came: expected ZeroDivisionError: division by zero",
+            "no error was raised: expected ZeroDivisionError: division by zero",
             "torch.ones(1) / 0",
             [f"- {HEADER}", "- ZeroDivisionError: division by zero", "+ tensor([inf])"],
         ),

@@ -193,12 +193,12 @@ def test_changes_are_printed(book):
 
 def test_what_cannot_be_compared_is_said(book):
     """No version at all, or none of that name."""
-    assert run() == (2, "claimbook: no version is kept yet; --save keeps the book as it stands\n")
-    none = "claimbook: 0.1: no revision of git and no version is called so; there are none\n"
+    assert run() == (2, "claimbook: no version is saved yet; --save saves the book as it stands\n")
+    none = "claimbook: 0.1: neither a git revision nor a saved version; there are none\n"
     assert run("--since", "0.1") == (2, none)
     keep(book, "0.0.1")
     keep(book, "0.0.2")
-    said = "claimbook: 0.1: no revision of git and no version is called so; there are "
+    said = "claimbook: 0.1: neither a git revision nor a saved version; there are "
     said += "0.0.1, 0.0.2\n"
     assert run("--since", "0.1") == (2, said)
 
@@ -207,9 +207,9 @@ def test_the_book_is_kept_once(book, monkeypatch):
     """Under its version, if all claims ran as printed; a second time only under a higher one."""
     monkeypatch.setattr("claimbook.cli.keep.__version__", "0.9.0")
     status, said = run("--save")
-    assert (status, "claims that have not run as printed, 4: " in said) == (2, True)
+    assert (status, "claims that have not run as printed: 4 (" in said) == (2, True)
     assert book.claimbook("record").returncode == 0
-    assert run("--save") == (0, "kept as docs/records/versions/0.9.0.json\n")
+    assert run("--save") == (0, "saved as docs/records/versions/0.9.0.json\n")
     assert store(book).load("0.9.0") == kept_as("0.9.0", contents(book))
     before = store(book).path("0.9.0").read_bytes()
     for version in ("0.9.0", "0.8.1"):
@@ -226,7 +226,7 @@ def test_the_book_is_kept_once(book, monkeypatch):
 @pytest.mark.parametrize(
     ("session", "said"),
     [
-        (">>> torch.ones(2).sum()\ntensor(3.)", "not run as printed, 1: two-is-three;"),
+        (">>> torch.ones(2).sum()\ntensor(3.)", "not run as printed: 1 (two-is-three);"),
         (">>> 1\n1\n\n```\n\n```python\nx", "[claim.bad-fence]"),
     ],
 )
@@ -246,7 +246,7 @@ def test_a_claim_for_cuda_alone_need_not_have_run(book):
     record = book.docs / "_build/records/cpu/a/sums.jsonl"
     text = record.read_text("utf-8")
     record.write_text(text.replace('"claim": "sum-adds"', '"claim": sum-adds'), "utf-8")
-    assert "not run as printed, 1: sum-adds;" in run("--save")[1]
+    assert "not run as printed: 1 (sum-adds);" in run("--save")[1]
     record.write_text(text, "utf-8")
     assert run("--save")[0] == 0
 
@@ -424,4 +424,4 @@ def test_a_revision_that_is_none(tmp_path):
     """It is told as a version that is none is."""
     done = TinyBook(tmp_path).claimbook("changes", "--since", "nowhere")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "nowhere: no revision of git and no version is called so" in done.stderr
+    assert "nowhere: neither a git revision nor a saved version" in done.stderr

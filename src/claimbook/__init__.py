@@ -1,3 +1,3 @@
-"""Claims that run: read from pages, run on lanes, compared, recorded and shown."""
+"""Read claims from pages, run them on lanes, compare, record and show the results."""
 
 __version__ = "0.3.0"

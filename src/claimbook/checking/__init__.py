@@ -1,1 +1,1 @@
-"""What a run printed against what the page says: kinds of difference, and the report."""
+"""Compare what a run printed with its page: kinds of difference, and the report."""

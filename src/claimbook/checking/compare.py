@@ -1,7 +1,7 @@
-"""Want against got: whether it is the same, and if not, what kind of difference it is.
+"""Compare wants with gots: whether they differ, and in what way.
 
-Text is compared exactly, but for white space at the ends of lines. `tensor(...)` is compared
-by structure, so that a line broken elsewhere is no difference. Nothing is evaluated.
+Text is compared exactly, except for trailing white space. `tensor(...)` is compared by
+structure, so line breaks inside it do not matter. Nothing is evaluated.
 """
 
 import difflib
@@ -27,12 +27,12 @@ class Mismatch:
 
     @property
     def difference(self) -> Difference:
-        """The first of its differences, by which it is told."""
+        """The first of its differences, the one that is reported."""
         return self.differences[0]
 
     @property
     def severity(self) -> Severity:
-        """That of the worst of its differences."""
+        """The severity of the worst difference."""
         return worst(SEVERITIES[each.kind] for each in self.differences)
 
 
@@ -40,7 +40,7 @@ def mismatches(claim: Claim, lane: Lane, outputs: tuple[str, ...]) -> Iterator[M
     """Yield the examples of a claim whose output differs, in order.
 
     Args:
-        outputs: what each example printed; examples beyond its end were not reached.
+        outputs: what each example printed; examples without one were not reached.
     """
     for example, got in zip(claim.examples(lane), outputs, strict=False):
         if found := tuple(differences(example.want, got, lane)):
@@ -48,18 +48,18 @@ def mismatches(claim: Claim, lane: Lane, outputs: tuple[str, ...]) -> Iterator[M
 
 
 def compare(want: str, got: str, lane: Lane = Lane.CPU) -> Difference | None:
-    """Return what differs first between an example's want and its got; None if nothing does."""
+    """Return the first difference between a want and a got; None if there is none."""
     return next(differences(want, got, lane), None)
 
 
 def differences(want: str, got: str, lane: Lane) -> Iterator[Difference]:
-    """Yield what differs between an example's want and its got.
+    """Yield the differences between an example's want and its got.
 
     Args:
-        want: the output on the page; `...` in it stands for any text within one line, and a
-            line that is `...` alone for any number of lines.
+        want: the output on the page; `...` in it matches any text within one line, and a
+            line of just `...` matches any number of lines.
         got: what the run printed.
-        lane: on `cuda`, `device='cuda:0'` in what is printed is no difference.
+        lane: on `cuda`, `device='cuda:0'` in the output is ignored.
     """
     want, got = _normal(want, lane), _normal(got, lane)
     if want == got:
@@ -69,20 +69,20 @@ def differences(want: str, got: str, lane: Lane) -> Iterator[Difference]:
         yield from _between_errors(want_error, got_error)
         if (want_error is None) == (got_error is None):
             yield from _between_printed(want_text, got_text)
-    except RecursionError:  # of a tensor that is nested deeper than any is
+    except RecursionError:  # brackets nested absurdly deep
         yield from _between_texts(want, got)
 
 
 def diff(want: str, got: str) -> str:
-    """Return want and got line by line, wanted lines with `-`, printed lines with `+`."""
-    # Not ndiff, which takes minutes over a thousand lines and may show what was printed first.
+    """Return a line diff: `-` for lines of the want, `+` for lines of the got."""
+    # Not ndiff: it takes minutes on a thousand lines, and may put `+` lines before `-` lines.
     sides = [text.split("\n") if text else [] for text in (want, got)]
     lines = difflib.unified_diff(sides[0], sides[1], n=1_000_000, lineterm="")
     return "\n".join(f"{line[0]} {line[1:]}".rstrip() for line in [*lines][3:])
 
 
 def bare(text: str) -> str:
-    """Strip white space at the ends of lines, and empty lines at the end."""
+    """Strip trailing white space from each line, and trailing empty lines."""
     return "\n".join(line.rstrip() for line in text.split("\n")).rstrip("\n")
 
 
@@ -92,7 +92,7 @@ def _normal(text: str, lane: Lane) -> str:
 
 
 def _split_error(text: str) -> tuple[str, str | None]:
-    """Split what was printed from the error that ended it: its type and message."""
+    """Split output into what was printed and the error (type and message) that ended it."""
     before, header, after = ("\n" + text).rpartition("\n" + HEADER)
     if not header:
         return text, None
@@ -137,10 +137,10 @@ def _line_pattern(want: str) -> str:
 
 
 def _in_order(parts: list[str], gap: str) -> str:
-    """Return a pattern of parts with gaps between them, the last part at the end.
+    """Return a pattern that matches the parts in order, the last one at the end.
 
-    Each is found as early as it may stand and nowhere else, so that this takes as long as there is
-    to look through.
+    Each part matches at its earliest position and is not retried (atomic groups), so matching
+    takes linear time.
     """
     first, *others = parts
     inner = "".join(f"(?>{gap}{part})" for part in others[:-1])
@@ -169,7 +169,7 @@ def _fits(want: str, got: str) -> bool:
 
 def _between_tensors(wants: list[str], gots: list[str]) -> Iterator[Difference]:
     for want, got in zip(wants, gots, strict=True):
-        # torch prints `...` for what it leaves out; that one stands for nothing else.
+        # torch prints `...` for elements it leaves out; that `...` is no wildcard.
         if want.count("...") <= got.count("...") or not _matches(want, got):
             yield from tensors.differences(want, got)
 
@@ -193,7 +193,7 @@ def _between_texts(want: str, got: str) -> Iterator[Difference]:
 
 
 def _between_numbers(want: str, got: str) -> Kind | None:
-    """Return how two texts differ that differ in their numbers alone, if that is no value."""
+    """Return the kind if only numbers differ and it is rounding or a shape; else None."""
     if numbers.NUMBER.split(want) != numbers.NUMBER.split(got):
         return None
     pairs = zip(*map(numbers.NUMBER.findall, (want, got)), strict=True)

@@ -1,4 +1,4 @@
-"""What may differ between what a page says and what a run printed, and how grave that is."""
+"""Kinds of difference between a page and what a run printed, and their severity."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """What kind of difference it is; the value is how a message names it."""
+    """A kind of difference; the value is its wording in messages."""
 
     COSMETIC = "cosmetic: only white space differs"
     ROUNDING = "rounding: a last digit differs"
@@ -16,19 +16,19 @@ class Kind(StrEnum):
     GRAPH = "requires_grad or grad_fn"
     ERROR_TYPE = "error type"
     ERROR_TEXT = "error text"
-    NOT_RAISED = "no error came"
-    RAISED = "an error came"
+    NOT_RAISED = "no error was raised"
+    RAISED = "an error was raised"
     WARNING = "a warning that the page does not show"
     VALUE = "value"
 
 
 class Severity(StrEnum):
-    """How much a difference means, from the least to the most."""
+    """How severe a difference is, from the least to the most."""
 
     COSMETIC = "cosmetic"
     ROUNDING = "rounding"
     SHAPE = "shape/dtype/stride"
-    """Device, `requires_grad` and `grad_fn` too; the words stand in records and `claims.json`."""
+    """Device, `requires_grad` and `grad_fn` too; records and `claims.json` hold this value."""
     ERROR = "error"
     VALUE = "value"
 
@@ -44,13 +44,13 @@ SEVERITIES = {
 
 
 def worst(severities: Iterable[Severity]) -> Severity:
-    """Return the one that means the most."""
+    """Return the most severe one."""
     return max(severities, key=list(Severity).index)
 
 
 @dataclass(frozen=True)
 class Difference:
-    """How what a run printed differs from what the page says."""
+    """One difference between what a run printed and what the page says."""
 
     kind: Kind
     detail: str = ""

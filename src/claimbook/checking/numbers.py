@@ -1,16 +1,16 @@
-"""Numbers as programs print them: which of them are the same, and which may be one, rounded."""
+"""Compare printed numbers: the same, or equal up to rounding."""
 
 import re
 from decimal import Decimal
 
-NUMBER = re.compile(r"[+-]?(?:\d+\.\d*|\.\d+|\d+)(?:e[+-]?\d{1,3})?")  # no Decimal overflows
+NUMBER = re.compile(r"[+-]?(?:\d+\.\d*|\.\d+|\d+)(?:e[+-]?\d{1,3})?")  # short enough for Decimal
 _UNSIGNED = r"(?:0|[1-9][0-9]*)\.[0-9]*(?:e[+-](?:[0-9]{2}|[1-9][0-9]{2}))?"
 _FLOAT = re.compile(f"-?{_UNSIGNED}")
 _COMPLEX = re.compile(f"(-?{_UNSIGNED})([+-])({_UNSIGNED})j")
 
 
 def type_of(number: str) -> str | None:
-    """Return of which type a number is, as printed; None if it is none, or may be of two."""
+    """Return the type of a printed number; None if it is no number, or the type is ambiguous."""
     if number in ("True", "False"):
         return "bool"
     if number.endswith("j"):
@@ -21,9 +21,9 @@ def type_of(number: str) -> str | None:
 
 
 def same(want: str, got: str) -> bool:
-    """Return whether two printed numbers agree to the digits that the want writes.
+    """Return whether two printed numbers agree to the digits of the want.
 
-    A want without digits after its point stands for that very number.
+    A want without digits after its point must match exactly.
     """
     if want == got:
         return True
@@ -39,18 +39,18 @@ def _agree(want: Decimal, got: Decimal) -> bool:
 
 
 def _form(number: str) -> tuple[bool, bool, bool]:
-    """Return sign, exponent, no digit after the point: `2.0000` may be rounded, `2.` is not."""
+    """Return whether it has a sign, has an exponent, ends in a point (`2.` is exact)."""
     return number.startswith("-"), "e" in number, number.endswith(".")
 
 
 def near(want: str, got: str) -> bool:
-    """Return whether two numbers may be one float rounded differently."""
+    """Return whether two numbers may be the same float, rounded differently."""
     floats = type_of(want) == type_of(got) == "float"
     if not floats or want.startswith("-") != got.startswith("-"):
         return False
     w, g = Decimal(want), Decimal(got)
     unit = Decimal(10) ** int(w.as_tuple().exponent)
     digits = 2 * unit if unit < Decimal("0.01") else Decimal(0)
-    if w:  # the one digit of 0.001 is the whole number
+    if w:  # else 0.001, which has one digit, would match 0.003
         digits = min(digits, abs(w) / 20)
     return abs(w - g) <= max(digits, abs(w) / 1000)

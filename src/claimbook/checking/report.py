@@ -1,4 +1,4 @@
-"""How a run is told to an author: the same words in Sphinx, pytest and the CLI."""
+"""Report a run to an author, in the same words in Sphinx, pytest and the CLI."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -10,16 +10,16 @@ from claimbook.model import Claim, Environment, Lane, Outcome, Run
 Told = tuple[Claim, Run]
 
 EDGE, WIDTH = 30, 500
-"""Lines at either end of a difference, and characters of a line, that are told at most."""
+"""Most lines shown at either end of a long difference, and most characters of a line."""
 
 PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"}
-"""Control characters, which a terminal obeys and HTML forbids, and those that show them."""
+"""Control characters → printable stand-ins: terminals obey them, and HTML forbids them."""
 
 
 def explain(claim: Claim, run: Run) -> str:
-    """Return what did not come out as the page says, where, of what kind, and what to do next.
+    """Return what differs from the page, where and how, and what to do next.
 
-    The first line names the place, the claim and the lane; it is a whole message by itself.
+    The first line, with the place, the claim and the lane, is a complete message by itself.
     """
     if run.outcome is Outcome.SKIPPED:
         return f"{claim.location}: {claim.id} [{run.lane}] skipped: {run.message}"
@@ -27,7 +27,7 @@ def explain(claim: Claim, run: Run) -> str:
     if run.outcome is Outcome.VARIED:
         lines += [f"  {run.message}", f"  It depends on the machine: {', '.join(claim.machine)}."]
     elif run.outcome is not Outcome.FAILED:
-        lines += [f"  {run.message}", "  The other claims are not touched by this."]
+        lines += [f"  {run.message}", "  Other claims are not affected."]
     for mismatch in mismatches(claim, run.lane, run.outputs):
         lines += ["", *differing(mismatch)]
     if run.outcome is Outcome.FAILED:
@@ -40,15 +40,15 @@ def explain(claim: Claim, run: Run) -> str:
 
 
 def _advice(claim: Claim, run: Run) -> list[str]:
-    """Return what to do next; what misses a name is never right."""
+    """Return what to do next; a NameError is always the page's fault."""
     for mismatch in mismatches(claim, run.lane, run.outputs):
         if missing := _MISSING.search(mismatch.got):
             return [f"  The name {missing[1]} is missing: was a line deleted, or an import?"]
     option = "" if run.lane is Lane.CPU else f" --lane {run.lane}"
     return [
         "  If torch is right, correct the output on the page and the sentence above it;",
-        f"  if the page is right, mend its code. Alone: claimbook run {claim.id}{option}",
-        f"  To take over what was printed: claimbook accept {claim.id}{option}",
+        f"  if the page is right, fix its code. Run it alone: claimbook run {claim.id}{option}",
+        f"  To accept what was printed: claimbook accept {claim.id}{option}",
     ]
 
 
@@ -56,10 +56,10 @@ _MISSING = re.compile(r"^NameError: name '(\w+)' is not defined", re.MULTILINE)
 
 
 def summary(failed: Sequence[Told], varied: Sequence[Told], where: Environment) -> str:
-    """Name what does not hold, and apart from it what came out otherwise on this machine."""
+    """List the claims that fail, then those that differ only because of this machine."""
     lines = []
     if failed:
-        lines += [f"What does not hold on {where.device} with torch {where.torch}:"]
+        lines += [f"Claims that fail on {where.device} with torch {where.torch}:"]
         lines += [_line(claim, run) for claim, run in failed]
     if varied:
         lines += [f"{VARIED} ({where.device}, torch {where.torch}):"]
@@ -75,7 +75,7 @@ def _line(claim: Claim, run: Run) -> str:
 
 
 def differing(mismatch: Mismatch) -> list[str]:
-    """Return an example whose output differs, in lines: place, kind of difference, code, diff."""
+    """Return the lines that report an example: place, kind of difference, code, diff."""
     return [
         f"  line {mismatch.example.line}: {mismatch.difference}",
         *(f"    {line}" for line in prompted(mismatch.example.source)),
@@ -84,7 +84,7 @@ def differing(mismatch: Mismatch) -> list[str]:
 
 
 def _readable(text: str) -> Iterator[str]:
-    """Yield the lines of a text: of many the first and the last, of a long one its beginning."""
+    """Yield the lines of a text, cut to the first and last `EDGE` lines and `WIDTH` characters."""
     lines, whole = text.translate(PICTURES).split("\n"), "(`claimbook run --json` prints all)"
     if (left := len(lines) - 2 * EDGE) > 0:
         lines[EDGE:-EDGE] = [f"  … {left} more lines {whole}"]
@@ -94,7 +94,7 @@ def _readable(text: str) -> Iterator[str]:
 
 
 def first_place(claim: Claim, run: Run) -> str:
-    """Return the place of the first example that differs or was cut short; else of the claim."""
+    """Return the place of the first example that differs or did not finish, or of the claim."""
     found = [mismatch.example for mismatch in mismatches(claim, run.lane, run.outputs)]
     if run.outcome in (Outcome.CRASHED, Outcome.TIMED_OUT):
         found += claim.examples(run.lane)[len(run.outputs) :]
@@ -102,12 +102,12 @@ def first_place(claim: Claim, run: Run) -> str:
 
 
 def session(claim: Claim) -> list[str]:
-    """Return the lines of a claim's examples as at Python's prompt, each with what it prints."""
+    """Return a claim's examples as lines of a Python session, with their outputs."""
     examples = claim.examples(claim.lanes[0])
     return [line for e in examples for line in (*prompted(e.source), *e.want.splitlines())]
 
 
 def prompted(source: str) -> list[str]:
-    """Return the lines of a statement as they stand at Python's prompt."""
+    """Return the lines of a statement with Python's prompts."""
     first, *rest = source.rstrip("\n").split("\n")
     return [f">>> {first}", *(f"... {line}" for line in rest)]

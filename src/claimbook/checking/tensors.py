@@ -1,4 +1,4 @@
-"""Tensors as torch prints them, `tensor(…)`: found in a text, and compared by structure."""
+"""Find printed tensors, `tensor(…)`, in a text and compare them by structure."""
 
 import json
 import re
@@ -10,10 +10,10 @@ from claimbook.checking.difference import Difference, Kind
 
 
 def split(text: str) -> tuple[list[str], list[str]]:
-    """Return the texts between tensors, one more than these, and the tensors."""
+    """Return the texts around the tensors (one more than there are tensors), and the tensors."""
     texts, tensors, position = [], [], 0
     for start, end in sorted(_spans(text)):
-        if start >= position:  # else it stands within the one before
+        if start >= position:  # else it is nested in the one before
             texts.append(text[position:start])
             tensors.append(text[start:end])
             position = end
@@ -21,7 +21,7 @@ def split(text: str) -> tuple[list[str], list[str]]:
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where each `tensor(` begins whose parenthesis closes, and where it ends."""
+    """Yield the start and end of each `tensor(` whose parenthesis closes."""
     opened: list[re.Match[str]] = []
     for mark in re.finditer(r"(?:\btensor)?\(|[\[\])]", text):
         if mark[0][-1] in "([":
@@ -35,7 +35,7 @@ _DEEPER = {"(": 1, "[": 1, ")": -1, "]": -1}
 
 
 def _marks(text: str) -> Iterator[tuple[re.Match[str], int]]:
-    """Yield quoted text, brackets and commas, each with how many brackets are open after it."""
+    """Yield quoted texts, brackets and commas, each with the bracket depth after it."""
     depth = 0
     for mark in _MARK.finditer(text):
         depth += _DEEPER.get(mark[0], 0)
@@ -43,7 +43,7 @@ def _marks(text: str) -> Iterator[tuple[re.Match[str], int]]:
 
 
 def _parse(text: str) -> tuple[object, dict[str, str]]:
-    """Return the data of `tensor(...)`, and its other arguments by their names."""
+    """Return the data of `tensor(...)`, and its keyword arguments."""
     data, fields = [], {}
     for part in _split_arguments(text[len("tensor(") : -1]):
         if match := re.fullmatch(r"(\w+)=(.*)", part, re.DOTALL):
@@ -59,17 +59,17 @@ def _split_arguments(text: str) -> list[str]:
 
 
 def _parse_data(text: str) -> object:
-    """Return a number as it was written, or a nested list of such."""
+    """Return a number as a string, or a nested list of them; the text itself if it is neither."""
     quoted = re.sub(r"[^\[\],\s]+", lambda word: json.dumps(word[0]), text)
     try:
         (found,) = json.loads(f"[{quoted}]")
-    except ValueError:  # torch prints no such thing
+    except ValueError:  # not printed by torch
         return text
     return found
 
 
 def differences(want: str, got: str) -> Iterator[Difference]:
-    """Yield how two tensors differ; of two shapes or types of number, nothing more."""
+    """Yield how two tensors differ; if shapes or number types differ, nothing else."""
     (want_data, want_fields), (got_data, got_fields) = _parse(want), _parse(got)
     same_shape = _shape(want_data) == _shape(got_data)
     if not same_shape or want_fields.get("size") != got_fields.get("size"):
@@ -115,7 +115,7 @@ def _shape(data: object) -> object:
 
 
 Numbered = tuple[tuple[int, ...], str]
-"""A number of a tensor: its index, and how it is written."""
+"""The index of an element, and the element as it is written."""
 
 
 def _numbers(data: object, index: tuple[int, ...] = ()) -> Iterator[Numbered]:

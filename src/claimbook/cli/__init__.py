@@ -1,4 +1,4 @@
-"""The command `claimbook`: what authors and operators type."""
+"""The command `claimbook`."""
 
 import os
 import signal
@@ -34,15 +34,15 @@ def main() -> None:
     """Run, list and record the claims of the book around the current folder."""
     signal.signal(signal.SIGTERM, _stop)
     for name in ("stdin", "stdout", "stderr"):
-        if getattr(sys, name) is None:  # it is closed, and another file would get its number
+        if getattr(sys, name) is None:  # closed: the next file opened would get its descriptor
             nothing = Path(os.devnull).open("r+", encoding="utf-8")  # noqa: SIM115
             os.set_inheritable(nothing.fileno(), True)
             setattr(sys, name, nothing)
-    if isinstance(sys.stdout, TextIOWrapper):  # of whatever encoding
+    if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _stop(*_: object) -> None:
-    """End what runs as ^C does; a second signal does not cut its cleaning up short."""
+    """Stop as on ^C; ignore a second signal, so that cleanup finishes."""
     if not isinstance(sys.exception(), KeyboardInterrupt):
         raise KeyboardInterrupt

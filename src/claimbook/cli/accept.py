@@ -15,11 +15,11 @@ from claimbook.pages.book import Book
 
 @click.command("accept")
 @common.to_run
-@click.option("--yes", is_flag=True, help="Accept other words for the same without asking.")
+@click.option("--yes", is_flag=True, help="Accept mere rewording without asking.")
 @click.option(
     "--values",
     is_flag=True,
-    help="With --yes, accept other results too.",
+    help="With --yes, accept changed results too.",
 )
 def accept_outputs(
     names: tuple[str, ...],
@@ -29,18 +29,18 @@ def accept_outputs(
     yes: bool,
     values: bool,
 ) -> None:
-    """Copy what claims print into their pages, where you agree.
+    """Copy what claims print into their pages, if you agree.
 
-    Ask for each output that differs. Ctrl-C, Ctrl-D and q end this and keep the answers so far.
+    Ask about each output that differs. Ctrl-C, Ctrl-D and q stop and keep the answers so far.
     """
     if values and not yes:
-        raise click.UsageError("--values goes with --yes; without it each output is asked for.")
+        raise click.UsageError("--values needs --yes; without it you are asked each time.")
     with Runner(jobs, timeout) as runner:
         book = common.load()
         drafts = {p.path: Draft.read(book.project.root, p) for p in book.pages if p.claims}
         claims = common.chosen(book, names, lane)
         offered, refused = _offered(book, runner, claims, lane)
-    common.check_lane(runner, claims, lane, "; nothing was taken over")
+    common.check_lane(runner, claims, lane, "; nothing was accepted")
     taken: dict[str, list[Change]] = {}
     for change in _agreed(drafts, offered, yes, values):
         taken.setdefault(change.location.path, []).append(change)
@@ -54,12 +54,12 @@ def accept_outputs(
 def _offered(
     book: Book, runner: Runner, claims: list[Claim], lane: Lane
 ) -> tuple[list[Change], int]:
-    """Return the outputs that differ, in the order of pages, and how many claims were refused."""
+    """Return the outputs that differ, in page order, and how many claims were refused."""
     by_id = {claim.id: claim for claim in claims}
     offered, refused = [], 0
     for run in [*common.progress(runner, claims, lane, explained=False)]:
         if run.outcome in {Outcome.SKIPPED, Outcome.PASSED}:
-            continue  # as progress told
+            continue
         claim = by_id[run.claim]
         try:
             found = changes(claim, run, book.problems)
@@ -75,19 +75,19 @@ def _offered(
 
 def _check_again(runner: Runner, claim: Claim, run: Run) -> None:
     if [other for other in runner.run([claim], run.lane) if other.outputs != run.outputs]:
-        raise AcceptError("each run prints something else: make it print the same first")
+        raise AcceptError("each run prints something different: make the output repeatable first")
 
 
 def _check_on_cpu(runner: Runner, claim: Claim) -> None:
-    # A fence for CUDA says how it differs from the CPU; so the CPU's must be right by then.
+    # A fence for CUDA holds what differs from the CPU, so the CPU's output must be right first.
     if [run for run in runner.run([claim], Lane.CPU) if run.outcome is not Outcome.PASSED]:
-        raise AcceptError(f"what the CPU prints comes first: claimbook accept {claim.id}")
+        raise AcceptError(f"accept its CPU output first: claimbook accept {claim.id}")
 
 
 def _agreed(
     drafts: dict[str, Draft], offered: list[Change], yes: bool, values: bool
 ) -> Iterable[Change]:
-    """Show each change; yield those that may be made and that the author wants."""
+    """Show each change; yield those that are possible and that the author accepts."""
     for change in offered:
         where = f"{change.location}: {change.claim.id} [{change.run.lane}]"
         told = differing(change.mismatch)
@@ -95,7 +95,7 @@ def _agreed(
         try:
             drafts[change.location.path].revise([change])
         except AcceptError as error:
-            click.echo(f"  Not to be taken over: {error}.\n")
+            click.echo(f"  Cannot be accepted: {error}.\n")
             continue
         answer = _answer(change, yes, values)
         if answer == "q":
@@ -113,8 +113,8 @@ def _answer(change: Change, yes: bool, values: bool) -> str:
         click.echo(f"  Left as it is: only {options} accepts it without asking.\n")
         return "n"
     try:
-        return str(click.prompt("  Take it over?", type=click.Choice(["y", "n", "q"])))
-    except click.Abort:  # ^C or ^D: the answers before it stand
+        return str(click.prompt("  Accept it?", type=click.Choice(["y", "n", "q"])))
+    except click.Abort:  # ^C or ^D: earlier answers are kept
         click.echo()
         return "q"
 
@@ -127,6 +127,6 @@ def _written(draft: Draft, agreed: list[Change]) -> bool:
     try:
         draft.write(agreed)
     except AcceptError as error:
-        common.warn(f"{draft.page.path}: nothing is taken over on this page: {error}")
+        common.warn(f"{draft.page.path}: nothing is accepted on this page: {error}")
         return False
     return True

@@ -1,4 +1,4 @@
-"""The commands that ask what the book says: `list`, `show`, `coverage`."""
+"""The commands that look things up in the book: `list`, `show`, `coverage`."""
 
 import sys
 from collections import Counter
@@ -29,12 +29,12 @@ def list_claims(names: tuple[str, ...]) -> None:
 @click.argument("names", nargs=-1, metavar="[SOURCE|QUESTION]...")
 @click.option("--require", type=click.FloatRange(0, 100), help="Fail below this percentage.")
 def coverage(names: tuple[str, ...], require: float | None) -> None:
-    """Count the entries that the book has answered, by question.
+    """Count the answered entries of each question.
 
-    Of a source or question that is named, it also tells what would answer its open entries.
+    For named sources or questions, also print what would answer each open entry.
     """
     book = common.load()
-    common.tell_problems(book, ["docs/register"])  # of a file that is broken nothing is known
+    common.tell_problems(book, ["docs/register"])  # a broken file contributes no entries
     groups = _by_question(book, names)
     answers = [answer for group in groups.values() for answer in group]
     common.out.print(_coverage_table(groups))
@@ -65,7 +65,7 @@ def show(name: str) -> None:
 
 
 def _names(answer: Answer) -> tuple[str, str, str]:
-    """Return the names by which an entry is asked for: its own, its question's, its source's."""
+    """Return the names that select an entry: its id, its question's and its source's."""
     entry = answer.entry
     return entry.id, entry.id.split(".")[0], entry.source
 

@@ -1,4 +1,4 @@
-"""What the commands share: consoles, options, progress, and how errors are told."""
+"""Shared by the commands: consoles, options, progress and error output."""
 
 import json
 import os
@@ -24,7 +24,7 @@ from claimbook.model import Claim, Lane, Outcome, Problem, Run
 from claimbook.mutation.falsify import Track
 from claimbook.pages.book import Book, BookError
 
-# A table is as wide as what it says: a terminal wraps it, and a file has no width at all.
+# Wide enough for any table: terminals wrap, and a file has no width.
 out = Console(soft_wrap=True, highlight=False, emoji=False, width=10_000)
 err = Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
 
@@ -32,7 +32,7 @@ names = click.argument("names", nargs=-1, metavar="[CLAIM|PAGE]...")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for other programs.")
 lane_option = click.option(
     "--lane",
-    type=click.Choice([str(lane) for lane in Lane]),  # of an Enum, click takes the names
+    type=click.Choice([str(lane) for lane in Lane]),  # given an Enum, click would use the names
     default=str(Lane.CPU),
     callback=lambda context, parameter, value: Lane(value),
     show_default=True,
@@ -52,19 +52,19 @@ timeout_option = click.option(
 
 
 def to_run(command: Callable[..., None]) -> Callable[..., None]:
-    """Add what a command takes that runs claims: which, where, and how."""
+    """Add the arguments of a command that runs claims: names, lane, jobs and timeout."""
     return names(lane_option(jobs_option(timeout_option(command))))
 
 
 class Commands(click.Group):
-    """Tell errors of a user in one line, with exit status 2."""
+    """Print user errors in one line and exit with status 2."""
 
     def invoke(self, context: click.Context) -> object:
         """Run the command that was asked for."""
         try:
             return super().invoke(context)
         except (BookError, RunnerError, OSError) as error:
-            if getattr(error, "errno", None) == EPIPE:  # click knows: who reads has enough
+            if getattr(error, "errno", None) == EPIPE:  # click handles a closed pipe
                 raise
             warn(str(error))
             _print_or_drop()
@@ -75,7 +75,7 @@ class Commands(click.Group):
 
 
 def _print_or_drop() -> None:
-    """Print what waits to be printed; what cannot be would fail Python once more at its end."""
+    """Flush stdout; if that fails, drop its buffer, or Python would fail again on exit."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -88,17 +88,17 @@ def load() -> Book:
 
 
 def tell_problems(book: Book, names: Collection[str]) -> list[Problem]:
-    """Tell and return what is wrong on the pages that names ask for; count what is elsewhere."""
+    """Print and return the problems on the selected pages; count those on other pages."""
     problems = book.problems_of(names)
     for problem in problems:
         err.print(str(problem), markup=False)
     if left := len(book.problems) - len(problems):
-        warn(f"{left} problem{'s' * (left != 1)} on other pages; claimbook run tells all")
+        warn(f"{left} problem{'s' * (left != 1)} on other pages; claimbook run lists all")
     return problems
 
 
 def progress_bar() -> Progress:
-    """Return a bar with counts and the time taken, where somebody can see it."""
+    """Return a bar with counts and elapsed time, hidden unless stderr is a terminal."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     hidden = not err.is_terminal
     return Progress(*columns, TimeElapsedColumn(), console=err, transient=True, disable=hidden)
@@ -106,17 +106,17 @@ def progress_bar() -> Progress:
 
 @contextmanager
 def mutating(jobs: int | None, what: str) -> Iterator[tuple[Runner, Track]]:
-    """Give a runner that tries once, and a bar for what it runs: first all, then their mutants."""
+    """Yield a runner that does not retry, and a bar: for the originals, then for their mutants."""
     titles = iter((f"running the {what}", "running their mutants"))
     with Runner(jobs, tries=1) as runner, progress_bar() as bar:
         yield runner, lambda runs, count: bar.track(runs, count, description=next(titles))
 
 
 def chosen(book: Book, names: Iterable[str], lane: Lane) -> list[Claim]:
-    """Return the claims of a lane that names ask for; all of them without a name.
+    """Return the claims of a lane that the names select; without names, all of them.
 
     Raises:
-        BookError: of what is named, nothing runs there.
+        BookError: no selected claim runs on the lane.
     """
     claims = [claim for claim in book.select(names) if lane in claim.lanes]
     if names and not claims:
@@ -125,7 +125,11 @@ def chosen(book: Book, names: Iterable[str], lane: Lane) -> list[Claim]:
 
 
 def check_lane(runner: Runner, claims: Collection[Claim], lane: Lane, otherwise: str) -> None:
-    """End a command whose claims were all skipped, because their lane is not here."""
+    """End a command whose lane cannot run on this machine.
+
+    Raises:
+        RunnerError: it cannot, and there are claims to run.
+    """
     if claims and lane not in runner.environments:
         raise RunnerError(f"the {lane} lane cannot run here{otherwise}")
 
@@ -133,7 +137,7 @@ def check_lane(runner: Runner, claims: Collection[Claim], lane: Lane, otherwise:
 def progress(
     runner: Runner, claims: list[Claim], lane: Lane, explained: bool = True
 ) -> Iterable[Run]:
-    """Run claims under a progress bar; tell what failed as it comes, and counts at the end."""
+    """Run claims under a progress bar; print failures as they come, and counts at the end."""
     by_id = {claim.id: claim for claim in claims}
     left = dict.fromkeys(by_id)
     started, outcomes = time.perf_counter(), Counter[Outcome]()
@@ -162,12 +166,12 @@ def warn(message: str) -> None:
 
 
 def tell_broken(place: str, why: str) -> None:
-    """Print one line on a record that cannot be used."""
+    """Print one line about a record that cannot be used."""
     warn(f"{place}: {why}; it counts as missing")
 
 
 def plain_table(*titles: str) -> Table:
-    """Return a table of numbers without frame; what they are of is its first column."""
+    """Return a frameless table; all columns but the first hold numbers."""
     table = Table(*titles, box=SIMPLE, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for column in table.columns[1:]:
         column.justify = "right"
@@ -175,11 +179,11 @@ def plain_table(*titles: str) -> Table:
 
 
 def print_caught(rows: Mapping[Claim, tuple[int, ...]], *titles: str) -> None:
-    """Print counts of claims, with sums of pages and of all.
+    """Print the counts of each claim, with totals by page and overall.
 
     Args:
-        rows: each ends in the number of mutants, and of those that were caught.
-        titles: of what stands before.
+        rows: counts by claim; the last two are the mutants and how many were caught.
+        titles: the headings of the other columns.
     """
     table = plain_table("claim", *titles, "mutants", "caught", "")
     for page, claims in groupby(rows, key=lambda claim: claim.location.path):
@@ -192,12 +196,12 @@ def print_caught(rows: Mapping[Claim, tuple[int, ...]], *titles: str) -> None:
 
 
 def _with_share(rows: Iterable[tuple[int, ...]]) -> list[str]:
-    """Return the sums of columns, and what part of the mutants was caught."""
+    """Return the column totals, and the percentage of mutants caught."""
     sums = [sum(column) for column in zip(*rows, strict=True)]
     *_, mutants, caught = sums
     return [*(f"{count:,}" for count in sums), f"{100 * caught / mutants:.0f} %" if mutants else ""]
 
 
 def print_json(data: object) -> None:
-    """Print data for a machine."""
-    print(json.dumps(data, indent=1))  # in ASCII, which every locale and pipe can carry
+    """Print data as JSON."""
+    print(json.dumps(data, indent=1))  # ASCII, whatever the locale

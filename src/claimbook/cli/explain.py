@@ -1,4 +1,4 @@
-"""The command `explain`: an error is pasted, and what explains it comes back."""
+"""The command `explain`: find the claims that explain a pasted error."""
 
 import sys
 from contextlib import suppress
@@ -15,7 +15,7 @@ from claimbook.model import ProblemKind
 from claimbook.pages.book import BookError
 
 AT_MOST = 2**23
-"""Bytes that are read of a file."""
+"""Most bytes read from a file."""
 
 
 @click.command("explain")
@@ -24,8 +24,7 @@ AT_MOST = 2**23
 def explain_error(given: tuple[str, ...], limit: int) -> None:
     """Name the claims that reproduce an error.
 
-    The error is a message, a traceback or a part of one: given in quotes, in a file, or, without
-    either, on standard input.
+    Give a message, a traceback or part of one: in quotes, as a file, or on standard input.
     """
     text = _text(" ".join(given))
     if not text.strip():
@@ -45,9 +44,9 @@ def explain_error(given: tuple[str, ...], limit: int) -> None:
 
 
 def _text(given: str) -> str:
-    """Return what is to be explained: what was given, a file of that name, or what is piped."""
+    """Return the text to explain: of the named file, as given, or from standard input."""
     if given not in {"", "-"}:
-        # No message names a file, and some are too long to.
+        # OSError and ValueError: it is a message, not a file name.
         with suppress(OSError, ValueError), Path(given).open("rb") as file:
             return _start(file)
         return given
@@ -57,8 +56,8 @@ def _text(given: str) -> str:
 
 
 def _start(file: BinaryIO) -> str:
-    """Read as much of a file as a log may hold; a device has no end."""
-    data = file.read(AT_MOST + 1)  # at once: a terminal that is read again after its end waits
+    """Read the start of a file; a device may have no end."""
+    data = file.read(AT_MOST + 1)  # one call: reading a terminal again after Ctrl-D would wait
     if len(data) > AT_MOST:
         common.warn(f"only the first {AT_MOST // 2**20} MiB are read")
     return data[:AT_MOST].decode("utf-8", "replace")
@@ -74,7 +73,7 @@ def _tell_of_nothing(text: str) -> None:
 def _show(match: lookup.Match, section: Section | None) -> None:
     message = match.message
     if not match.same:
-        common.out.print("Not word for word, but near:")
+        common.out.print("Not an exact match, but similar:")
     common.out.print(f"[bold]{message.type}[/]", end=" " * bool(message.type))
     common.out.print(message.text, markup=False)
     if section and section.short:

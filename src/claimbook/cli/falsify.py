@@ -27,8 +27,8 @@ def falsify_claims(
 ) -> None:
     """Run claims with changed code; print what no output reveals.
 
-    Where none is named, those that have the lane as their first: on cuda, the ones that only a GPU
-    shows. Exit status 1 if a claim fails as it stands, for then nothing can be said of it.
+    Without names, run the claims whose first lane is the given one: on cuda, those that need a
+    GPU. Exit status 1 if a claim fails unchanged: it cannot be falsified.
     """
     book = common.load()
     claims = [c for c in common.chosen(book, names, lane) if names or c.lanes[0] is lane]
@@ -48,7 +48,7 @@ def falsify_claims(
     common.print_caught({claim: (r.mutants, r.killed) for claim, r in results.items()})
     _print_survivors(results)
     if failed:
-        common.warn(f"{', '.join(failed)}: what fails as it stands cannot be falsified")
+        common.warn(f"{', '.join(failed)}: a claim that fails unchanged cannot be falsified")
     share = _caught(results.values())
     if low := require is not None and share < require:
         common.warn(f"{share:.1f} % of the mutants are caught, {require:g} % are required")
@@ -56,7 +56,7 @@ def falsify_claims(
 
 
 def _fails(runner: Runner, claim: Claim, run: Run) -> bool:
-    """Tell why a claim could not be falsified; return whether it fails as it stands."""
+    """Print why a claim could not be falsified; return whether it fails unchanged."""
     common.check_lane(runner, [claim], run.lane, f": {run.message}")
     common.err.print(explain(claim, run) + "\n", markup=False)
     return run.outcome is not Outcome.SKIPPED

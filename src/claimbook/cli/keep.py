@@ -1,4 +1,4 @@
-"""Keeps the book as it stands as a version; a book that is not whole is not kept."""
+"""Save the book as a version; refuse if it has problems or claims that have not run."""
 
 from pathlib import Path
 
@@ -13,10 +13,11 @@ from claimbook.records.versions import Version, Versions, contents_of
 
 
 def keep(book: Book) -> Path:
-    """Write what the book says under the number it bears; return where.
+    """Save the contents of the book under its version number; return the path.
 
     Raises:
-        BookError: that number is not above those that are kept, or the book is not whole.
+        BookError: the number is not above all saved ones, the book has problems, or a claim has
+            not run as printed.
     """
     kept = Versions.of(book.project.docs)
     for version in kept.names():
@@ -28,8 +29,8 @@ def keep(book: Book) -> Path:
     records = Records.of(book.project.docs, Lane.CPU, common.tell_broken)
     if due := [claim.id for claim in book.claims if not _ran(records, claim)]:
         some = ", ".join(due[:5]) + ", …" * (len(due) > 5)
-        advice = "build the book or run claimbook record, and mend what fails"
-        raise BookError(f"claims that have not run as printed, {len(due)}: {some}; {advice}")
+        advice = "build the book or run claimbook record, and fix what fails"
+        raise BookError(f"claims that have not run as printed: {len(due)} ({some}); {advice}")
     made = environment.provenance(book.project.root)
     now = contents_of(book.claims, book.answers)
     kept.save(Version(**vars(now), name=__version__, recorded=made))
@@ -37,6 +38,6 @@ def keep(book: Book) -> Path:
 
 
 def _ran(records: Records, claim: Claim) -> bool:
-    """Return whether it ran on the CPU: as printed, unless it is about a machine."""
+    """Return whether it ran as printed on the CPU; a claim about a machine may differ."""
     said = status(claim, Lane.CPU, records.load(claim), environment.torch_version())
     return said in (Status.CURRENT, Status.VARIED) or Lane.CPU not in claim.lanes

@@ -1,4 +1,4 @@
-"""The command about other releases of torch: `release`."""
+"""The command `release`: record what a release of torch prints."""
 
 import os
 import sys
@@ -18,24 +18,24 @@ from claimbook.pages.book import Book, BookError
 from claimbook.records.book_runs import BookRun, CudaReleases, Releases, flipped, result_of
 
 OF_MACHINE = {Outcome.SKIPPED, Outcome.VARIED}
-"""What says nothing of a release: it is due to the machine, or to the build of torch."""
+"""Outcomes that depend on the machine or the build of torch, not on the release."""
 
 
 @click.command("release")
 @click.option(
     "--report",
     type=click.File("a", encoding="utf-8", lazy=False),
-    help="Write no record; add to this file which claims flipped since the newest one.",
+    help="Write no record; append to this file the claims that flipped since the newest one.",
 )
 @click.option("--changed", is_flag=True, help="Run only what is new or edited; keep the rest.")
 @common.lane_option
 def record_release(report: TextIO | None, changed: bool, lane: Lane) -> None:
-    """Record what all claims do with the installed torch.
+    """Record what all claims print with the installed torch.
 
-    `nox -s matrix` calls this in an environment for each release.
+    `nox -s matrix` runs this in one environment per release.
     """
     if changed and lane is not Lane.CPU:
-        raise click.UsageError("--changed goes with --lane cpu: another GPU prints other figures")
+        raise click.UsageError("--changed needs --lane cpu: another GPU prints other figures")
     book = common.load()
     releases = KINDS[lane].of(book.project.docs)
     recorded = releases.load_all(common.tell_broken)
@@ -55,7 +55,7 @@ KINDS: dict[Lane, type[Releases]] = {Lane.CPU: Releases, Lane.CUDA: CudaReleases
 
 
 def _run(book: Book, lane: Lane, recorded: list[BookRun]) -> BookRun:
-    """Run all claims here, but those that are on record for this environment as they stand."""
+    """Run all claims except those already recorded, unchanged, for this environment."""
     claims = {claim.id: claim for claim in book.claims if lane in claim.lanes}
     known = [release for release in recorded if release.environment == environment.describe(lane)]
     kept = {c.id: result for release in known for c in claims.values() if (result := release.of(c))}
@@ -70,7 +70,7 @@ def _run(book: Book, lane: Lane, recorded: list[BookRun]) -> BookRun:
 
 
 def _runs(runner: Runner, claims: list[Claim], lane: Lane) -> list[Run]:
-    """Run claims, those that differ a second time: a busy machine is no change of torch."""
+    """Run claims, and again those that did not pass: the machine may have been busy."""
     runs: dict[str, Run] = {}
     for _ in range(2):
         due = [c for c in claims if c.id not in runs or runs[c.id].outcome is not Outcome.PASSED]
@@ -79,14 +79,14 @@ def _runs(runner: Runner, claims: list[Claim], lane: Lane) -> list[Run]:
 
 
 def _lasting(run: Run) -> Run:
-    """Take away the folder of this environment: errors may name torch's own files."""
+    """Strip the environment's folder from outputs: errors may name torch's own files."""
     folder = f"{sys.prefix}{os.sep}"
     outputs = tuple(output.replace(folder, "") for output in run.outputs)
     return replace(run, outputs=outputs, message=run.message.replace(folder, ""))
 
 
 def _flips(book: Book, old: BookRun, new: BookRun) -> list[str]:
-    """Return Markdown that says which claims hold on just one of two releases."""
+    """Return Markdown that lists the claims that hold on only one of two releases."""
     if not (found := flipped(book.claims, old, new)):
         return []
     lines = [f"## torch {new.name}, compared with {old.name}", ""]

@@ -1,4 +1,4 @@
-"""The command `rename`: another id for a claim, wherever a file of the project has it."""
+"""The command `rename`: change a claim's id in all files of the project."""
 
 import os
 import re
@@ -13,16 +13,16 @@ from claimbook.pages.book import MADE, Book, BookError, Project, unknown
 from claimbook.pages.directive import CLAIM_ID
 
 KINDS = {".md", ".py", ".rst", ".yaml", ".yml", ".toml", ".txt", ".json", ".jsonl"}
-"""How the names of files end that may have a claim's id."""
+"""Suffixes of files that may hold a claim's id."""
 
 
 @click.command("rename")
 @click.argument("old", metavar="CLAIM")
 @click.argument("new")
 def rename(old: str, new: str) -> None:
-    """Rename a claim in all files that have its id.
+    """Rename a claim in all files that hold its id.
 
-    These are pages, sweeps, tests and records; its page may have the new id already.
+    These are pages, sweeps, tests and records; the page may already have the new id.
     """
     book = common.load()
     _check(book, old, new)
@@ -31,7 +31,7 @@ def rename(old: str, new: str) -> None:
         raise BookError(f"{old}: no file has it")
     for path in changed:
         common.out.print(book.project.name(path), markup=False)
-    said = f"{old} is {new} now, in {len(changed)} files; read the difference"
+    said = f"{old} is now {new}, in {len(changed)} files; review the diff"
     common.out.print(said, markup=False)
 
 
@@ -39,18 +39,18 @@ def _check(book: Book, old: str, new: str) -> None:
     ids = {claim.id for claim in book.claims}
     for name in (old, new):
         if not re.fullmatch(CLAIM_ID, name):
-            said = "an id is words in small letters and digits, joined by hyphens"
+            said = "an id is lowercase letters and digits, joined by hyphens"
             raise BookError(f"{name}: {said}")
     if old in ids and new in ids:
         raise BookError(f"{new}: this id is taken by another claim")
     if not {old, new} & ids:
         raise BookError(unknown(old, "claim", ids, "see claimbook list"))
     if "-" not in old:
-        raise BookError(f"{old}: an id of one word may be a word of a sentence; rename it by hand")
+        raise BookError(f"{old}: an id of one word may occur in sentences; rename it by hand")
 
 
 def _files(project: Project) -> Iterator[Path]:
-    """Yield the files of a project that are not hidden and not made by a build."""
+    """Yield the files of a project that are neither hidden nor built."""
     made = {project.docs / name for name in MADE}
     for folder, folders, names in os.walk(project.root):
         here = Path(folder)
@@ -59,8 +59,8 @@ def _files(project: Project) -> Iterator[Path]:
 
 
 def _replace(path: Path, old: str, new: str) -> bool:
-    """Replace an id where it stands alone, and as the name of a sweep; return whether it did."""
-    text = path.read_bytes().decode("utf-8", "surrogateescape")  # whatever it holds stays
+    """Replace an id and the name of its sweep; return whether the file changed."""
+    text = path.read_bytes().decode("utf-8", "surrogateescape")  # keeps bytes that are not UTF-8
     renamed = re.sub(rf"(?<![\w-])(claim-)?{old}(?![\w-])", rf"\g<1>{new}", text)
     was, now = (f"\ndef {name.replace('-', '_')}(" for name in (old, new))
     renamed = renamed.replace(was, now)

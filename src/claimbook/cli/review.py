@@ -1,4 +1,4 @@
-"""What a change of the book says, in Markdown, for who reviews it."""
+"""Describe a change of the book in Markdown, for its reviewer."""
 
 import io
 import subprocess
@@ -18,14 +18,14 @@ from claimbook.records.version_history import Changes, ClaimChange, Kind, change
 from claimbook.records.versions import contents_of
 
 AROUND = 3
-"""Lines that are shown around those that differ."""
+"""Lines of context in a diff."""
 
 
 def review(book: Book, revision: str) -> str:
-    """Return what a book says now that it did not say at a revision of its repository.
+    """Return what has changed in a book since a revision of its repository, as Markdown.
 
     Raises:
-        BookError: git knows no such revision, or it held no book.
+        BookError: git knows no such revision, or there was no book at that revision.
     """
     with tempfile.TemporaryDirectory() as folder:
         older = _book_at(book.project.root, revision, Path(folder))
@@ -41,7 +41,7 @@ def review(book: Book, revision: str) -> str:
 def report(
     since: str, found: Changes, tell: Callable[[ClaimChange], Iterable[str]]
 ) -> Iterator[str]:
-    """Yield what has changed as lines of Markdown, each claim as it is told."""
+    """Yield lines of Markdown that say what changed; `tell` formats one claim."""
     yield from ("## What changed in the book", "", f"Since {since}: {found.told() or 'no claim'}.")
     for kind in Kind:
         if of_kind := [change for change in found.claims if change.kinds[0] is kind]:
@@ -53,7 +53,7 @@ def report(
 
 
 def is_revision(book: Book, name: str) -> bool:
-    """Return whether git knows a revision by that name."""
+    """Return whether git knows a revision of that name."""
     try:
         _git(book.project.root, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
     except BookError:
@@ -62,7 +62,7 @@ def is_revision(book: Book, name: str) -> bool:
 
 
 def told(change: ClaimChange, place: object) -> str:
-    """Return where and how a claim changed, as an item of a list."""
+    """Return a Markdown list item: where and how a claim changed."""
     return f"- `{change.id}` ({place}): {', '.join(change.kinds)}"
 
 
@@ -75,13 +75,13 @@ def _claim(change: ClaimChange, was: dict[str, Claim], now: dict[str, Claim]) ->
 
 
 def _text(claim: Claim) -> list[str]:
-    """Return what a reader sees of a claim, in lines: relations, statement, session."""
+    """Return a claim as text, in lines: relations, statement, session."""
     relations = [f"{relation.kind} {relation.entry}" for relation in claim.relations]
     return [*relations, claim.statement, *session(claim)]
 
 
 def _records(root: Path, revision: str) -> Iterator[str]:
-    """Count the lines that differ of each kind of records."""
+    """Yield Markdown with the number of changed lines in each kind of record."""
     counts = Counter[str]()
     told = ["--numstat", "--no-renames", "--relative", revision, "--", "docs/records"]
     for line in _git(root, "diff", *told).decode().splitlines():
@@ -103,6 +103,6 @@ def _git(root: Path, *arguments: str) -> bytes:
     try:
         return subprocess.run(["git", *arguments], cwd=root, capture_output=True, check=True).stdout
     except FileNotFoundError as error:
-        raise BookError("git is not installed, which knows the revisions") from error
+        raise BookError("comparing revisions needs git, which is not installed") from error
     except subprocess.CalledProcessError as error:
         raise BookError(error.stderr.decode(errors="replace").strip().split("\n")[0]) from error

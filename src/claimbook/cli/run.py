@@ -18,14 +18,14 @@ from claimbook.records.runs import Records, record_of
 from claimbook.records.store import RecordError
 
 FIELDS = ("claim", "lane", "outcome", "message", "seconds", "outputs")
-"""What `--json` tells of a run, beside its place."""
+"""The fields of a run in the output of `--json`, beside its place."""
 
 
 @click.command()
 @common.to_run
 @click.option("--require-lane", is_flag=True, help="Fail if the lane cannot run on this machine.")
-@click.option("--strict", is_flag=True, help="Fail for what comes out otherwise on this machine.")
-@click.option("--shuffle", type=int, metavar="SEED", help="Run in an order drawn from this seed.")
+@click.option("--strict", is_flag=True, help="Fail if a claim about a machine differs on this one.")
+@click.option("--shuffle", type=int, metavar="SEED", help="Run in a random order with this seed.")
 @common.as_json
 def run(
     names: tuple[str, ...],
@@ -39,9 +39,9 @@ def run(
 ) -> None:
     """Run claims and compare what they print with their pages.
 
-    Exit status 1 if any differs or something is wrong on its page, 2 if none of those that are
-    named runs on the lane. A claim about a machine that comes out otherwise on this one is told; it
-    fails the run with --strict.
+    Exit status 1 if an output differs or a page has a problem, 2 if no named claim runs on the
+    lane. A claim about a machine that differs on this one is reported; it fails only with
+    --strict.
     """
     with Runner(jobs, timeout) as runner:
         book = common.load()
@@ -55,11 +55,11 @@ def run(
     varied = [(claim, run) for claim, run in ran if run.outcome is Outcome.VARIED]
     if as_json:
         common.print_json([_data(claim, run) for claim, run in ran])
-    elif lane in runner.environments and len(ran) > 1:  # of one all is told already
+    elif lane in runner.environments and len(ran) > 1:  # a single one was reported in full
         text = summary(differing, varied, runner.environments[lane])
         common.out.print(text, markup=False, end="")
     if require_lane:
-        common.check_lane(runner, claims, lane, ", and --require-lane asks for it")
+        common.check_lane(runner, claims, lane, ", and --require-lane is given")
     sys.exit(1 if problems or differing or (strict and varied) else 0)
 
 
@@ -68,10 +68,10 @@ def run(
 def record(names: tuple[str, ...], lane: Lane, jobs: int | None, timeout: float | None) -> None:
     """Run claims on a lane and write their records.
 
-    On the CPU what this machine did is kept too, under docs/records/machines/: it then is one of
-    the reference machines that cards show.
+    On the CPU, results are also saved under docs/records/machines/, which makes this machine one
+    of the reference machines that cards show.
 
-    Exit status 3 if any differs from its page. Needs the lane's device: without it nothing is
+    Exit status 3 if an output differs from its page. Without the lane's device nothing is
     written, and the exit status is 2.
     """
     written, runs = 0, dict[str, Run]()
@@ -91,8 +91,8 @@ def record(names: tuple[str, ...], lane: Lane, jobs: int | None, timeout: float 
     if lane is Lane.CPU:
         where = runner.environments[lane]
         file = _keep_machine(book, claims.values(), runs, where, provenance)
-        common.out.print(f"this machine is kept in {file}", markup=False)
-    # Python's own errors end with 1.
+        common.out.print(f"this machine's results are in {file}", markup=False)
+    # Not 1, the status of an uncaught exception.
     sys.exit(3 if any(run.outcome.is_fault for run in runs.values()) else 0)
 
 
@@ -103,11 +103,11 @@ def _keep_machine(
     where: Environment,
     provenance: Provenance,
 ) -> str:
-    """Keep what this machine did, with what it did before in the same environment."""
+    """Save this machine's results, merged with earlier ones from the same environment."""
     machines, hardware = Machines.of(book.project.docs), environment.hardware()
     name = machine_name(where, hardware)
     known = None
-    with suppress(RecordError):  # of a broken one nothing is left
+    with suppress(RecordError):  # a broken record is replaced
         known = machines.load(name)
     same = known if known and known.environment == where else None
     kept = {c.id: r for c in book.claims if same and (r := same.of(c))}

@@ -20,14 +20,14 @@ from claimbook.sweeps.written import Written, read_sweeps
 @common.jobs_option
 @common.lane_option
 @click.option("--fresh", is_flag=True, help="Also run what already has a current result.")
-@click.option("--missing", is_flag=True, help="List general titles without a sweep, run nothing.")
+@click.option("--missing", is_flag=True, help="List general titles without a sweep; run nothing.")
 def sweep_claims(
     names: tuple[str, ...], jobs: int | None, lane: Lane, fresh: bool, missing: bool
 ) -> None:
-    """Search for counterexamples to claims that speak of all cases.
+    """Search for counterexamples to general claims.
 
-    On cuda it only searches: what is kept is what came on the CPU. Exit status 1 if one is found,
-    or if a sweep holds however its rule is changed.
+    Results are saved only on the CPU. Exit status 1 if a counterexample is found, or if a sweep
+    still passes however its rule is changed.
     """
     book = common.load()
     claims, written = book.select(names), read_sweeps(book.project, book.claims)
@@ -35,7 +35,7 @@ def sweep_claims(
         sys.exit(_tell_missing(book, claims, written))
     sweeps = [written[claim.id] for claim in claims if claim.id in written]
     if names and not sweeps:
-        raise BookError("nothing to run: no claim that was named has a sweep")
+        raise BookError("nothing to run: no named claim has a sweep")
     if lane is not Lane.CPU:
         sys.exit(_search(sweeps, lane, jobs))
     store = Results.of(book.project.docs, common.tell_broken)
@@ -57,7 +57,7 @@ def sweep_claims(
 
 
 def _tell_missing(book: Book, claims: list[Claim], written: Collection[str]) -> int:
-    """List the claims whose title speaks of all cases, with neither a sweep nor a reason."""
+    """List the claims with a general title but neither a sweep nor a reason for none."""
     left = left_out(book.project, [claim.id for claim in book.claims])
     titles = {claim: first_sentence(claim.statement) for claim in claims}
     general = {claim: title for claim, title in titles.items() if GENERAL.search(title)}
@@ -65,16 +65,16 @@ def _tell_missing(book: Book, claims: list[Claim], written: Collection[str]) -> 
     for claim in bare:
         common.out.print(f"{claim.location}: {claim.id}: {titles[claim]}", markup=False)
     swept = sum(claim.id in written for claim in general)
-    count = f"{len(general)} titles speak of all cases: {swept} swept, {len(bare)} missing"
+    count = f"{len(general)} general titles: {swept} swept, {len(bare)} missing"
     common.err.print(f"{count}, {len(general) - swept - len(bare)} left with a reason")
     return 1 if bare else 0
 
 
 def _search(sweeps: list[Written], lane: Lane, jobs: int | None) -> int:
-    """Search on another lane, by the sweeps of claims that run there; tell what is found."""
+    """Search on another lane with the sweeps of claims that run there; print what is found."""
     by_id = {each.claim.id: each for each in sweeps if lane in each.claim.lanes}
     if sweeps and not by_id:
-        raise BookError(f"nothing to run: none of these sweeps is of a claim that runs on {lane}")
+        raise BookError(f"nothing to run: no claim with one of these sweeps runs on {lane}")
     searches = [each.runnable() for each in by_id.values()]
     with Runner(jobs, tries=1) as runner:
         runs = list(common.progress(runner, searches, lane, explained=False))
@@ -86,13 +86,13 @@ def _search(sweeps: list[Written], lane: Lane, jobs: int | None) -> int:
 
 
 def _current(store: Results, sweeps: list[Written]) -> dict[str, Swept]:
-    """Return what is kept of sweeps and still holds, by claim."""
+    """Return the saved results that are still current, by claim id."""
     kept = [(each, store.load(each.claim)) for each in sweeps]
     return {each.claim.id: result for each, result in kept if result and result.is_of(each)}
 
 
 def _tell(written: Written, run: Run) -> None:
-    """Tell what refutes a sweep, as code, or why it broke off."""
+    """Print the counterexample to a sweep as code, or why the search failed."""
     printed = next((text for text in run.outputs if text), "")
     where = f"{written.location}: {written.claim.id}"
     if not printed:
@@ -107,8 +107,8 @@ def _tell(written: Written, run: Run) -> None:
 
 
 def _tell_weak(found: list[tuple[Written, Swept]]) -> bool:
-    """Name the sweeps that no change of their rule refutes; return whether there are any."""
+    """Name the sweeps that pass however their rule is changed; return whether there are any."""
     weak = [f"{written.location}: {result.claim}" for written, result in found if not result.killed]
     for each in weak:
-        common.warn(f"{each}: no change of its rule is noticed; what it asserts decides nothing")
+        common.warn(f"{each}: it passes however its rule is changed: it tests nothing")
     return bool(weak)

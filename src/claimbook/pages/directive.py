@@ -113,7 +113,7 @@ class ClaimReader:
             return None
         self.name = parsed.arguments[0].strip()
         if not CLAIM_ID.fullmatch(self.name):
-            message = "an id is words in small letters and digits, joined by hyphens"
+            message = "an id is lowercase letters and digits, joined by hyphens"
             self._problem(ProblemKind.MALFORMED_CLAIM, message)
         for warning in parsed.warnings:
             self._problem(ProblemKind.BAD_OPTION, _about_option(warning.msg), warning.lineno)
