@@ -112,7 +112,7 @@ def test_a_run_ends_with_what_does_not_hold(recorded, stand_in):
     book, _ = recorded
     done = book.claimbook("run", "--lane", "cuda", **stand_in)
     title, one, two = done.stdout.splitlines()
-    assert title == f"What does not hold on {DEVICE} with torch {environment.torch_version()}:"
+    assert title == f"Claims that fail on {DEVICE} with torch {environment.torch_version()}:"
     place = f"docs/index.md:{line_of('{device.type}')}"
     assert one.startswith(f"{place}: prints-a-script failed: ")
     assert " dies-on-cuda crashed: " in two
@@ -204,7 +204,7 @@ def test_a_device_that_does_not_start_says_why(tmp_path):
     done = book.claimbook("record", "--lane", "cuda", **STAND_IN, STAND_IN_ERROR="no room")
     assert done.returncode == 2
     assert "RuntimeError: no room\n" in done.stderr
-    assert "no worker came up on cuda" in done.stderr
+    assert "no worker started on cuda" in done.stderr
     assert not (book.docs / "records/cuda").exists()
 
 

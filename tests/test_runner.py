@@ -82,7 +82,7 @@ ENDS = {
     "hang": (
         "import time\n>>> time.sleep(60)",
         Outcome.TIMED_OUT,
-        "it was ended after 2 seconds in example 2 of 2",
+        "stopped after 2 seconds in example 2 of 2",
     ),
     "endless loop that catches everything": (
         (
@@ -90,12 +90,12 @@ ENDS = {
             "...         except BaseException: pass\n>>> f()"
         ),
         Outcome.TIMED_OUT,
-        "it was ended after 2 seconds in example 2 of 2",
+        "stopped after 2 seconds in example 2 of 2",
     ),
     "endless loop in another group": (
         "import os\n>>> os.setpgid(0, os.getppid())\n>>> while True: pass",
         Outcome.TIMED_OUT,
-        "it was ended after 2 seconds in example 3 of 3",
+        "stopped after 2 seconds in example 3 of 3",
     ),
     "segmentation fault": (
         "import ctypes\n>>> ctypes.string_at(0)",
@@ -440,7 +440,7 @@ def test_a_claim_of_cpu_builds(runner, monkeypatch, build):
     if build == "+cpu":
         assert runs["cpu-build"].outcome is Outcome.PASSED
     else:
-        reason = "cpu-build is of a build of torch without CUDA"
+        reason = "cpu-build is about a build of torch without CUDA"
         assert runs["cpu-build"] == Run("cpu-build", Lane.CPU, Outcome.SKIPPED, message=reason)
 
 
@@ -675,7 +675,7 @@ def test_torch_cannot_be_imported(monkeypatch, tmp_path):
     with Runner(jobs=1) as runner, pytest.raises(RunnerError) as caught:
         next(runner.run([SUM], Lane.CPU))
     assert str(caught.value) == (
-        f"{sys.executable} could not import torch; what it said stands above. "
+        f"{sys.executable} could not import torch; see its output above. "
         "Install the project with its dependencies, or run this through nox."
     )
 
@@ -685,7 +685,7 @@ def test_a_worker_that_cannot_be_set_up_says_why(capfd, monkeypatch):
     monkeypatch.delenv(KEPT)  # which says it elsewhere
     with Runner(jobs=1) as runner:
         shutil.rmtree(runner._processes._scratch.name)
-        with pytest.raises(RunnerError, match=r"no worker came up on cpu.* stands above"):
+        with pytest.raises(RunnerError, match=r"no worker started on cpu.* stands above"):
             next(runner.run([SUM], Lane.CPU))
         assert runner._processes._scratch.name in capfd.readouterr().err
 
@@ -725,7 +725,7 @@ READS_A_CLOCK = """\
     ("wanted", "tries", "outcome", "message"),
     [
         (1, 1, Outcome.PASSED, ""),
-        (TRIES, TRIES, Outcome.PASSED, f"held at try {TRIES} of {TRIES}"),
+        (TRIES, TRIES, Outcome.PASSED, f"passed on try {TRIES} of {TRIES}"),
         (9, TRIES, Outcome.VARIED, f"value: want '9', got '{TRIES}'"),
     ],
 )
@@ -747,7 +747,7 @@ def test_a_claim_is_tried_again_alone(tmp_path):
     with Runner(jobs=2) as both:
         claims = (claim(name, text, ":machine: clock\n") for name, text in sessions.items())
         done = run(both, *claims)
-    assert {run.message for run in done.values()} == {f"held at try 3 of {TRIES}"}
+    assert {run.message for run in done.values()} == {f"passed on try 3 of {TRIES}"}
     later = [line.split() for line in file.read_text().splitlines()][4:]
     assert [name for name, _ in later[::2]] == [name for name, _ in later[1::2]]
     assert [what for _, what in later] == ["begins", "ends"] * 4
@@ -807,8 +807,8 @@ def test_an_import_leaves_cuda_as_it_was(monkeypatch):
 @pytest.mark.parametrize(
     ("hangs", "outcome", "message"),
     [
-        (1, Outcome.PASSED, f"held at try 2 of {TRIES}"),
-        (2, Outcome.TIMED_OUT, "it was ended after 3 seconds in example 6 of 6"),
+        (1, Outcome.PASSED, f"passed on try 2 of {TRIES}"),
+        (2, Outcome.TIMED_OUT, "stopped after 3 seconds in example 6 of 6"),
     ],
 )
 def test_a_claim_that_ran_out_of_time_is_tried_once_more(runner, tmp_path, hangs, outcome, message):
@@ -832,7 +832,7 @@ def test_one_try_is_one_try(tmp_path):
         ((_, done),) = run(once, claim("hangs", ">>> import time\n>>> time.sleep(60)")).items()
     assert (done.outcome, done.message) == (
         Outcome.TIMED_OUT,
-        "it was ended after 2 seconds in example 2 of 2",
+        "stopped after 2 seconds in example 2 of 2",
     )
 
 

@@ -158,11 +158,11 @@ def test_a_card_says_at_which_try_a_claim_held():
     one, where = claim("a", ">>> 1\n1"), Environment("2", "3.11", "Linux", "CPU")
     run = Run("a", Lane.CPU, Outcome.PASSED)
     record = record_of(one, run, where, Provenance("2026-01-02", None, None))
-    later = replace(record, message="held at try 2 of 3")
+    later = replace(record, message="passed on try 2 of 3")
     lanes = ({Lane.CPU: Shown(Status.CURRENT, (each,))} for each in (record, later))
     said = [next(how_it_ran(one, each, None, None, "")).astext() for each in lanes]
     at_once = "CPU: torch 2, CPU, 2026-01-02"
-    assert said == [at_once, f"{at_once}, held at try 2 of 3"]
+    assert said == [at_once, f"{at_once}, passed on try 2 of 3"]
 
 
 def test_what_is_printed_is_text(built):

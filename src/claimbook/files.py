@@ -1,4 +1,4 @@
-"""Files of authors: one that cannot be read is named, and nobody ever finds half of one."""
+"""Read files with errors that name the place, and write them atomically."""
 
 import os
 import shutil
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class ReadError(OSError):
-    """A file cannot be read; says in which line, and what to do."""
+    """A file cannot be read; the message says in which line, and what to do."""
 
     def __init__(self, path: Path, line: int, message: str) -> None:
         super().__init__(f"{path}:{line}: {message}")
@@ -16,14 +16,14 @@ class ReadError(OSError):
 
 
 class WriteError(OSError):
-    """A file cannot be written; names it, and says what to do."""
+    """A file cannot be written; the message names it and says what to do."""
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file that somebody wrote, with the ends of its lines as they are.
+    """Return the text of a UTF-8 file, a byte-order mark removed and line endings kept.
 
     Raises:
-        ReadError: it or its name is not UTF-8, or it is not to be read.
+        ReadError: the file or its name is not UTF-8, or it cannot be read.
     """
     data = b""
     try:
@@ -40,12 +40,12 @@ def read_text(path: Path) -> str:
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Put text or bytes in place of a file, so that nobody ever finds half of it.
+    """Replace a file's content atomically.
 
-    A link stays one, and a file keeps who may read it.
+    A symbolic link is followed, and the file keeps its mode.
 
     Raises:
-        WriteError: the disk is full, or the folder is not to be written in.
+        WriteError: the disk is full, or the folder is not writable.
     """
     path = path.resolve()
     half = path.with_name(f".{path.name}.{os.getpid()}")
@@ -67,24 +67,24 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 
 
 def write_changed(path: Path, text: str) -> None:
-    """Write a text, unless it is what the file holds; the file then keeps its time."""
+    """Write a text if the file differs; otherwise leave its modification time alone."""
     if not path.exists() or path.read_bytes() != text.encode():
         write_atomically(path, text)
 
 
 @dataclass(frozen=True)
 class Stamp:
-    """A file that says with what its folder was made."""
+    """A file that records with what its folder was made."""
 
     path: Path
     now: str
 
     def is_current(self) -> bool:
-        """Return whether the folder was made with what there is now."""
+        """Return whether the folder was made with `now`."""
         return self.path.exists() and self.path.read_text("utf-8") == self.now
 
     def renew(self) -> None:
-        """Take away a folder that was made with something else, and begin it."""
+        """If the folder is outdated, remove it and start a new one."""
         if not self.is_current():
             shutil.rmtree(self.path.parent, ignore_errors=True)
             write_atomically(self.path, self.now)

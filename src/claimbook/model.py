@@ -1,7 +1,7 @@
-"""The nouns of the book, as frozen data.
+"""The book's data model, as frozen dataclasses.
 
-Everything else in the package is functions around these. Nothing here reads a file,
-imports torch or knows of Sphinx.
+Everything else in the package is functions on these. Nothing here reads a file, imports
+torch or knows about Sphinx.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ class Lane(StrEnum):
 
 
 class RelationKind(StrEnum):
-    """What a claim does to an entry of the register."""
+    """How a claim relates to an entry of the register."""
 
     CONFIRMS = "confirms"
     QUALIFIES = "qualifies"
@@ -29,25 +29,25 @@ class RelationKind(StrEnum):
 
 
 class Factor(StrEnum):
-    """What of a machine may decide what a claim prints there."""
+    """A property of the machine on which a claim's output depends."""
 
     CLOCK = "clock"
-    """It times something, or acts by the clock."""
+    """It times something, or depends on time."""
     CACHE = "cache"
     CORES = "cores"
     INSTRUCTIONS = "instructions"
-    """Those of the processor, and how it rounds."""
+    """The processor's instruction set, and with it rounding."""
     MEMORY = "memory"
     SYSTEM = "system"
     """The operating system."""
 
 
 class Outcome(StrEnum):
-    """What a run did to one claim."""
+    """The outcome of running one claim."""
 
     PASSED = "passed"
     VARIED = "varied"
-    """It is a claim about a machine, and came out otherwise on this one."""
+    """A claim about a machine, which differs on this one."""
     FAILED = "failed"
     CRASHED = "crashed"
     TIMED_OUT = "timed-out"
@@ -55,12 +55,12 @@ class Outcome(StrEnum):
 
     @property
     def is_fault(self) -> bool:
-        """Whether the page, or torch, has to be mended for it."""
+        """Whether the page, or torch, has to be fixed."""
         return self in (Outcome.FAILED, Outcome.CRASHED, Outcome.TIMED_OUT)
 
 
 class Status(StrEnum):
-    """What a reader is told of a claim on a lane."""
+    """What a reader sees about a claim on a lane."""
 
     CURRENT = "current"
     VARIED = "varied"
@@ -70,7 +70,7 @@ class Status(StrEnum):
 
 
 class ProblemKind(StrEnum):
-    """What an author did wrong; also the subtype of the Sphinx warning that says so."""
+    """A kind of author's error; also the subtype of its Sphinx warning."""
 
     BAD_FENCE = "bad-fence"
     BAD_FORM = "bad-form"
@@ -86,7 +86,7 @@ class ProblemKind(StrEnum):
 
 @dataclass(frozen=True, order=True)
 class Location:
-    """A line of a file, as a person can click it: `docs/views.md:26`."""
+    """A line of a file, clickable in a terminal: `docs/views.md:26`."""
 
     path: str
     """Relative to the root of the project, with forward slashes."""
@@ -99,7 +99,7 @@ class Location:
 
 @dataclass(frozen=True, order=True)
 class Problem:
-    """An author's error on a page, in the words that Sphinx, pytest and the CLI all use."""
+    """An author's error on a page, as Sphinx, pytest and the CLI report it."""
 
     location: Location
     kind: ProblemKind
@@ -111,29 +111,29 @@ class Problem:
 
 @dataclass(frozen=True)
 class Example:
-    """One `>>>` statement with what it must print."""
+    """One `>>>` statement with its expected output."""
 
     source: str
     """The statement without prompts, ending in a newline."""
     want: str
-    """What it must print, without a newline at the end; empty for nothing."""
+    """The expected output, without a trailing newline; empty for none."""
     line: int
     """The page line of its `>>>`, counted from 1."""
     want_line: int
-    """The page line on which its output stands, or would stand."""
+    """The page line of its output, or where the output would be."""
 
 
 @dataclass(frozen=True)
 class Fence:
-    """One `pycon` fence of a claim: a session, and how CUDA prints it if that differs."""
+    """One `pycon` fence of a claim, with its CUDA version if that differs."""
 
     line: int
     examples: tuple[Example, ...]
     cuda_examples: tuple[Example, ...] | None = None
-    """The `pycon cuda` fence that follows it, if any: same sources, other wants."""
+    """The `pycon cuda` fence after it, if any: same sources, different wants."""
 
     def on(self, lane: Lane) -> tuple[Example, ...]:
-        """Return the examples as the given lane must print them."""
+        """Return the examples with the wants of a lane."""
         if lane is Lane.CUDA and self.cuda_examples is not None:
             return self.cuda_examples
         return self.examples
@@ -141,7 +141,7 @@ class Fence:
 
 @dataclass(frozen=True)
 class Relation:
-    """What a claim does to one entry."""
+    """How a claim relates to one entry."""
 
     kind: RelationKind
     entry: str
@@ -159,27 +159,27 @@ class Claim:
     relations: tuple[Relation, ...] = ()
     lanes: tuple[Lane, ...] = (Lane.CPU, Lane.CUDA)
     timeout: float | None = None
-    """Seconds that it may take, where the runner's own limit is too short."""
+    """Time limit in seconds, if the runner's default is too short."""
     cpu_build: bool = False
-    """Whether it speaks of a torch that was built without CUDA, and holds with no other."""
+    """Whether it is about a torch built without CUDA, and skipped with any other."""
     machine: tuple[Factor, ...] = ()
-    """What of a machine decides whether it holds there; empty for one that is about PyTorch."""
+    """The properties of a machine on which it depends; empty if it holds on all machines."""
     detail: bool = False
-    """Whether it is folded to its first sentence until a reader opens it."""
+    """Whether its card is folded to the first sentence."""
     explains: bool = False
-    """Whether it is the first that somebody should read who met the errors it prints."""
+    """Whether it is the first claim to read about the errors that it prints."""
 
     def examples(self, lane: Lane) -> tuple[Example, ...]:
-        """Return all its examples, in order, as the given lane must print them."""
+        """Return all its examples, in order, with the wants of a lane."""
         return tuple(example for fence in self.fences for example in fence.on(lane))
 
     def place(self, line: int, lane: Lane) -> Location:
-        """Return where a line of its code, counted from 1, stands; else where the claim does."""
+        """Return the place of a line of its code, counted from 1; beyond its end, the claim's."""
         lines = [e.line + n for e in self.examples(lane) for n in range(e.source.count("\n"))]
         return replace(self.location, line=lines[line - 1]) if line <= len(lines) else self.location
 
     def digest(self, lane: Lane) -> str:
-        """Return a hash of what a run depends on and of what it must print; prose is left out."""
+        """Return a hash of its sources and wants; prose does not count."""
         return self._digests[lane]
 
     @cached_property
@@ -200,7 +200,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Remark:
-    """What the book says of entries that no program can decide."""
+    """What the book says about entries that no program can decide."""
 
     entries: tuple[str, ...]
     text: str
@@ -216,9 +216,9 @@ class Entry:
     kind: str
     needs: str
     question: str
-    """What is asked, in our own words."""
+    """The question that it answers, in our own words."""
     location: Location
-    """Where it stands in the register."""
+    """Its place in the register."""
 
     @property
     def source(self) -> str:
@@ -242,13 +242,13 @@ class Question:
 
 @dataclass(frozen=True)
 class Page:
-    """What one page says, as the page scan found it."""
+    """The contents of one page, as found by the page scan."""
 
     path: str
     claims: tuple[Claim, ...] = ()
     remarks: tuple[Remark, ...] = ()
     samples: tuple[Claim, ...] = ()
-    """Claims inside `markdown` fences: shown as source, run all the same."""
+    """Claims inside `markdown` fences: shown as source, but run too."""
     problems: tuple[Problem, ...] = ()
 
 
@@ -257,14 +257,14 @@ class Measurement:
     """A number that a run measured."""
 
     name: str
-    value: int | float  # of float alone, a record that is read makes 16.0 of 16
+    value: int | float  # with float alone, 16 would become 16.0 when read from a record
     unit: str
-    """`ratio` or `bytes`; of a sweep, `count`."""
+    """`ratio`, `bytes` or, in sweeps, `count`."""
 
 
 @dataclass(frozen=True)
 class Environment:
-    """What a run depended on beside the claim itself."""
+    """What a run depended on besides the claim itself."""
 
     torch: str
     python: str
@@ -276,54 +276,54 @@ class Environment:
     capability: str | None = None
 
     def digest(self) -> str:
-        """Return a short name for this environment, for folders of things made under it."""
+        """Return a short name for this environment, for cache folders."""
         return digest(astuple(self))[:12]
 
 
 @dataclass(frozen=True)
 class Hardware:
-    """What of a machine decides how fast it is and how it rounds, beside its processor's name."""
+    """The hardware that decides speed and rounding, besides the processor's name."""
 
     model: str
-    """Maker, family and model of the processor, which one name may stand for several of."""
+    """Vendor, family and model number of the processor: its name alone may be ambiguous."""
     cores: int
-    """Cores that a run may use."""
+    """Cores available to a run."""
     cache: Mapping[str, int]
-    """Level of a cache, `L2`, → bytes of one."""
+    """Cache level, such as `L2` → bytes of one such cache."""
     memory: int
     """Bytes."""
     instructions: str
-    """The widest that torch uses, as torch names them: `AVX512`."""
+    """The widest instruction set that torch uses, by torch's name: `AVX512`."""
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """When a record was made, and from which state of the project."""
+    """When and from which state of the project a record was made."""
 
     date: str
     commit: str | None
     clean: bool | None
-    """Whether the working tree had no change against the commit; None without git."""
+    """Whether the working tree had no uncommitted changes; None without git."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What running one claim on one lane gave, before any of it is kept."""
+    """The result of running one claim on one lane."""
 
     claim: str
     lane: Lane
     outcome: Outcome
     outputs: tuple[str, ...] = ()
-    """What each example printed, as far as the run came."""
+    """The output of each example that ran."""
     seconds: float = 0.0
     message: str = ""
-    """Why, for every outcome but passed."""
+    """The reason, unless it passed at once."""
     measurements: tuple[Measurement, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Record(Run):
-    """A run that is kept, with the claim's digest and its environment."""
+    """A saved run, with the claim's digest and the environment."""
 
     digest: str
     environment: Environment

@@ -1,4 +1,4 @@
-"""One pytest item for each claim and lane: `docs/autograd/sums.md::backward-adds[cpu]`."""
+"""Collect claims as pytest items, one per lane: `docs/autograd/sums.md::backward-adds[cpu]`."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -21,11 +21,11 @@ OTHERWISE = "came out otherwise on this machine: "
 
 
 class ClaimFailed(Exception):
-    """Its text is the whole report; pytest shows no traceback for it."""
+    """A claim does not pass; the message is the whole report, shown without a traceback."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options that say where claims run."""
+    """Add the command-line options."""
     group = parser.getgroup("claimbook", "claims of a book")
     group.addoption(
         "--lane",
@@ -41,12 +41,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--strict-machine",
         action="store_true",
-        help="a claim about a machine that comes out otherwise on this one is an error, not told",
+        help="a claim about a machine that differs on this one is an error, not just reported",
     )
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "PageFile | None":
-    """Take the pages of the book around pytest's root folder, and what is wrong with others."""
+    """Collect the pages of the book in pytest's root folder, and files with problems."""
     kinds = {".md", ".py", ".yaml", ".yml"}
     if file_path.suffix not in kinds or (book := _book(parent.config)) is None:
         return None
@@ -77,7 +77,7 @@ class PageFile(pytest.File):
         self.page = page
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Yield an item for each claim and lane, and one for what is wrong with the page."""
+        """Yield an item for each claim and lane, and one for the page's problems, if any."""
         if problems := self._problems():
             yield ProblemsItem.from_parent(self, name="problems", problems=problems)
         lanes = self.config.getoption("lane") or [Lane.CPU]
@@ -85,7 +85,7 @@ class PageFile(pytest.File):
             for lane in map(Lane, lanes):
                 if lane in claim.lanes:
                     name = f"{claim.id}[{lane}]"
-                    # In full: pytest sees no brackets in a name alone, and --lf compares them.
+                    # In full: pytest would strip the brackets, which --lf needs.
                     node = f"{self.nodeid}::{name}"
                     yield ClaimItem.from_parent(
                         self, name=name, nodeid=node, claim=claim, lane=lane
@@ -98,23 +98,23 @@ class PageFile(pytest.File):
 
 
 class _PageItem(pytest.Item):
-    """An item whose failure is told in its own words."""
+    """An item that reports its failure in its own words."""
 
     line = 1
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any) -> Any:
-        """Return the report alone; a traceback would show this package, not the page."""
+        """Return the report alone: a traceback would show this package, not the page."""
         if isinstance(excinfo.value, (ClaimFailed, RunnerError)):
             return str(excinfo.value)
         return super().repr_failure(excinfo, *args)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Return where it stands; pytest counts lines from 0."""
+        """Return path, line (counted from 0, as pytest does) and name."""
         return self.path, self.line - 1, self.name
 
 
 class ProblemsItem(_PageItem):
-    """What an author did wrong on a page; always fails."""
+    """The author's errors on a page; always fails."""
 
     def __init__(self, *, problems: list[Problem], **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -122,7 +122,7 @@ class ProblemsItem(_PageItem):
         self.line = problems[0].location.line
 
     def runtest(self) -> None:
-        """Fail with all problems, a line each."""
+        """Fail with all problems, one per line."""
         raise ClaimFailed("\n".join(map(str, self.problems)))
 
 
@@ -136,7 +136,7 @@ class ClaimItem(_PageItem):
         self.line = claim.location.line
 
     def runtest(self) -> None:
-        """Pass if the claim did; a lane that cannot run here is a skip with its reason."""
+        """Pass if the claim passes; skip, with the reason, if its lane cannot run here."""
         runs = self.config.stash[RUNS]
         run = runs.of(self)
         if run.outcome is Outcome.SKIPPED:
@@ -151,24 +151,24 @@ class ClaimItem(_PageItem):
 
 
 class _Runs:
-    """The runs of a session's claims, made in one pool of workers and fetched as items ask."""
+    """Runs of a session's claims, in one pool of workers per lane, fetched as items ask."""
 
     def __init__(self, items: Iterable[ClaimItem], *, together: bool) -> None:
         self.items = list(items)
-        # By number: samples of one page may share an id, and pytest calls both the same.
+        # By number: samples on one page may share an id and so a pytest name.
         self.keys = {item: str(number) for number, item in enumerate(self.items)}
         self.together = together
         self.done: dict[str, Run] = {}
         self.streams: dict[Lane, Iterator[Run]] = {}
         self.ended: dict[Lane, str] = {}
-        """Lanes on which nothing can be run any more, and why."""
+        """Lanes on which nothing can run any more, with the reason."""
         self.closing = ExitStack()
-        # A runner serves one lane at a time; the items of lanes come mixed.
+        # A runner serves one lane at a time, and items of several lanes come mixed.
         lanes = {item.lane for item in self.items}
         self.runners = {lane: self.closing.enter_context(Runner()) for lane in lanes}
 
     def lacks(self, lane: Lane) -> bool:
-        """Return whether nothing of the lane can run on this machine."""
+        """Return whether the lane cannot run on this machine."""
         return lane not in self.runners[lane].environments
 
     def of(self, item: ClaimItem) -> Run:
@@ -204,13 +204,13 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if session.config.option.collectonly:
         return
     items = (item for item in session.items if isinstance(item, ClaimItem))
-    # Under pytest-xdist each process is handed a part of the items, nobody knows which.
+    # Under pytest-xdist each process gets a part of the items, unknown in advance.
     together = not hasattr(session.config, "workerinput")
     session.config.stash[RUNS] = _Runs(items, together=together)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say why claims were skipped, and what came out otherwise here."""
+    """Report why claims were skipped, and which ones differ on this machine."""
     _tell_skipped(terminalreporter)
     expected = terminalreporter.stats.get("xfailed", [])
     varied = [report for report in expected if OTHERWISE in report.wasxfail]
@@ -222,7 +222,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def _tell_skipped(terminalreporter: pytest.TerminalReporter) -> None:
-    """Write a line for each reason, whatever the number of claims."""
+    """Write one line per reason, with the number of claims."""
     reports = terminalreporter.stats.get("skipped", [])
     reasons = Counter(r.longrepr[2] for r in reports if r.nodeid.partition("::")[0].endswith(".md"))
     for reason, count in reasons.items():

@@ -1,1 +1,1 @@
-"""Running claims: a pool of workers, the channel to them, their isolation, their environment."""
+"""Run claims: a pool of workers, the channel to them, their isolation and environment."""

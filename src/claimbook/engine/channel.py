@@ -1,11 +1,11 @@
-"""How runner, workers and fork server talk: one JSON value a message, over a pipe."""
+"""Messages between runner, workers and fork server: one JSON value each, over a pipe."""
 
 import json
 from multiprocessing.connection import Connection
 from typing import Any
 
 LONGEST = 1 << 24
-"""Bytes of a message; what claims to be longer is none, but text that an example wrote there."""
+"""Most bytes of a message; a longer one is junk that an example wrote to the pipe."""
 
 
 def send(channel: Connection, message: object) -> None:
@@ -18,7 +18,7 @@ def send(channel: Connection, message: object) -> None:
 
 
 def receive(channel: Connection) -> Any:
-    """Wait for one message and return it; None when the other side is gone, or talks nonsense."""
+    """Wait for one message and return it; None if the other side is gone or sends no JSON."""
     try:
         return json.loads(channel.recv_bytes(LONGEST))
     except (EOFError, OSError, ValueError):

@@ -1,7 +1,7 @@
-"""What machine, Python and torch this is, and whether a lane can run here.
+"""Describe the machine, Python and torch, and tell whether a lane can run here.
 
-Nothing here imports torch for the `cpu` lane: what it says of torch comes from the installed
-package's metadata, so that a build that runs nothing need not load it.
+`describe` does not import torch for the `cpu` lane: the version comes from the package
+metadata, so a build that runs nothing need not load torch.
 """
 
 import importlib.metadata
@@ -23,7 +23,7 @@ def unavailable(lane: Lane) -> str | None:
         return None
     import torch
 
-    # That torch was built with CUDA says nothing of a GPU.
+    # A CUDA build of torch does not mean that there is a GPU.
     return None if torch.cuda.is_available() else f"no CUDA device (torch {torch.__version__})"
 
 
@@ -46,7 +46,7 @@ def describe(lane: Lane) -> Environment:
 
 @cache
 def torch_version() -> str:
-    """Return the version of the installed torch, `2.13.0+cpu`; `none` without one."""
+    """Return the version of the installed torch, such as `2.13.0+cpu`; `none` without one."""
     try:
         return importlib.metadata.version("torch")
     except importlib.metadata.PackageNotFoundError:
@@ -54,7 +54,7 @@ def torch_version() -> str:
 
 
 def release(version: str) -> str:
-    """Return a version without the name of its build: `2.13.0` of `2.13.0+cpu`.
+    """Return a version without its build tag.
 
     >>> release("2.13.0+cu130")
     '2.13.0'
@@ -63,7 +63,7 @@ def release(version: str) -> str:
 
 
 def provenance(root: Path) -> Provenance:
-    """Return the date, and the working tree's commit and cleanness; None where git cannot say."""
+    """Return the date, commit and whether the tree is clean; None for what git cannot tell."""
     commit = _git(root, "rev-parse", "--short=12", "HEAD")
     changes = _git(root, "status", "--porcelain", "--untracked-files=no")
     clean = None if changes is None else not changes
@@ -71,7 +71,7 @@ def provenance(root: Path) -> Provenance:
 
 
 def hardware() -> Hardware:
-    """Return what the machine is made of, as far as Linux tells it to this process."""
+    """Return the hardware of the machine, as far as Linux reports it."""
     import torch
 
     about = _cpuinfo()
@@ -93,7 +93,7 @@ def cores() -> int:
 
 def _caches() -> Iterator[tuple[str, int]]:
     for folder in sorted(CACHES.glob("index*")):
-        with suppress(OSError, ValueError):  # some machines tell no size
+        with suppress(OSError, ValueError):  # some machines report no size
             level, kind, size = ((folder / name).read_text().strip() for name in CACHE_FILES)
             if kind != "Instruction":
                 yield f"L{level}", int(size.removesuffix("K")) * 1024
@@ -109,7 +109,7 @@ def _processor() -> str:
 
 @cache
 def _cpuinfo() -> dict[str, str]:
-    """Return what Linux says of the first processor."""
+    """Return the fields of the first processor in `/proc/cpuinfo`; none on other systems."""
     file = Path("/proc/cpuinfo")
     text = file.read_text(errors="replace") if file.exists() else ""
     pairs = (line.partition(":") for line in text.partition("\n\n")[0].splitlines())
@@ -134,5 +134,5 @@ def _output(command: list[str]) -> str | None:
 
 
 def digest_of_code(files: Iterable[Path]) -> str:
-    """Return the digest of code, for what is kept until the code that makes it changes."""
+    """Return a digest of code files, to invalidate caches when the code changes."""
     return digest([file.read_text("utf-8") for file in files])

@@ -1,7 +1,7 @@
-"""The fork server: a process that imports torch once, and forks a worker whenever a runner asks.
+"""The fork server: a process that imports torch once and forks workers on request.
 
-A runner starts one for itself. `python -m claimbook.engine.fork_server COMMAND ...` keeps one
-while a command lasts, for whatever that runs: a claim then waits for no import.
+A runner starts its own. `python -m claimbook.engine.fork_server COMMAND ...` shares one between
+all runners that the command starts, so that none waits for the import.
 """
 
 import contextlib
@@ -29,31 +29,31 @@ from claimbook.engine.worker import LIBC, VISIBLE, serve
 from claimbook.model import Lane, digest
 
 KEPT = "CLAIMBOOK_FORK_SERVER"
-"""The variable that says on which socket a fork server that is kept listens."""
+"""Environment variable with the socket address of a shared fork server."""
 
 SETTINGS = re.compile(
     r"PYTHON(WARN|OPTIMIZE|DEVMODE|MALLOC)|_?(PY)?TORCH|CU(BLAS|DNN)|CUDA_LAUNCH|NVIDIA_TF|\w+VERBOSE"
     r"|(LOCAL_)?RANK|WORLD_SIZE|MASTER_|GLOO_|NCCL_"
 )
-"""Variables with which Python, torch or what it calls prints otherwise; examples have none."""
+"""Environment variables that change what Python or torch prints; removed for examples."""
 
 OURS_TO_SAY = {
     **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "PYTHONUTF8"), "1"),
     "PYTHONHASHSEED": "0",
     "TORCH_CPP_LOG_LEVEL": "ERROR",  # torch's own log, not its warnings
-    "KINETO_LOG_LEVEL": "99",  # what the profiler says of its own starts and stops
-    "PYTORCH_NVML_BASED_CUDA_CHECK": "1",  # CUDA that an import starts is lost to what is forked
+    "KINETO_LOG_LEVEL": "99",  # messages of the profiler on its start and stop
+    "PYTORCH_NVML_BASED_CUDA_CHECK": "1",  # CUDA initialised by an import is unusable after a fork
 }
-"""Variables that are the same for all examples, wherever they run."""
+"""Environment variables set to fixed values for all examples."""
 
 
 def connect(scratch: str) -> tuple[Connection, subprocess.Popen[bytes] | None]:
-    """Return the channel to a fork server, and its process unless it is the one that is kept.
+    """Return the channel to a fork server, and its process; None if it is a shared one.
 
-    This does not wait for torch, which the server imports meanwhile.
+    Return at once, while the server still imports torch.
 
     Args:
-        scratch: a folder for the workers' own, which the runner removes.
+        scratch: a folder for the workers' temporary files, which the runner removes.
     """
     channel, process = _connect_to_kept(), None
     if channel is None:
@@ -65,21 +65,21 @@ def connect(scratch: str) -> tuple[Connection, subprocess.Popen[bytes] | None]:
 
 
 def _connect_to_kept() -> Connection | None:
-    """Return the channel to the server that is kept; None if a run here could use none."""
+    """Return the channel to a shared server; None if there is none with the same settings."""
     address = os.environ.get(KEPT, "")
     if not address.endswith(_of_start()):
         return None
     connection = socket.socket(socket.AF_UNIX)
     try:
         connection.connect(address)
-    except OSError:  # it was ended
+    except OSError:  # it has ended
         connection.close()
         return None
     return Connection(connection.detach())
 
 
 def _of_start() -> str:
-    """Return what Python reads when it starts, as a name: other settings need another server."""
+    """Return a name made of Python's start-up settings: different ones need another server."""
     settings = {name: value for name, value in _environ().items() if name.startswith("PYTHON")}
     return f"/{digest([sys.executable, settings])[:16]}"
 
@@ -100,24 +100,25 @@ def _start(descriptor: int, stdin: int, *words: str) -> subprocess.Popen[bytes]:
 
 @contextlib.contextmanager
 def kept() -> Iterator[None]:
-    """Keep a fork server while it lasts, for all runs of this process and of what it starts."""
+    """Share a fork server, within the context, with this process and its children."""
     folder = tempfile.TemporaryDirectory(prefix="claims-")
     with folder, socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address := folder.name + _of_start())
         listener.listen()
-        # It ends when its input does.
+        # The server exits when its stdin closes.
         with _start(listener.fileno(), subprocess.PIPE, "kept"), _variable(KEPT, address):
             yield
 
 
 def main(descriptor: int, *, listens: bool) -> None:
-    """Import torch, then fork workers until the runner goes away.
+    """Import torch, then fork workers until the runner is gone.
 
     Args:
-        descriptor: the pipe over which the runner asks, or the socket on which runners call.
+        descriptor: the pipe to the runner, or the socket to which runners connect.
+        listens: whether it is a socket.
     """
-    gc.disable()  # an import leaves no garbage, and looking for it takes a tenth of the time
-    importlib.import_module("torch")  # by name: no linter may take it for unused
+    gc.disable()  # saves a tenth of the import time
+    importlib.import_module("torch")  # by name, or linters call it unused
     gc.enable()
     gc.freeze()
     channel = Connection(_accept(descriptor) if listens else descriptor)
@@ -128,7 +129,7 @@ def main(descriptor: int, *, listens: bool) -> None:
     os.chdir(hello["folder"])
     sys.path[0] = hello["folder"]
     workers: set[int] = set()
-    with contextlib.suppress(EOFError):  # the runner was killed while it asked
+    with contextlib.suppress(EOFError):  # the runner died in the middle of a request
         _answer(channel, Path(hello["scratch"]), workers)
     for pid in workers:
         with contextlib.suppress(ProcessLookupError):
@@ -136,11 +137,11 @@ def main(descriptor: int, *, listens: bool) -> None:
             os.waitpid(pid, 0)
     _end_orphans(set())
     shutil.rmtree(hello["scratch"], ignore_errors=True)  # the runner may have been killed
-    os._exit(0)  # torch takes a fifth of a second to be taken down, and the runner waits
+    os._exit(0)  # skips torch's teardown, 0.2 s that the runner would wait
 
 
 def _accept(descriptor: int) -> int:
-    """Fork for each runner that calls; return its descriptor in the process that is for it."""
+    """Fork for each runner that connects; return the connection's descriptor in the child."""
     listener = socket.socket(fileno=descriptor)
     while listener in select.select([listener, sys.stdin], [], [])[0]:
         with contextlib.suppress(ChildProcessError):
@@ -157,7 +158,7 @@ def _accept(descriptor: int) -> int:
 
 
 def _answer(channel: Connection, scratch: Path, workers: set[int]) -> None:
-    """Do what the runner asks until it is gone; note which workers it has not ended."""
+    """Serve the runner's requests until it is gone; keep `workers` up to date."""
     while request := receive(channel):
         command, _, argument = request.partition(" ")
         match command:
@@ -166,8 +167,8 @@ def _answer(channel: Connection, scratch: Path, workers: set[int]) -> None:
                 workers.add(pid)
                 send(channel, {"pid": pid})
             case "import":
-                # An import that looks for a GPU would leave CUDA unusable in all that is forked;
-                # not every torch has what is named.
+                # An import that looks for a GPU would make CUDA unusable after a fork. ImportError:
+                # not every release has the module.
                 with contextlib.suppress(ImportError), _variable(VISIBLE, ""):
                     importlib.import_module(argument)
                 gc.freeze()
@@ -182,7 +183,7 @@ def _answer(channel: Connection, scratch: Path, workers: set[int]) -> None:
 
 @contextlib.contextmanager
 def _variable(name: str, value: str) -> Iterator[None]:
-    """Set a variable of the environment while it lasts."""
+    """Set an environment variable within the context."""
     before = os.environ.get(name)
     os.environ[name] = value
     try:
@@ -194,13 +195,13 @@ def _variable(name: str, value: str) -> Iterator[None]:
 
 
 def _adopt_orphans() -> None:
-    """Become the parent of what examples leave behind, even of daemons; on Linux alone."""
+    """Become the parent of orphans of examples, daemons included; only on Linux."""
     if sys.platform == "linux":
         LIBC.prctl(36, 1)  # PR_SET_CHILD_SUBREAPER
 
 
 def _end_orphans(workers: set[int]) -> None:
-    """End every child that is not one of the workers."""
+    """Kill every child that is not a worker."""
     listing = Path(f"/proc/self/task/{os.getpid()}/children")
     while listing.exists():
         orphans = {int(pid) for pid in listing.read_text().split()} - workers
@@ -212,10 +213,10 @@ def _end_orphans(workers: set[int]) -> None:
 
 
 def _fork(channel: Connection, descriptor: int, lane: Lane, scratch: Path) -> int:
-    with warnings.catch_warnings(action="ignore"):  # CUDA may have a thread of its own here
+    with warnings.catch_warnings(action="ignore"):  # CUDA may run a thread here
         pid = os.fork()
     with contextlib.suppress(OSError):
-        os.setpgid(pid, pid)  # in both, so that it is done before anyone kills the group
+        os.setpgid(pid, pid)  # in parent and child, so that the group exists before anyone kills it
     if pid:
         os.close(descriptor)
         return pid
@@ -227,7 +228,7 @@ def _fork(channel: Connection, descriptor: int, lane: Lane, scratch: Path) -> in
     except ConnectionError:
         pass  # the runner is gone
     except BaseException:
-        os.write(terminal, traceback.format_exc().encode())  # examples have the rest
+        os.write(terminal, traceback.format_exc().encode())  # stdout and stderr are the example's
     finally:
         os._exit(status)
 
@@ -239,6 +240,6 @@ if __name__ == "__main__":
         case command:
             with kept(), subprocess.Popen(command) as process:
                 signal.signal(signal.SIGTERM, lambda *_: process.terminate())
-                with contextlib.suppress(KeyboardInterrupt):  # the command was told as well
+                with contextlib.suppress(KeyboardInterrupt):  # the command got it too
                     process.wait()
             sys.exit(process.returncode)

@@ -1,4 +1,4 @@
-"""The global state of Python and torch, by which a worker tells that a claim has changed it."""
+"""Snapshots of the global state of Python and torch, to detect that a claim changed it."""
 
 import builtins
 import decimal
@@ -45,31 +45,31 @@ nn.modules.module._global_parameter_registration_hooks autograd._profiler_enable
 serialization.get_default_load_endianness serialization.get_crc32_options library._defs.__len__
 utils._pytree.SUPPORTED_NODES.__len__ distributions.Distribution._validate_args
 """
-"""Settings of torch, and functions that tell one; not every release has each of them."""
+"""Settings of torch and getters of settings; not every release has all of them."""
 
 GETTERS = [*map(attrgetter, ASKED.split())]
 GETTERS += [lambda torch: torch._C._autograd._top_saved_tensors_default_hooks(True)]  # type: ignore[list-item]
 LIMITS = [value for name, value in vars(resource).items() if name.startswith("RLIMIT_")]
 OF_PYTHON = {"__slotnames__", "__annotations__"}
-"""What Python notes in a class that is looked at, or of which an object is copied."""
+"""Caches that Python adds to a class when it is inspected or an instance is copied."""
 SIGNALS = ("SIGINT", "SIGTERM", "SIGALRM", "SIGHUP", "SIGUSR1", "SIGUSR2")
 
 
 class Snapshot:
-    """The state as it is now, as far as it can be asked for in less time than a claim takes."""
+    """The current state, as much of it as can be read in less time than a claim takes."""
 
     def __init__(self) -> None:
         self._settings = _settings()
         self._things = [(place, {**vars(place)}) for place in _places()]
 
     def still_holds(self) -> bool:
-        """Return whether nothing of it has changed."""
+        """Return whether nothing has changed."""
         differing = [there for there in self._things if vars(there[0]) != there[1]]
         return all(_hold(*there) for there in differing) and _settings() == self._settings
 
 
 def _settings() -> list[str]:
-    """Return what is set, as text, since some of it is changed where it stands."""
+    """Return the settings as text, since some are changed in place."""
     import torch
 
     asked: list[object] = []
@@ -85,7 +85,7 @@ def _settings() -> list[str]:
     asked += [value for name, value in hooks.items() if name.startswith("_global_optimizer_")]
     if numpy := sys.modules.get("numpy"):
         asked += [numpy.get_printoptions(), numpy.geterr()]
-    # What differs from the defaults, as an example may be the first to import it.
+    # Only what differs from the defaults: an example may be the first to import it.
     dynamo = sys.modules.get("torch._dynamo.config")
     asked.append(dynamo.codegen_config() if dynamo else "")
     return [*map(repr, asked), *map(repr, _settings_of_python())]
@@ -105,13 +105,13 @@ def _settings_of_python() -> list[object]:
         *(threading.excepthook, threading.gettrace(), tempfile.gettempdir(), len(vars(builtins))),
         *(locale.setlocale(locale.LC_ALL), decimal.getcontext(), *map(resource.getrlimit, LIMITS)),
         *(logging.root.disabled, logging.root.manager.disable, *_loggers()),
-        *(signal.getitimer(signal.ITIMER_REAL), sys.float_info.min / 2),  # 0 if it is flushed
+        *(signal.getitimer(signal.ITIMER_REAL), sys.float_info.min / 2),  # 0 if flushed
         *(signal.getsignal(getattr(signal, name)) for name in SIGNALS),
     ]
 
 
 def _loggers() -> list[object]:
-    """Return the loggers that were set, with their handlers; not torch's: imports set those."""
+    """Return the configured loggers with their handlers, but torch's, which imports configure."""
     known = [logging.root, *logging.root.manager.loggerDict.values()]
     own = (x for x in known if isinstance(x, logging.Logger) and not x.name.startswith("torch"))
     return [(logger, logger.handlers) for logger in own if logger.level or logger.handlers]
@@ -132,14 +132,14 @@ def _places() -> list[object]:
 
 
 def _hold(place: object, things: dict[str, object]) -> bool:
-    """Return whether each public name, each function and class stands for what it stood for."""
+    """Return whether each public name, function and class is still bound to the same object."""
     found = vars(place)
-    # A new name may hide what a class inherits; in a module it does no harm.
+    # A new name may hide an inherited one in a class; in a module it is harmless.
     hides = isinstance(place, type) and found.keys() - things - OF_PYTHON
     kept = (_bare(found.get(n)) is t for n, t in things.items() if n[0] != "_" or callable(t))
     return not hides and all(kept)
 
 
 def _bare(thing: object) -> object:
-    """Return a thing without what torch wraps around `step` when an optimiser is first made."""
+    """Return a function without the wrapper that the first optimiser puts around `step`."""
     return vars(thing)["__wrapped__"] if getattr(thing, "hooked", False) is True else thing

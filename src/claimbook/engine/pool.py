@@ -1,6 +1,6 @@
-"""Runs claims on a lane in worker processes, and streams what came of each.
+"""Run claims on a lane in worker processes, and stream the results.
 
-A worker that dies is replaced in milliseconds, and costs nobody but its own claim an outcome.
+A worker that dies is replaced within milliseconds; only the claim that it ran is lost.
 """
 
 import time
@@ -18,33 +18,33 @@ from claimbook.engine.workers import Worker, Workers, cause
 from claimbook.model import Claim, Environment, Factor, Lane, Measurement, Outcome, Run
 
 TIMEOUTS = {Lane.CPU: 30.0, Lane.CUDA: 60.0}
-"""Seconds that a claim may take if neither it nor who runs it says otherwise."""
+"""Default time limit of a claim, in seconds."""
 
 TRIES = 5
-"""How often a claim that depends on the clock is run before it has failed, the later times alone:
-what else the machine does disturbs it. One that ran out of time is tried once more: the machine
-itself may have halted. A claim that holds at a later try says so."""
+"""Most attempts for a claim that depends on the clock, since other load disturbs it; retries run
+alone. Any claim that timed out is retried once: the machine may have been suspended. A claim that
+passes on a retry says so."""
 
 AHEAD = 4
-"""Claims that a worker is handed before it has finished the first of them."""
+"""Most claims that a worker holds at a time, the running one included."""
 
 LONG = 2000
-"""Characters of code with which a claim waits for a worker that is idle. A busy one would not read
-it, and could not go on for what it prints itself, which nobody would read either."""
+"""Characters of code above which a claim is sent only to an idle worker. Writing it to a busy one
+could deadlock: both sides would wait for the other to read."""
 
 
 class Runner:
-    """A pool of workers. Use it as a context manager: leaving it ends every process.
+    """A pool of workers, used as a context manager: leaving it ends every process.
 
-    Entering returns at once; torch is imported meanwhile.
+    Entering returns at once, while torch is still being imported.
 
     Args:
-        jobs: how many workers; if it is not said one more than cores, since many claims wait for
-            a process of theirs, and one on a GPU, where they would wait for each other.
-        timeout: seconds for a claim that names none; more on a GPU if it is not said, where small
-            operations take longer and a first call loads libraries.
-        tries: how often a claim that depends on the clock is run before it has failed; with one,
-            a claim that ran out of time is not tried again either.
+        jobs: the number of workers; by default one more than cores, since many claims wait for
+            a child process, and one on a GPU, where they would wait for each other.
+        timeout: seconds for a claim that sets no limit; the default is longer on a GPU, where
+            small operations are slower and the first call loads libraries.
+        tries: most attempts for a claim that depends on the clock; with 1, a claim that timed
+            out is not retried either.
 
     Raises:
         RunnerError: torch cannot be imported.
@@ -73,18 +73,18 @@ class Runner:
 
     @property
     def environments(self) -> dict[Lane, Environment]:
-        """Where claims of each lane have run."""
+        """The environment of each lane on which claims have run."""
         return self._processes.environments
 
     def run(self, claims: Iterable[Claim], lane: Lane) -> Iterator[Run]:
-        """Run each claim; yield the runs in the order in which they finish."""
+        """Run each claim; yield the runs as they finish."""
         self._lane, self._queue = lane, deque(claims)
         self._again: list[Claim] = []
         self._number = 1  # of the try
         try:
             yield from self._run_and_try_again()
         except KeyboardInterrupt:
-            # It may have come within an answer, whose rest would be taken for the next one.
+            # The interrupt may have cut an answer in two; its rest would be read as the next one.
             self.__exit__()
             self.__enter__()
             raise
@@ -96,10 +96,10 @@ class Runner:
             while self._again:
                 claims, self._again, self._number = self._again, [], self._number + 1
                 for claim in claims:
-                    self._stop_all()  # cuDNN, for one, remembers what it measured
+                    self._stop_all()  # fresh workers: cuDNN, for one, caches its measurements
                     self._queue.append(claim)
                     yield from self._run()
-        finally:  # also when the caller wants no more
+        finally:  # also if the caller stops iterating
             self._stop_all()
 
     def _run(self) -> Iterator[Run]:
@@ -111,16 +111,16 @@ class Runner:
             for worker in self._workers:
                 self._hand_over(worker)
             ready = self._ready()
-            # Told now: a caller may take its time over a run, and workers go on meanwhile.
+            # Before yielding: the caller may be slow, and workers keep running.
             late = [w for w in self._workers if w.deadline < time.monotonic() and w not in ready]
             for worker in ready:
                 yield from self._listen(worker)
             for worker in late:
-                limit = f"it was ended after {self.limit(worker.claims[0], self._lane):g} seconds"
+                limit = f"stopped after {self.limit(worker.claims[0], self._lane):g} seconds"
                 yield from self._lose(worker, late=limit)
 
     def _refused(self, claim: Claim) -> Run:
-        """Return what becomes of a claim for which no worker comes up, or none any more."""
+        """Return the run of a claim for which no worker starts, or starts any more."""
         if self._lane not in self.environments:
             return _skipped(claim, self._lane, self._processes.refusal)
         reason = f"the {self._lane} lane is gone: {self._processes.refusal}"
@@ -135,11 +135,11 @@ class Runner:
         return self.jobs or (cores() + 1 if self._lane is Lane.CPU else 1)
 
     def limit(self, claim: Claim, lane: Lane) -> float:
-        """Return the seconds that a claim may take: a day at most, as no clock counts for ever."""
+        """Return the time limit of a claim in seconds, a day at most."""
         return min(86_400.0, claim.timeout or self.timeout or TIMEOUTS[lane])
 
     def _hand_over(self, worker: Worker) -> None:
-        # The last few are dealt out one by one, so that no worker idles beside a full one.
+        # Hand out the last few one by one, so that no worker idles beside a full one.
         many = len(self._queue) > AHEAD * self._jobs()
         ahead = AHEAD if many else 1
         while self._queue and len(worker.claims) < ahead:
@@ -154,13 +154,13 @@ class Runner:
                 send(worker.channel, {"sources": sources})
 
     def _begin(self, worker: Worker) -> None:
-        """Start the clock of the claim that a worker runs now, if it has one."""
+        """Start the clock of the claim that the worker now runs, if any."""
         worker.outputs = []
         limit = self.limit(worker.claims[0], self._lane) if worker.claims else float("inf")
         worker.deadline = time.monotonic() + limit
 
     def _ready(self) -> list[Worker]:
-        """Wait until a worker has something to say or is late; return those that have."""
+        """Wait until a worker has sent something or is late; return those that have sent."""
         deadline = min(worker.deadline for worker in self._workers)
         patience = None if deadline == float("inf") else max(0.0, deadline - time.monotonic())
         ready = wait([worker.channel for worker in self._workers], patience)
@@ -195,16 +195,16 @@ class Runner:
         for mismatch in mismatches(claim, self._lane, outputs):
             return replace(run, outcome=Outcome.FAILED, message=str(mismatch.difference))
         if len(outputs) != (count := len(claim.examples(self._lane))):
-            reason = f"{len(outputs)} outputs came of {count} examples"
+            reason = f"{count} examples gave {len(outputs)} outputs"
             return replace(run, outcome=Outcome.CRASHED, message=reason)
         return run
 
     def _settled(self, claim: Claim, run: Run) -> Iterator[Run]:
-        """Yield the run, with the try at which it held if that is not the first; or none yet."""
+        """Yield the final run of a claim, or queue it for a retry and yield nothing."""
         if run.outcome is Outcome.PASSED and self._number > 1:
-            run = replace(run, message=f"held at try {self._number} of {self.tries}")
+            run = replace(run, message=f"passed on try {self._number} of {self.tries}")
         if claim.cpu_build and not self.environments[run.lane].torch.endswith("+cpu"):
-            run = _skipped(claim, run.lane, f"{claim.id} is of a build of torch without CUDA")
+            run = _skipped(claim, run.lane, f"{claim.id} is about a build of torch without CUDA")
         disturbed = run.outcome is Outcome.FAILED and Factor.CLOCK in claim.machine
         halted = run.outcome is Outcome.TIMED_OUT and self._number == 1
         if (disturbed or halted) and self._number < self.tries:
@@ -214,8 +214,8 @@ class Runner:
         yield replace(run, outcome=Outcome.VARIED) if differs and claim.machine else run
 
     def _lose(self, worker: Worker, late: str = "") -> Iterator[Run]:
-        """Take away a worker that died or is late, and with it the claim that it was running."""
-        # Without one it died idle, of what an earlier claim had left to happen.
+        """Remove a worker that died or is late; yield the run of its current claim."""
+        # None: it died idle, of something an earlier claim left behind.
         claim = worker.claims.popleft() if worker.claims else None
         status = self._stop(worker)
         if claim:
@@ -231,7 +231,7 @@ class Runner:
             self._stop(worker)
 
     def _stop(self, worker: Worker) -> int:
-        """End a worker, whose other claims wait again; return its status as `os.waitpid` does."""
+        """End a worker and requeue its claims; return its status as `os.waitpid` does."""
         self._workers.remove(worker)
         self._queue.extendleft(reversed(worker.claims))
         return self._processes.end(worker)

@@ -1,6 +1,6 @@
-"""A worker: it takes claims over its channel, a message each, and answers with one per example.
+"""A worker: receive claims over a channel, a message each; answer with one per example.
 
-It runs no claim before its global state is as at the start.
+It accepts another claim only if its global state is unchanged.
 """
 
 import __future__
@@ -33,47 +33,47 @@ from claimbook.engine.isolation import Snapshot
 from claimbook.model import Lane
 
 MEMORY_LIMIT = 8 << 30
-"""Bytes of its own that a worker may hold; beyond that its allocations fail."""
+"""Bytes that a worker may allocate; beyond that, allocations fail."""
 
 FILE_LIMIT = 1 << 30
-"""Bytes of a file that an example may write, what it prints included."""
+"""Bytes of the largest file that an example may write, its output included."""
 
 LIBC = ctypes.CDLL(None)
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 OUTPUT_LIMIT = 100_000
-"""Characters of one example's output that are kept."""
+"""Characters of an example's output that are kept."""
 
 OF_HERE = [
     r"This DataLoader will create \d+ worker processes .* current system is 1,",
     r"Guards may run slower on Python 3\.13\.0",
 ]
-"""Beginnings of what torch warns of on a machine with one core, and on one release of Python; pages
-show what it does everywhere else."""
+"""Warnings of torch that only a machine with one core, or one release of Python, causes; they are
+ignored."""
 
 FIRST_ON_CUDA = [
     "x = torch.ones(2, 2, requires_grad=True)",
     "torch.addmm(x[0], x, x).mm(x).sum().backward()",
 ]
-"""Makes cuBLAS start, in both threads that call it: it warns then, and keeps memory of its own."""
+"""Initialises cuBLAS in both threads that call it: that warns, and allocates memory."""
 
 
 def serve(channel: Connection, lane: Lane, scratch: Path) -> None:
-    """Run the claims that come over the channel, until it is closed or the process is spent.
+    """Run the claims that come over the channel, until it is closed or the state is dirty.
 
     Args:
-        scratch: a folder for what claims write.
+        scratch: the parent of the folders in which claims run.
     """
     if reason := environment.unavailable(lane):
         send(channel, {"unavailable": reason})
         return
     if lane is Lane.CPU:  # CUDA maps far more than it uses
         _limit(resource.RLIMIT_DATA, MEMORY_LIMIT)
-        # So that a machine with a GPU says what one without does.
+        # A machine with a GPU must print what one without does.
         os.environ[VISIBLE] = ""
     _limit(resource.RLIMIT_FSIZE, FILE_LIMIT)
-    # What is left there, as multiprocessing does in a process that is killed, goes with the runner.
+    # The runner removes what is left there, as by multiprocessing in a killed process.
     os.environ["TMPDIR"] = tempfile.tempdir = str(scratch)
     sandbox = _Sandbox(lane, scratch)
     send(channel, {"environment": asdict(environment.describe(lane))})
@@ -89,14 +89,14 @@ def serve(channel: Connection, lane: Lane, scratch: Path) -> None:
 
 
 def _limit(kind: int, wanted: int) -> None:
-    """Lower a limit of the system; one that is lower already stays."""
+    """Lower a resource limit; keep it if it is lower already."""
     _, highest = resource.getrlimit(kind)
     limit = wanted if highest == resource.RLIM_INFINITY else min(wanted, highest)
     resource.setrlimit(kind, (limit, limit))
 
 
 class _Sandbox:
-    """Where claims run one after another, each finding it as the first one did."""
+    """Runs claims one after another, each in the same initial state."""
 
     def __init__(self, lane: Lane, scratch: Path) -> None:
         import torch
@@ -106,11 +106,11 @@ class _Sandbox:
         self.printed = tempfile.TemporaryFile(buffering=0, dir=scratch)  # noqa: SIM115
         sys.displayhook = _display
         torch.set_num_threads(1)
-        # torch makes its thread pool anew in a process that an example forks, at the first call;
-        # two threads that call at once, as autograd's and gloo's, may end that process.
+        # In a forked process torch recreates its thread pool at the first call; two threads that
+        # call at once, such as autograd's and gloo's, may crash it.
         os.register_at_fork(after_in_child=lambda: torch.set_num_threads(torch.get_num_threads()))
-        torch.multiprocessing.set_start_method("fork", force=True)  # no worker can import examples
-        # Otherwise a warning that torch gives once would show in one claim of a process only.
+        torch.multiprocessing.set_start_method("fork", force=True)  # spawn cannot import examples
+        # Otherwise a warn-once warning of torch would show in one claim per process only.
         torch.set_warn_always(True)
         self._prepare()
         if lane is Lane.CUDA:
@@ -119,10 +119,10 @@ class _Sandbox:
         self.state = Snapshot()
 
     def reset(self) -> bool:
-        """Prepare for another claim; return False if this one left something: then it is spent."""
-        if _has_company():  # a loader that raised would wait for its workers, and they for it
+        """Prepare for another claim; return False if this one left anything behind."""
+        if _has_company():  # first: gc could deadlock on a loader whose workers still run
             return False
-        gc.collect()  # now, so that nothing is deleted, and prints, while a later claim runs
+        gc.collect()  # now, so that no finaliser prints during a later claim
         if clean := self.state.still_holds():
             self._prepare()
         return clean
@@ -135,7 +135,7 @@ class _Sandbox:
         os.chdir(self.folder)
         self._redirect()
         linecache.clearcache()
-        # torch.manual_seed would also note a stack trace for each kind of device it has not got.
+        # Not torch.manual_seed, which also records a stack trace for each absent device.
         torch.default_generator.manual_seed(0)
         random.seed(0)
         if numpy := sys.modules.get("numpy"):
@@ -146,7 +146,7 @@ class _Sandbox:
             torch.cuda.reset_peak_memory_stats()
 
     def _redirect(self) -> None:
-        # What an earlier claim left running goes on to write into the file of that claim.
+        # A new file: whatever an earlier claim left running writes to the old one.
         with tempfile.TemporaryFile(dir=self.folder.parent) as fresh:
             os.dup2(fresh.fileno(), self.printed.fileno(), inheritable=False)
         for number, name in ((1, "stdout"), (2, "stderr")):
@@ -158,16 +158,16 @@ class _Sandbox:
             setattr(sys, name, stream)
 
     def perform(self, sources: list[str]) -> Iterator[str]:
-        """Run the examples of one claim in a fresh `__main__`; yield what each printed."""
+        """Run the examples of a claim in a fresh `__main__`; yield the output of each."""
         module, worker = self._module(), os.getpid()
-        # Leaving it also makes Python forget which warnings it has shown already.
+        # Leaving it also resets which warnings have been shown.
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             for message in OF_HERE:
                 warnings.filterwarnings("ignore", message)
             for number, source in enumerate(sources):
                 self._run(source, f"<example {number + 1}>", module)
-                if os.getpid() != worker:  # a child that an example made comes to its end here
+                if os.getpid() != worker:  # an example forked, and this is the child
                     os._exit(0)
                 yield self._take_printed()
         module.__dict__.clear()
@@ -178,7 +178,7 @@ class _Sandbox:
         module = types.ModuleType("__main__")
         names = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional}
         module.__dict__.update(names, device=torch.device(str(self.lane)))
-        sys.modules["__main__"] = module  # so that what an example defines can be pickled
+        sys.modules["__main__"] = module  # so that examples' classes can be pickled
         return module
 
     def _run(self, source: str, filename: str, module: types.ModuleType) -> None:
@@ -189,13 +189,13 @@ class _Sandbox:
         except BaseException as error:
             lines = traceback.format_exception_only(error)
             text = "Traceback (most recent call last):\n" + "".join(lines)
-            # Not through sys.stdout, which may be closed, or be the example's own.
+            # Not through sys.stdout, which the example may have closed or replaced.
             self.printed.write(text.encode("utf-8", "backslashreplace"))
 
     def _take_printed(self) -> str:
-        LIBC.fflush(None)  # what C code printed is of this example, not of a later one
+        LIBC.fflush(None)  # output of C code belongs to this example
         length = os.fstat(self.printed.fileno()).st_size
-        # A character has four bytes at most, so that this is over the limit if there is more.
+        # A character has at most four bytes; one byte more shows that there is more.
         text = os.pread(self.printed.fileno(), 4 * OUTPUT_LIMIT + 1, 0).decode("utf-8", "replace")
         self.printed.seek(0)
         self.printed.truncate()
@@ -205,7 +205,7 @@ class _Sandbox:
 
 
 def _measured() -> list[Any]:
-    """Return what the claim measured; what the next one measures is its own."""
+    """Return what the claim measured, and clear it."""
     if not (measure := sys.modules.get("claimbook.teach.measure")):
         return []
     found = [[m.name, m.value, m.unit] for m in measure.measurements]
@@ -214,13 +214,13 @@ def _measured() -> list[Any]:
 
 
 def _future_flags(names: dict[str, Any]) -> int:
-    """Return the compiler's flags for what earlier examples imported from `__future__`."""
+    """Return the compiler flags of the `__future__` imports of earlier examples."""
     known = {name: getattr(__future__, name) for name in __future__.all_feature_names}
     return sum(known[name].compiler_flag for name in known if names.get(name) is known[name])
 
 
 def _has_company() -> bool:
-    """Return whether a thread or a process is left that an example started."""
+    """Return whether a thread or process started by an example is left."""
     with contextlib.suppress(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
         return True
@@ -228,7 +228,7 @@ def _has_company() -> bool:
 
 
 def _display(value: object) -> None:
-    # Unlike Python's own, it does not keep the value alive in `_`.
+    # Unlike sys.displayhook, does not keep the value alive in `_`.
     if value is not None:
         print(repr(value))
 

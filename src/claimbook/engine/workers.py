@@ -1,4 +1,4 @@
-"""The processes of a runner: a fork server that imports torch, and the workers that it forks."""
+"""The processes of a runner: a fork server, and the workers that it forks."""
 
 import os
 import re
@@ -26,15 +26,15 @@ SLOW_IMPORTS = {
     "matplotlib.backends.backend_svg": r"\bteach import [^\n]*\blines\b",
     "claimbook.sweeps.strategies": r"\bclaimbook\.sweeps\b",
 }
-"""Modules that take long to import, as one that torch imports at the first use of something → code
-that is likely to need them. They are imported once for all workers, and on no claim's time."""
+"""Module that is slow to import → pattern of code that is likely to need it. The fork server
+imports it once for all workers, so that no claim pays for it."""
 
 HELLO = 120.0
-"""Seconds within which a worker says where it runs; a GPU that hangs may keep it for ever."""
+"""Seconds within which a worker must report its environment; a hung GPU may block it for ever."""
 
 
 class RunnerError(RuntimeError):
-    """Claims cannot be run: torch was not imported, no worker came up, or the lane is not here."""
+    """Claims cannot run: torch does not import, no worker starts, or the lane is unavailable."""
 
 
 @dataclass
@@ -44,30 +44,30 @@ class Worker:
     pid: int
     channel: Connection
     claims: deque[Claim] = field(default_factory=deque)
-    """Handed over, in order; the first one is running."""
+    """Those sent to it, in order; the first one is running."""
     outputs: list[str] = field(default_factory=list)
-    """What the running claim printed so far, example by example."""
+    """The outputs of the running claim so far, one per example."""
     deadline: float = float("inf")
 
 
 class Workers:
-    """A fork server and the workers that it forks; making it does not wait for torch."""
+    """A fork server and its workers; creating it does not wait for torch."""
 
     def __init__(self) -> None:
         self.environments: dict[Lane, Environment] = {}
-        """Where claims of each lane run, as far as a worker has said so."""
+        """The environment of each lane, once a worker has reported it."""
         self.refusal = ""
-        """Why the last worker could not run claims of its lane."""
+        """Why the last worker could not run its lane."""
         self._scratch = tempfile.TemporaryDirectory(prefix="claims-", ignore_cleanup_errors=True)
         self._channel, self._server = connect(self._scratch.name)
 
     def close(self) -> None:
-        """End the fork server, and with it whatever is left."""
-        patience = 5 if self.environments else 0  # while it imports torch there is nothing to end
+        """End the fork server and all its children."""
+        patience = 5 if self.environments else 0  # no worker has started yet: nothing to clean up
         with suppress(OSError):
             send(self._channel, "end")
         if self._server is None:
-            self._channel.poll(patience)  # it closes its side when it is done
+            self._channel.poll(patience)  # its end closes when it is done
         self._channel.close()
         if self._server:
             try:
@@ -78,15 +78,15 @@ class Workers:
         self._scratch.cleanup()
 
     def prepare(self, code: str) -> None:
-        """Import what code is likely to need, for all workers that come."""
+        """Import the slow modules that code is likely to need, for all later workers."""
         for module in (name for name, sign in SLOW_IMPORTS.items() if re.search(sign, code)):
             self._ask(f"import {module}")
 
     def fork(self, lane: Lane) -> Worker | None:
-        """Return a worker that is ready; None if the lane is not here, and `refusal` says why.
+        """Return a worker that is ready; None if the lane cannot run here (see `refusal`).
 
         Raises:
-            RunnerError: it did not come up, or the fork server is gone.
+            RunnerError: it did not start, or the fork server is gone.
         """
         ours, theirs = Pipe()
         with theirs:
@@ -99,9 +99,9 @@ class Workers:
             return worker
         status = self.end(worker)
         if hello is None:
-            died = f"{cause(status)}; what it said stands above"
-            said = f"it said nothing for {HELLO:g} seconds" if late else died
-            raise RunnerError(f"no worker came up on {lane}: {said}")
+            died = f"{cause(status)}; see its output above"
+            said = f"no answer for {HELLO:g} seconds" if late else died
+            raise RunnerError(f"no worker started on {lane}: {said}")
         self.refusal = hello["unavailable"]
         return None
 
@@ -111,11 +111,11 @@ class Workers:
         return int(self._ask(f"wait {worker.pid}")["status"])
 
     def kill(self, worker: Worker) -> None:
-        """End a worker and its group, without a word of how it ended."""
+        """Kill a worker and its process group; do not wait for it."""
         for end in (os.killpg, os.kill):  # it may have left its group
             with suppress(ProcessLookupError, PermissionError):
                 end(worker.pid, signal.SIGKILL)
-        worker.channel.close()  # last: where it is closed, a worker ends by itself
+        worker.channel.close()  # last: a worker exits by itself when it is closed
 
     def _ask(self, request: str, *descriptors: int) -> Any:
         """Return the answer to `fork LANE`, `import MODULE` or `wait PID`."""
@@ -127,18 +127,18 @@ class Workers:
         if answer is not None:
             return answer
         if self.environments:
-            advice = "did an example end its parent? Run the rest again, with -j 1 to see which"
-            raise RunnerError(f"the process that starts workers was ended; {advice}")
+            advice = "did an example kill its parent? Run the rest again, with -j 1 to see which"
+            raise RunnerError(f"the fork server was killed; {advice}")
         raise RunnerError(
-            f"{sys.executable} could not import torch; what it said stands above. "
+            f"{sys.executable} could not import torch; see its output above. "
             "Install the project with its dependencies, or run this through nox."
         )
 
 
 def cause(status: int) -> str:
-    """Return what ended a process, by its status."""
+    """Describe how a process ended, from its wait status."""
     if os.WIFSIGNALED(status):
-        number = os.WTERMSIG(status)  # most of the real-time signals have no name
+        number = os.WTERMSIG(status)  # most real-time signals have no name
         names = {int(sign): sign.name for sign in signal.Signals}
         return f"the process died of {names.get(number, f'signal {number}')}"
     return f"the process exited with status {os.WEXITSTATUS(status)}"
