@@ -1,1 +1,1 @@
-"""The book in other forms: data, notebooks, Markdown, EPUB, cards, what the search reads."""
+"""Export the book: data, notebooks, Markdown, EPUB, cards, search index."""

@@ -1,4 +1,4 @@
-"""Which of torch's names a claim's code uses, as far as its syntax tells."""
+"""Find the names of torch that code uses, from its syntax alone."""
 
 import ast
 from collections.abc import Iterator
@@ -10,10 +10,10 @@ LITERALS = (ast.Constant, ast.JoinedStr, ast.List, ast.Dict, ast.Set, ast.Tuple)
 
 
 def used(code: str) -> set[str]:
-    r"""Return dotted names that the code may mean; look them up, not each of them is there.
+    r"""Return the dotted names that code may use; not all of them need exist in torch.
 
-    A method is one of `torch.Tensor`, unless what it is called on was visibly made by a class of
-    `torch.nn` or `torch.optim`.
+    A method counts as one of `torch.Tensor`, unless the object is visibly an instance of a class
+    of `torch.nn` or `torch.optim`.
 
     >>> sorted(used("m = nn.Linear(2, 1)\nm.train()\ntorch.ones(2).view(1, 2)"))
     ['torch.Tensor.view', 'torch.nn.Linear', 'torch.nn.Module.train', 'torch.ones']
@@ -28,7 +28,7 @@ def used(code: str) -> set[str]:
 
 
 class _Names:
-    """What the names of a piece of code stand for."""
+    """The meaning of the names in a piece of code."""
 
     def __init__(self, tree: ast.AST) -> None:
         self._modules = {**PRESET, **dict(_imports(tree))}

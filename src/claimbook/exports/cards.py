@@ -1,4 +1,4 @@
-"""Cards to practise with, made of the book's questions, its claims, and what its sources say."""
+"""Make practice cards from the book's questions, its claims and its sources."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from claimbook.model import Claim, Page, RelationKind, digest
 from claimbook.pages.register import Answer
 
 SAID = "said"
-"""The deck of what the sources say, right or wrong."""
+"""The deck of statements by sources, right or wrong."""
 
 
 class CardKind(StrEnum):
@@ -27,10 +27,10 @@ class CardKind(StrEnum):
 
 @dataclass(frozen=True)
 class Card:
-    """Something to be answered from memory; every text is Markdown on one line."""
+    """A flash card; every text is Markdown on one line."""
 
     id: str
-    """Of a claim's id, so that a card stays itself when texts are reworded."""
+    """Made from a claim's id, so that it survives rewording."""
     kind: CardKind
     deck: str
     """The folder of its page, or `SAID`."""
@@ -38,16 +38,16 @@ class Card:
     answer: str
     docname: str
     anchor: str
-    """Where the book says so: the id of an element of that page."""
+    """The id of the element of the page that gives the answer."""
     topic: str = ""
-    """What the question is about, where it does not say so itself."""
+    """The subject of the question, if it does not name it."""
     session: tuple[tuple[str, str], ...] = ()
-    """Pieces of code, each with what it prints; the latter is part of the answer."""
+    """Pieces of code, each with its output, which is part of the answer."""
 
 
 @dataclass(frozen=True)
 class Deck:
-    """Cards that are practised together."""
+    """A named set of cards."""
 
     name: str
     title: str
@@ -55,7 +55,7 @@ class Deck:
 
 
 def page_cards(docname: str, page: Page, sections: Iterable[Section]) -> Iterator[Card]:
-    """Yield the questions of a page and what its claims print, in the page's order."""
+    """Yield a card for each question of a page and for each claim's output, in page order."""
     deck = docname.partition("/")[0]
     for section in sections:
         claims = section.claims(page)
@@ -89,12 +89,12 @@ def _output(claim: Claim, deck: str, docname: str) -> Card:
 
 
 def said_cards(answers: Iterable[Answer], docnames: dict[str, str]) -> Iterator[Card]:
-    """Yield what sources say and is wrong, each with a neighbour that is right if there is one.
+    """Yield true-or-false cards of statements by sources.
 
-    Without right ones among them, the cards would give their answer away.
+    They are all the wrong ones and, for each question, at most as many right ones.
 
     Args:
-        docnames: claim id → the page where it stands.
+        docnames: claim id → its page.
     """
     by_question: dict[str, list[Answer]] = {}
     for answer in answers:
@@ -124,12 +124,12 @@ def _said(answer: Answer, docname: str) -> Card:
 
 
 def _escaped(text: str) -> str:
-    """Return a text of the register, which is no Markdown, as Markdown."""
+    """Escape plain text of the register for Markdown."""
     return re.sub(r"([\\`*_<\[])", r"\\\1", text)
 
 
 def card_data(card: Card) -> dict[str, Any]:
-    """Return one card as the practice page and the Anki deck show it: texts and code are HTML."""
+    """Return a card as data for the practice page and the Anki deck; texts and code are HTML."""
     return {
         "id": card.id,
         "kind": card.kind,
@@ -144,12 +144,12 @@ def card_data(card: Card) -> dict[str, Any]:
 def data_file(deck: Deck, made_with: str, before: str) -> str:
     """Return the file from which the practice page loads a deck.
 
-    A script, not JSON: a page that was opened from a file loads the one and not the other.
+    It is a script, as a page opened from a file cannot load JSON.
 
     Args:
-        made_with: names the code that makes cards.
-        before: what the file holds, if there is one. Code is highlighted only on cards that are
-            not among its.
+        made_with: a digest of the code that makes cards.
+        before: the current content of the file, or empty. Unchanged cards are taken from it,
+            which saves highlighting their code.
     """
     marks = [digest([made_with, vars(card)])[:16] for card in deck.cards]
     kept = {card.get("mark"): card for card in cards_in(before)} if before else {}

@@ -1,4 +1,4 @@
-"""Claims and answers as the data that leaves the build, `claims.json` among it."""
+"""Convert claims and answers to data, for `claims.json` and other exports."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
@@ -12,7 +12,7 @@ SCHEMA = 1
 
 
 def answer_data(answer: Answer) -> dict[str, Any]:
-    """Return one entry as `claims.json` gives it; its relation is null while it is open."""
+    """Return an entry for `claims.json`; its relation is null while it is open."""
     return {
         "id": answer.entry.id,
         "question": answer.entry.question,
@@ -24,7 +24,7 @@ def answer_data(answer: Answer) -> dict[str, Any]:
 
 
 def claim_data(claim: Claim) -> dict[str, Any]:
-    """Return one claim as `claims.json` gives it, but for its lanes."""
+    """Return a claim for `claims.json`, without its lanes."""
     relations: dict[str, list[str]] = {str(kind): [] for kind in RelationKind}
     for relation in claim.relations:
         relations[relation.kind].append(relation.entry)
@@ -40,7 +40,7 @@ def claim_data(claim: Claim) -> dict[str, Any]:
 
 
 def lane_data(shown: Shown) -> dict[str, Any]:
-    """Return what a lane says of a claim; all but the status is null where there is no record."""
+    """Return a claim's results on a lane; without a record, all but the status is empty."""
     if not shown.records:
         nothing = dict.fromkeys(("outcome", "message", "torch", "device", "recorded", "seconds"))
         return {"status": shown.status, **nothing, "outputs": [], "measurements": [], "others": []}
@@ -62,12 +62,12 @@ def _record_data(record: Record) -> dict[str, Any]:
 
 
 def anchor(claim_id: str) -> str:
-    """Return the id of a claim's element on its page."""
+    """Return the HTML id of a claim on its page."""
     return f"claim-{claim_id}"
 
 
 def pieces(examples: Iterable[Example]) -> Iterator[list[Example]]:
-    """Yield examples up to each that prints; the last piece may print nothing."""
+    """Yield runs of examples, each up to one that prints; the last may print nothing."""
     gathered = list[Example]()
     for example in examples:
         gathered.append(example)
@@ -79,6 +79,6 @@ def pieces(examples: Iterable[Example]) -> Iterator[list[Example]]:
 
 
 def spaced(source: str) -> str:
-    """Return a statement as a program has it; an empty line ends a compound one."""
+    """Return a statement; add an empty line after a compound one."""
     first, *rest = source.rstrip("\n").split("\n")
     return source + "\n" * (bool(rest) and (first.endswith(":") or first.startswith("@")))

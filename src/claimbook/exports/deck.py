@@ -1,4 +1,4 @@
-"""Cards as an Anki deck, whose notes keep their ids: importing a newer one keeps the progress."""
+"""Write cards as an Anki deck; ids are stable, so importing a newer deck keeps progress."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -33,10 +33,10 @@ def write_deck(
     """Write an `.apkg`.
 
     Args:
-        title: of the whole; Anki knows its notes' type by it, so it stays as it is.
-        decks: title of a part → its cards, as `cards.card_data` gives them.
-        site: the address that links begin with, ending in a slash; without one, pages are named.
-        seconds: when the cards were made, since 1970; Anki updates notes that are older.
+        title: of the whole deck; do not change it, as it identifies the note type in Anki.
+        decks: title of a subdeck → its cards, as returned by `cards.card_data`.
+        site: the base address of links, ending in a slash; if empty, pages are only named.
+        seconds: creation time of the cards, in seconds since 1970; Anki updates older notes.
     """
     import genanki
 
@@ -76,12 +76,12 @@ def _model(title: str) -> Any:
 
 
 def _number(name: str) -> int:
-    """Return the id by which Anki knows a deck or a model, for ever the same."""
+    """Return the stable id of a deck or model in Anki."""
     return (1 << 30) + int(hashlib.sha256(name.encode()).hexdigest()[:7], 16)
 
 
 def _session(card: dict[str, Any]) -> str:
-    """Return code and outputs, one beneath the other; a card without code has neither."""
+    """Return a card's code and outputs as HTML; empty for a card without code."""
     return "".join(
         f"<pre>{code}</pre>" + (f"<pre class=output><span>{out}</span></pre>" if out else "")
         for code, out in card["session"]

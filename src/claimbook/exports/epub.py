@@ -1,4 +1,4 @@
-"""What an EPUB cannot hold as the site does: pictures inside of pages, and links to data."""
+"""Adapt pages to EPUB, which allows no inline figures and has no data files to link to."""
 
 import re
 from hashlib import sha256
@@ -18,7 +18,7 @@ DATA = re.compile(r'<a\s[^>]*href="[^":]*\.(?:json|txt|md|ipynb|zip|py)"[^>]*>(.
 def adapt(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Give each drawn figure a file; leave the text of links to files that are not there."""
+    """Move each drawn figure into a file; reduce links to missing files to their text."""
     if app.builder.name != "epub":
         return
     if "body" in context:
@@ -30,7 +30,7 @@ def adapt(
 
 
 def _with_file(figure: str, outdir: Path, up: str) -> str:
-    """Return the figure with its SVG in a file, black on white whatever the reader's theme."""
+    """Return a figure with its SVG moved to a file, black on white in any theme."""
     svg = standalone(figure)
     name = f"_images/drawn-{sha256(svg.encode()).hexdigest()[:16]}.svg"
     path = outdir / name

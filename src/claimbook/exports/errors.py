@@ -1,8 +1,8 @@
-"""Which claims reproduce an error: the messages of the book, and how one is read from a text.
+"""Collect the error messages of the book, and extract the message from a pasted text.
 
-A message is its words, and which words stand side by side. Numbers, shapes, addresses and devices
-differ from program to program, so they are no words here; `noise.toml` says what else is none, and
-`forms.toml` which turns of phrase are one word.
+Messages are compared by words and by pairs of adjacent words. Numbers, shapes, addresses and
+devices differ between programs, so they are dropped; `noise.toml` lists what else is dropped, and
+`forms.toml` the phrases that count as one word.
 """
 
 import re
@@ -22,38 +22,38 @@ MESSAGE = rf"(?:^|[\s\]\"'`(])({TYPE})(?:'>)?(?::[ \t]*(.*)|\([\"'](.*)|$)"
 WORD = r"\b[a-z_][a-z_0-9]*(?:\.[a-z_][a-z_0-9]*)*"
 NO_WORDS = ["cpu", "cuda", "meta", "mps", "xpu"]
 DTYPES = {"float": r"b?float\d*|double|half", "int": r"u?int\d*|byte|char|short|long"}
-"""Names of dtypes that one message has where another has its like: floats, and integers."""
+"""Interchangeable dtype names in messages: floats, and integers."""
 STOP = r"\.(?=[A-Z])"
-"""The end of a sentence where torch leaves out the blank."""
+"""The end of a sentence without a space after it, as some of torch's messages have."""
 STARTS = re.compile(rf"(?:{TYPE})(?::|$)|\S+:\d+: {TYPE}:", re.ASCII)
-"""How a line of an output begins that is an error or a warning."""
+"""The beginning of a line of output that is an error or a warning."""
 ASSERTS = r"^[ \t]*assert [^\n]*, ?f?[\"'](.*)"
-"""A line of a program whose error was cut off, with the message that it would have."""
+"""A source line with the message of an assertion, for a traceback that was cut off."""
 WRAPS = "\nOriginal "
-"""The end of an error that only passes on a worker's."""
+"""The end of an error that only wraps one from a worker process."""
 NAMED = re.compile(rf"`({TYPE}: [^`]+)`", re.ASCII)
-"""An error whose words depend on something, and so stand in the statement and not in an output."""
+"""An error quoted in a statement, because its wording varies too much for an output."""
 
 FORMS = [
     (form["pattern"], form["word"])
     for form in tomllib.loads(Path(__file__).with_name("forms.toml").read_text("utf-8"))["form"]
 ]
-"""What only torch, or Python, says in such a form, and the word for it."""
+"""Phrases particular to torch or Python, each with the word that replaces it."""
 
 CUT = tomllib.loads(Path(__file__).with_name("noise.toml").read_text("utf-8"))
 ECHOES = "|".join(noise["pattern"] for noise in CUT["echo"])
-"""An error that only comes of the one before it, which is the one to explain."""
+"""Follow-up errors; the one to explain is the one before."""
 ADDED = [noise["pattern"] for noise in CUT["added"]]
-"""What torch or Python adds to messages of any kind, and nobody needs to see."""
+"""Additions of torch or Python to any message; not shown."""
 PYTHONS = "|".join(noise["pattern"] for noise in CUT["python"])
-"""What Python says of anything; no example explains it."""
+"""General errors of Python, which no example explains."""
 NOISE = [
     re.compile(noise["pattern"], re.ASCII)
     for kind, noises in CUT.items()
     if kind != "echo"
     for noise in noises
 ]
-"""What is no word of a message."""
+"""Parts of messages that are not compared."""
 
 LOOKS = (
     rf"(?:^|[\s\]\"'`(]){TYPE}(?::|\()|^[ \t]*{TYPE}$",
@@ -63,18 +63,18 @@ LOOKS = (
     r"\bsm_\d+ is not compatible",
     r"\[[EWI]\d{3,}|^(?:WARNING|ERROR)\b|\(pid(?:\(s\))? ?\d+\)",
 )
-"""What shows that a text was printed by a program, and not written by somebody who asks."""
+"""Signs that a text was printed by a program, not written by a person."""
 
 WORDINGS = Path(__file__).with_name("wordings.toml")
 SAYS_NOTHING = (
     r"(?:Runtime|Value|Type|Key|Index|Attribute|Assertion|Import|OS|User)?(?:Error|Warning)"
 )
-"""A type that Python has for errors of any kind: without a text it is no message."""
+"""Types so general that without a text they are no message."""
 LEAST = 4
-"""Of so many words a line is that is a message, where a heading says that a section is of one."""
+"""Fewest words of a line that counts as a message in a section about an error."""
 ASKING = r"(?i)\b(?:pytorch|my|how|why|what|when|fix|difference|vs)\b|\?$"
 SAID = r"^[^a-z]|[:'\"\[(]|\b(?:expected|must|not|cannot|invalid|failed)\b"
-"""What shows that a line beside an error is a question after all, and that it is a message."""
+"""Signs that such a line is a question after all, and signs that it is a message."""
 
 
 @dataclass(frozen=True)
@@ -87,11 +87,11 @@ class Message:
     place: str = ""
     """The section that explains it, as `page#section`."""
     explained: int = 0
-    """How far that is about it: a section that is about nothing else 2, a claim that explains 1."""
+    """2 if a section is about nothing else, 1 if a claim has `:explains:`, otherwise 0."""
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """Its words, in their order; the type where an error says no more."""
+        """Its words, in order; the type if there is no text."""
         text = self.text
         for form, word in FORMS:
             text = re.sub(form, word, text, flags=re.ASCII)
@@ -103,7 +103,7 @@ class Message:
 
     @cached_property
     def form(self) -> tuple[str, str]:
-        """Its type and words, with one name for all floats, and one for all integers."""
+        """Its type and words, with one name for all float dtypes and one for all integers."""
         form = " ".join(self.words)
         for name, like in DTYPES.items():
             form = re.sub(rf"\b({like})\b", name, form)
@@ -111,12 +111,12 @@ class Message:
 
     @cached_property
     def marks(self) -> frozenset[str]:
-        """What it is compared by: its words, and pairs that stand side by side."""
+        """What is compared: its words and pairs of adjacent words."""
         return frozenset(self.words) | frozenset(map(" ".join, pairwise(self.words)))
 
 
 def looks_like_error(text: str) -> bool:
-    """Say whether a text was printed by a program.
+    """Return whether a text looks printed by a program.
 
     >>> looks_like_error("RuntimeError: no"), looks_like_error("what is a RuntimeError")
     (True, False)
@@ -125,7 +125,7 @@ def looks_like_error(text: str) -> bool:
 
 
 def read(text: str) -> Message:
-    r"""Return the last error or warning in what a program printed; all of it where none is named.
+    r"""Return the last error or warning in a program's output; all of it if no type is named.
 
     >>> read("Traceback (most recent call last):\n  ...\nValueError: too small").type
     'ValueError'
@@ -141,7 +141,7 @@ def read(text: str) -> Message:
 
 
 def _typed(line: str) -> tuple[str, str] | None:
-    """Return the last error in a line; one may name others, or be a whole traceback."""
+    """Return type and text of the last error named in a line; None if there is none."""
     found, start = None, 0
     while match := re.compile(MESSAGE, re.ASCII).search(line, start):
         found, start = (match[1], match[2] or match[3] or ""), match.end(1)
@@ -151,11 +151,10 @@ def _typed(line: str) -> tuple[str, str] | None:
 
 
 def messages(claims: Iterable[Claim]) -> list[Message]:
-    """Return all errors and warnings that claims print, or name in full.
+    """Return all errors and warnings that claims print, or quote in full.
 
-    Those of the same words are one. Of the claims that print one, those that say `:explains:` come
-    first, then those that print the fewest: they are about this one. An exception of an example's
-    own, such as `Unreadable`, is none that anybody would look up.
+    Those with the same words are merged. Their claims are in order: those with `:explains:` first,
+    then those that print the fewest messages. Exceptions that an example defines are left out.
     """
     printed = [(claim, [m for m in _told(claim) if _is_torchs(m)]) for claim in claims]
     printed.sort(key=lambda pair: (not pair[0].explains, len(pair[1])))
@@ -176,12 +175,12 @@ def messages(claims: Iterable[Claim]) -> list[Message]:
 
 
 def place(page: Page, section: Section) -> str:
-    """Return how a section is named here: `page#section`."""
+    """Return a section's name, `page#section`."""
     return f"{page.path.partition('/')[2].removesuffix('.md')}#{section.anchor}"
 
 
 def wordings(pages: Iterable[tuple[Page, Iterable[Section]]]) -> Iterator[Message]:
-    """Yield what else leads to a section: what askers paste, its heading, `WORDINGS`."""
+    """Yield other messages that lead to a section: pasted lines, headings, `WORDINGS`."""
     by_id = dict[str, tuple[str, Claim]]()
     for page, sections in pages:
         for section in sections:
@@ -197,7 +196,7 @@ def wordings(pages: Iterable[tuple[Page, Iterable[Section]]]) -> Iterator[Messag
 
 
 def _about_all(section: Section, claims: Sequence[Claim]) -> Sequence[Claim]:
-    """Return the claim that fits whatever askers paste there: none where several explain errors."""
+    """Return the claim for any message pasted there; none if several claims explain errors."""
     if is_error(section.title):
         return claims[:1]
     explaining = [claim for claim in claims if claim.explains]
@@ -221,10 +220,10 @@ def _is_said(line: str) -> bool:
 def known(
     printed: Iterable[Message], pages: Collection[tuple[Page, Collection[Section]]]
 ) -> list[Message]:
-    """Return all that a lookup compares with: messages, and wordings that are no message.
+    """Return everything that a lookup compares with: printed messages and other wordings.
 
     Args:
-        printed: the messages of all claims of the pages.
+        printed: the messages of all claims on the pages.
     """
     placed = [(c.id, place(p, s), s) for p, held in pages for s in held for c in s.claims(p)]
     where = {claim: here for claim, here, _ in placed}
@@ -241,13 +240,13 @@ def known(
 
 
 def _own_first(message: Message, where: Mapping[str, str]) -> Message:
-    """Return a message, its claims in the section first to which it leads."""
+    """Return a message with the claims of its own section first."""
     claims = sorted(message.claims, key=lambda claim: where.get(claim.id) != message.place)
     return replace(message, claims=(*claims,))
 
 
 def _of_error(printed: Message, of_errors: Container[str]) -> Message:
-    """Return a message, a claim first that explains it in a section that is about nothing else."""
+    """Return a message with a claim first that explains it in a section about nothing else."""
     claims = sorted(printed.claims, key=lambda c: not (c.explains and c.id in of_errors))
     nothing_else = claims[0].explains and claims[0].id in of_errors
     explained = 2 if nothing_else else printed.explained
@@ -255,7 +254,7 @@ def _of_error(printed: Message, of_errors: Container[str]) -> Message:
 
 
 def _of_section(printed: Message, said: Message) -> Message:
-    """Return a message that claims print; the section that is about nothing else comes first."""
+    """Return a printed message, moved to the section that is more about it, if any."""
     if said.explained <= printed.explained:
         return printed
     claims = {claim.id: claim for claim in (*said.claims, *printed.claims)}

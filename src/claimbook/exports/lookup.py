@@ -1,7 +1,7 @@
-"""Finds the messages that are most like one that is pasted, here and in the browser.
+"""Find the messages most similar to a pasted one, here and in the browser.
 
-A mark that many messages have says little. `everyday.json` counts marks in the messages of other
-libraries: what they all say, as *must be greater than zero*, is no sign of one of this book.
+Marks that many messages share weigh little. `everyday.json` counts marks in the messages of other
+libraries, so that common phrases such as *must be greater than zero* weigh little too.
 """
 
 import json
@@ -17,46 +17,44 @@ from claimbook.exports.errors import Message
 from claimbook.pages.text import first_sentence
 
 EVERYDAY = json.loads(Path(__file__).with_name("everyday.json").read_text("utf-8"))
-"""How many messages of other libraries there are, and how many of them have a mark."""
+"""The number of messages of other libraries, and for each mark how many have it."""
 
 SAME_TYPE = 0.1
-"""What a common type adds to the likeness of two messages, which is between 0 and 1."""
+"""Added to the likeness (0 to 1) of two messages of the same type."""
 
 EXPLAINS = 0.015
-"""How much likelier a message may be than one whose section is about it, and still come after it;
-twice that where the section is about nothing else."""
+"""Ranking bonus of a message that a claim explains; doubled if a section is about nothing else."""
 
 LIKE = 0.55
-"""Messages that are less like a text than this do not explain it."""
+"""Least likeness of a match."""
 
 ENOUGH, NEARLY_ALL = 4, 0.75
-"""What two messages have in common weighs as much as so many marks that are in no other, or it is
-such a part of the one in the book. Otherwise the one does not explain the other."""
+"""A match needs common marks that weigh as much as `ENOUGH` unique marks, or make up `NEARLY_ALL`
+of the weight of the book's message."""
 
 PART, SOME = 2, 4
-"""A text of `SOME` words or more may be a part of a message, which then counts as at most `PART`
-times as long, and a message a part of a text."""
+"""A text of at least `SOME` words may be part of a message, whose weight then counts as at most
+`PART` times the text's; and the other way round."""
 
 SAME = 0.9
-"""A text and a message are the same word for word if so much of the one stands in the other."""
+"""A match is exact if this much of the lighter of the two is in the other."""
 
 LENGTH, SHOWN = 400, 2
-"""How much of a message is shown, and how many of its claims, which are those of its section
-where that has any."""
+"""Characters of a message shown, and number of its claims, those of its section if it has any."""
 
 
 @dataclass(frozen=True)
 class Match:
-    """A message like the one that was looked for; `likeness` is at least `LIKE`."""
+    """A message similar to the one looked up; `likeness` is at least `LIKE`."""
 
     message: Message
     likeness: float
     same: bool
-    """Whether one of the two stands in the other, word for word; it is the nearest otherwise."""
+    """Whether one of the two contains the other, word for word."""
 
 
 class Lookup:
-    """Finds the messages that are most like the one in a text."""
+    """Finds the messages most similar to the one in a text."""
 
     def __init__(self, among: Iterable[Message]) -> None:
         self._among = list(among)
@@ -71,20 +69,19 @@ class Lookup:
         return sum(self._weights.get(mark, self._unknown) for mark in marks)
 
     def search(self, text: str, limit: int = 5) -> list[Match]:
-        """Return the messages that are like the one in a text, the likest first, one a section.
+        """Return the messages similar to the one in a text, most similar first, one per section.
 
-        The likeness is the weight of the common marks over the geometric mean of the weights of
-        both; a mark that few messages have weighs more, by the logarithm of its rarity. One of the
-        two may be a part of the other, whose weight is bounded then: see `PART`. Of
-        those nearly as like, the one that is explained comes first. What has too little in common
-        for any likeness is none: see `ENOUGH`.
+        The likeness is the weight of the common marks over the geometric mean of both weights; a
+        mark weighs the logarithm of its rarity. If one of the two may be part of the other, the
+        other's weight is bounded (see `PART`). Among similar likenesses, explained messages come
+        first. Messages with too little in common do not match (see `ENOUGH`).
         """
         wanted = errors.read(text)
         matches, asked = [], self._weight(wanted.marks)
         part = len(wanted.words) >= SOME
         for message, whole in zip(self._among, self._whole, strict=True):
             if len(message.words) == 1 and message.words != wanted.words:
-                continue  # one word says something if it is all that was said
+                continue  # a single word matches only itself
             common = self._weight(message.marks & wanted.marks)
             if common < min(ENOUGH * self._unknown, NEARLY_ALL * whole):
                 continue
@@ -105,10 +102,10 @@ class Lookup:
 def data(
     among: Iterable[Message], where: Mapping[str, int], sections: Sequence[list[str]]
 ) -> dict[str, Any]:
-    """Return what `static/errors.js` compares with.
+    """Return the data for `static/errors.js`.
 
     Args:
-        where: claim id, and `page#section` → the number of that section.
+        where: claim id or `page#section` → the number of the section.
         sections: address, title and short answer of each.
     """
     told = [_message_data(message, where) for message in among]
@@ -136,7 +133,7 @@ def data(
 
 
 def _patterns() -> dict[str, Any]:
-    """Return how a message is read; JavaScript names a group by another sign."""
+    """Return the patterns that read a message, with JavaScript's `$1` for groups."""
     return {
         "message": errors.MESSAGE,
         "echoes": errors.ECHOES,

@@ -1,4 +1,4 @@
-"""Pages as plain Markdown: what programs read, and the prose of notebooks."""
+"""Write pages as plain Markdown, for programs and for the prose of notebooks."""
 
 import re
 from html import unescape
@@ -18,7 +18,7 @@ def markdown(builder: Builder, document: nodes.document, node: nodes.Node, page:
     """Return a part of a page as Markdown.
 
     Args:
-        page: the address against which links are resolved; empty leaves them relative.
+        page: the base address of links; if empty, they stay relative.
     """
     writer = Writer(document, builder, page)
     node.walkabout(writer)
@@ -26,18 +26,18 @@ def markdown(builder: Builder, document: nodes.document, node: nodes.Node, page:
 
 
 def has(node: nodes.Node, kind: str) -> bool:
-    """Return whether it is an element of that class."""
+    """Return whether a node is an element of a class."""
     return isinstance(node, nodes.Element) and kind in node.get("classes", ())
 
 
 def figure_label(html: str) -> str:
-    """Return what a drawn figure shows, in one line."""
+    """Return the label of a drawn figure; empty without one."""
     found = LABEL.search(html)
     return unescape(found[1]) if found else ""
 
 
 def standalone(html: str) -> str:
-    """Return the SVG of a drawn figure: black on white, as it has no page to take colours from."""
+    """Return the SVG of a drawn figure as a file of its own, black on white."""
     svg = html[html.index("<svg") : html.index("</svg>") + len("</svg>")]
     if "xmlns=" not in svg:
         svg = svg.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
@@ -45,7 +45,7 @@ def standalone(html: str) -> str:
 
 
 class Writer(MarkdownTranslator):  # type: ignore[misc]
-    """What the library's translator cannot know: claims, drawn figures, the site's addresses."""
+    """Extends the library's translator with claims, drawn figures and the site's addresses."""
 
     def __init__(self, document: nodes.document, builder: Builder, page: str) -> None:
         super().__init__(document, builder)
@@ -106,7 +106,7 @@ class Writer(MarkdownTranslator):  # type: ignore[misc]
         self.add(title if title.endswith((".", "?")) else f"{title}:", 2, 1)
 
     def depart_fold(self, node: nodes.Element) -> None:
-        """Write nothing at its end."""
+        """Do nothing."""
 
     def visit_raw(self, node: nodes.Element) -> None:
         for figure in DRAWN.findall(node.astext()):
@@ -140,10 +140,10 @@ class Writer(MarkdownTranslator):  # type: ignore[misc]
         return str(urljoin(self._page, address))
 
     def unknown_visit(self, node: nodes.Node) -> None:
-        """Write what is inside of a node that has no form in Markdown."""
+        """Write only the content of a node without a Markdown form."""
 
     def unknown_departure(self, node: nodes.Node) -> None:
-        """Do the same at its end."""
+        """Do nothing."""
 
 
 def _longest_run(text: str) -> int:

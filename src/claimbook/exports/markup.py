@@ -1,4 +1,4 @@
-"""Texts and code of the book as HTML that stands for itself."""
+"""Render the book's texts and code as self-contained HTML."""
 
 from functools import cache
 from html import escape
@@ -8,7 +8,7 @@ from markdown_it import MarkdownIt
 
 
 def inline(text: str) -> str:
-    """Return Markdown of one line as HTML; HTML in it is text."""
+    """Return inline Markdown as HTML; HTML in it is escaped."""
     return str(_markdown().renderInline(text))
 
 
@@ -18,7 +18,7 @@ def _markdown() -> MarkdownIt:
 
 
 def code(text: str) -> str:
-    """Return Python as HTML with Pygments' classes, without the frame around it."""
+    """Return Python code as HTML with Pygments' classes, without a wrapping element."""
     from pygments import highlight
 
     return str(highlight(text, *_pygments())).rstrip("\n")
@@ -33,5 +33,5 @@ def _pygments() -> tuple[Any, Any]:
 
 
 def output(text: str) -> str:
-    """Return what a program printed, as HTML that shows just that."""
+    """Escape a program's output for HTML."""
     return escape(text, quote=False)

@@ -28,12 +28,12 @@ from torch import nn
 
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 os.chdir(tempfile.mkdtemp())  # some claims write files
-if hasattr(os, "fork"):  # workers then find what is defined in cells
+if hasattr(os, "fork"):  # so that workers see what cells define
     torch.multiprocessing.set_start_method("fork", force=True)
 
 
 def fresh():
-    \"""Forgets what the claims before have named and set; the seed is 0.\"""
+    \"""Forget what earlier claims defined and set; seed with 0.\"""
     for name in set(globals()) - set(_first):
         if not name.startswith("_"):
             del globals()[name]
@@ -51,7 +51,7 @@ def fresh():
 
 
 def echo(value):
-    \"""Shows a value that ends a block, as a prompt does.\"""
+    \"""Display the value of the last expression in a block, as a prompt does.\"""
     if value is not None:
         display(value)
 
@@ -72,13 +72,13 @@ except Exception as error:
 """
 MODULE = re.compile(r"^(?:\w+\.)+(?=\w+(?::|$))")
 LEFT_OUT = ("claim-session", "claim-badges", "claim-fold", "claim-more")
-"""Parts of a claim's card that are no prose: its cells follow it, and the rest is the page's."""
+"""Parts of a claim's card that are not prose, left out of a notebook."""
 
 NOT_HERE = {
     "claimbook": "Not a cell: it needs `claimbook.teach`, the helpers of the book{where}.",
     "asyncio.run": "Not a cell: it starts an event loop, and a notebook has one already.",
 }
-"""What no cell of a notebook can run with torch alone, by a word of its code, and why."""
+"""Text in code that no notebook cell can run → why."""
 
 
 def notebook(
@@ -90,9 +90,9 @@ def notebook(
     """Return the page in Jupyter's format 4.5; its cells run from top to bottom.
 
     Args:
-        claims: those of the page, by id.
-        write: a part of the page → Markdown.
-        repository: `owner/name` on GitHub, whence the helpers can be installed; may be empty.
+        claims: the claims of the page, by id.
+        write: converts a part of the page to Markdown.
+        repository: `owner/name` on GitHub, from which to install the helpers; may be empty.
     """
     by_anchor = {anchor(name): claim for name, claim in claims.items()}
     cells = list(_joined(_Page(by_anchor, write, repository).cells(doctree)))
@@ -113,15 +113,15 @@ def notebook(
 
 @dataclass(frozen=True)
 class _Page:
-    """What is asked for while a page is gone through."""
+    """Converts one page to cells."""
 
     claims: dict[str, Claim]
-    """Id of an element → the claim for which it stands."""
+    """Id of an element → its claim."""
     write: Callable[[nodes.Node], str]
     repository: str
 
     def cells(self, node: nodes.Element) -> Iterator[Cell]:
-        """Yield a cell for each part of the page; prose is joined later."""
+        """Yield a cell for each part of the page; prose cells are not yet joined."""
         for child in node.children:
             assert isinstance(child, nodes.Element)
             if has(child, "claim") or has(child, "claim-body"):
@@ -134,7 +134,7 @@ class _Page:
                 yield _markdown(self.write(child))
 
     def _card(self, card: nodes.Element) -> Iterator[Cell]:
-        """Yield a claim's prose, its cells, and what these show."""
+        """Yield a claim's prose, its cells, and the notes on their outputs."""
         shown = [part for part in card if has(part, "claim-shown")]
         yield from self.cells(nodes.container("", *(part for part in card if part not in shown)))
         if claim := self.claims.get(next(iter(card["ids"]), "")):
@@ -174,7 +174,7 @@ def _example_cell(examples: list[Example], start: str) -> Cell:
 
 
 def _displaying(example: Example) -> str:
-    """Return the source of an example; a value that ends its block is displayed."""
+    """Return the source of an example; wrap a value that ends a block in `echo()`."""
     last = ast.parse(example.source).body[-1]
     if not example.want or "Warning: " in example.want:
         return example.source
@@ -196,7 +196,7 @@ def _prints(statement: ast.stmt) -> bool:
 
 
 def _shown(example: Example) -> list[Cell]:
-    """Return what an example prints, as Jupyter keeps it: a value, or text."""
+    """Return an example's output in Jupyter's format: a value, or text."""
     if not example.want:
         return []
     tree = ast.parse(example.source).body
@@ -238,7 +238,7 @@ def _picture(html: str) -> Cell:
 
 
 def _joined(cells: Iterator[Cell]) -> Iterator[Cell]:
-    """Join prose that stands together into one cell."""
+    """Join adjacent prose cells."""
     last: Cell | None = None
     for cell in cells:
         plain = cell["cell_type"] == "markdown" and "attachments" not in cell

@@ -1,4 +1,4 @@
-"""The prose of a page, sentence by sentence, each with the claim in which it stands."""
+"""Split the prose of a page into sentences, each with its claim."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ END = re.compile(r"(?<=[.?!:]) (?=[A-Z`*(\d])")
 DIRECTIVE = re.compile(r"\{(claim|remark|note|tip|warning|dropdown)\}\s*(\S*)")
 OPTIONS = re.compile(r"(?:\s*:[\w-]+:[^\n]*\n)+")
 POINTERS = "see also"
-"""The heading over links, which say nothing by themselves."""
+"""The heading over lists of links, which are left out."""
 
 
 @dataclass(frozen=True)
@@ -23,13 +23,13 @@ class Sentence:
 
     text: str
     line: int
-    """Where its paragraph or directive begins, counted from 1."""
+    """The first line of its paragraph or directive, counted from 1."""
     claim: str = ""
     """The id of the claim that it belongs to; empty outside of claims."""
 
     @property
     def is_whole(self) -> bool:
-        """Whether it can be read alone: no cell of a table, and nothing that a colon announces.
+        """Whether it can be read alone: no table cell, and not ending in a colon.
 
         >>> Sentence("Views share memory.", 1).is_whole, Sentence("a view", 2).is_whole
         (True, False)
@@ -38,7 +38,7 @@ class Sentence:
 
 
 def sentences(text: str) -> list[Sentence]:
-    """Return what a page says beside headings, code, outputs and short answers.
+    """Return the sentences of a page, without headings, code, outputs and short answers.
 
     >>> sentences("Views share memory. Copies do not.")[1]
     Sentence(text='Copies do not.', line=1, claim='')

@@ -1,6 +1,6 @@
-"""What the search of the site looks through: the sections of pages, as data for static/search.js.
+"""Build the search index of the site, for static/search.js.
 
-The words of each section are weighed here (BM25F), so that a browser has nothing to do but to add.
+Words of sections are weighted here (BM25F), so that the browser only adds weights.
 """
 
 from collections import Counter
@@ -23,35 +23,35 @@ FIELDS = {
     "prose": (0.8, 0.75),
     "names": (1.0, 0.6),
 }
-"""Field of a section → what a word in it weighs, and how far its length counts against it."""
+"""Field of a section → weight of its words, and strength of the length normalisation."""
 
 SATURATION = 5.5
-"""How soon a word that comes again says no more."""
+"""BM25's k1: how slowly repetitions of a word saturate."""
 
 STEPS, LEAST, RARE = 30, 0.2, 12
-"""How finely the weight of a word in a section is told. Where more than `RARE` places hold it,
-what is less than `LEAST` of the greatest is left out."""
+"""Number of steps to which weights are rounded. For a word in more than `RARE` places, weights
+below `LEAST` of the greatest are left out."""
 
 ERROR, BARE, LESSON = 0.5, 0.35, 0.75
-"""What a section is worth whose title is an error, one without claims, and one of a lesson, which
-is short and of common words: a question is more often about what another shows."""
+"""Factors for sections with an error as title, without claims, and of lessons: these are short
+and full of common words, but questions are more often about other sections."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """A section, or a page that has none, with all that is said there."""
+    """A section, or a page without sections, with its texts."""
 
     address: str
     """`page.html#section`."""
     page: str
-    """The title of its page; empty if it is one."""
+    """The title of its page; empty if it is a page itself."""
     title: str
     texts: Mapping[str, str]
     """Field → text; see `FIELDS`."""
     short: str = ""
     claims: tuple[str, ...] = ()
     lines: tuple[Sentence, ...] = ()
-    """What a hit may quote."""
+    """Sentences that a hit may quote."""
 
 
 def place(
@@ -62,12 +62,12 @@ def place(
     said: Iterable[Sentence],
     apis: Mapping[str, Iterable[str]],
 ) -> Place:
-    """Return one section as it is searched.
+    """Return the place for a section.
 
     Args:
         title: of the page.
         said: the sentences of the page.
-        apis: claim id → which of torch's names its code may use.
+        apis: claim id → the names of torch that its code may use.
     """
     claims = section.claims(page)
     lines = tuple(each for each in said if each.line in section.lines)
@@ -89,9 +89,9 @@ def place(
 
 
 def data(places: list[Place]) -> dict[str, Any]:
-    """Return what `static/search.js` searches: places, their words, and the rules of words.
+    """Return the data for `static/search.js`: places, index and word rules.
 
-    Of a place also the lines that people type, by which its hits are put in order.
+    Each place includes the lines that people type, which help to rank hits.
     """
     return {
         "places": [
@@ -106,10 +106,10 @@ def data(places: list[Place]) -> dict[str, Any]:
 
 
 def index(places: list[Place]) -> dict[str, list[int]]:
-    """Return word → the places that hold it, each as the distance to the one before and a weight.
+    """Return word → its places, each as a delta to the previous number and a weight.
 
-    A pair of words is one word as well if a title, an asker or a name of torch has it, but for one
-    that only askers have, of a single place: their lines are compared as a whole.
+    Pairs of adjacent words are indexed as words if they occur in a title, an asked line or a name
+    of torch, except those only in asked lines of a single place: these lines are compared whole.
     """
     told, asked = _pairs(places, "title", "names"), _pairs(places, "asked")
     counts = [_counts(each, told | asked) for each in places]

@@ -1,4 +1,4 @@
-"""The sections of a page: what each asks, and the short answer that it begins with."""
+"""Split a page into sections, each with its title and short answer."""
 
 import re
 from dataclasses import dataclass
@@ -13,33 +13,33 @@ from claimbook.pages.text import first_sentence, strip_markup
 
 SHORT = "**In short.**"
 OF_ERRORS = r"^`[^`]+`(?:(?:,| or| and)* `[^`]+`)*$"
-"""A heading that is the message of an error, or several; the browser uses the pattern too."""
+"""A heading of one or more error messages; the browser uses this pattern too."""
 WORDS_A_MINUTE = 200
-"""How fast prose and code are read, in words between blanks."""
+"""Reading speed for prose and code, in space-separated words."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """What stands under a heading of the second level."""
+    """A second-level section of a page."""
 
     title: str
     """Markdown on one line; on most pages a question."""
     short: str
-    """The paragraph that begins with *In short*, as Markdown on one line; empty without one."""
+    """The *In short* paragraph, as Markdown on one line; empty without one."""
     anchor: str
-    """The id of its element on the page."""
+    """Its HTML id on the page."""
     lines: range
     """Its lines on the page, counted from 1."""
     asked: tuple[str, ...] = ()
-    """How people ask for what it says, in their own words; for the search alone."""
+    """Questions in people's own words, used only by the search."""
 
     def claims(self, page: Page) -> list[Claim]:
-        """Return the claims of its page that stand in it."""
+        """Return its claims."""
         return [claim for claim in page.claims if claim.location.line in self.lines]
 
 
 def is_error(title: str) -> bool:
-    """Return whether a heading is the message of an error, or several.
+    """Return whether a heading is one or more error messages.
 
     >>> is_error("`no` and `never`"), is_error("What does `no` mean?")
     (True, False)
@@ -57,12 +57,12 @@ def sections(text: str) -> list[Section]:
 
 
 def reading_minutes(text: str, page: Page) -> int:
-    """Return how long a page takes to read, its details folded, in minutes of 200 words."""
+    """Return the reading time of a page with folded details, in minutes."""
     return max(1, round(reading_words(text, page) / WORDS_A_MINUTE))
 
 
 def reading_words(text: str, page: Page) -> int:
-    """Return how many words of a page are read: of a detail its title, of hidden code none."""
+    """Count the words of a page, without hidden code and with only the titles of details."""
     rows = text.split("\n")
     titles = {claim.location.line: claim.statement for claim in page.claims if claim.detail}
     for token, line in fences(tokenize(text), 1):

@@ -1,4 +1,4 @@
-"""Where the site is to be had otherwise: links on its pages, `llms.txt` and `sitemap.xml`."""
+"""Other forms of the site: download links, `llms.txt` and `sitemap.xml`."""
 
 from collections.abc import Iterable
 from html import escape
@@ -6,7 +6,7 @@ from urllib.parse import urljoin
 from xml.etree import ElementTree as ET
 
 COLAB = "https://colab.research.google.com/github/{repository}/blob/notebooks/{page}.ipynb"
-"""Colab opens notebooks from GitHub alone; the site's workflow keeps them on this branch."""
+"""Colab opens notebooks only from GitHub; the site's workflow keeps them on this branch."""
 
 DATA = "Every statement, claim and output as data: [claims.json](claims.json)."
 
@@ -14,10 +14,10 @@ DATA = "Every statement, claim and output as data: [claims.json](claims.json)."
 def llms_txt(
     title: str, summary: str, parts: Iterable[tuple[str, Iterable[tuple[str, str, str]]]]
 ) -> str:
-    """Return the site's pages for a language model, in the form of https://llmstxt.org.
+    """Return the list of pages for language models, in the format of https://llmstxt.org.
 
     Args:
-        parts: a heading, and of each page its docname, title and summary.
+        parts: headings, each with (docname, title, summary) of its pages.
     """
     lines = [f"# {title}", "", f"> {summary}", "", DATA]
     for heading, pages in parts:
@@ -29,7 +29,7 @@ def llms_txt(
 
 
 def sitemap(base: str, addresses: Iterable[str]) -> str:
-    """Return the addresses of all pages, as https://www.sitemaps.org asks for them."""
+    """Return a sitemap of all pages, in the format of https://www.sitemaps.org."""
     root = ET.Element("urlset", xmlns="http://www.sitemaps.org/schemas/sitemap/0.9")
     for address in addresses:
         ET.SubElement(ET.SubElement(root, "url"), "loc").text = urljoin(base, address)
@@ -38,10 +38,10 @@ def sitemap(base: str, addresses: Iterable[str]) -> str:
 
 
 def form_links(name: str, page: str, repository: str, practice: str) -> str:
-    """Return where else a page can be read, in one line of HTML.
+    """Return links to the other forms of a page, as one line of HTML.
 
     Args:
-        practice: the address of the page to practise on; may be empty.
+        practice: the address of the practice page; may be empty.
     """
     links = [("Notebook", f'href="{name}.ipynb" download')]
     if repository:
@@ -55,7 +55,7 @@ def form_links(name: str, page: str, repository: str, practice: str) -> str:
 
 
 def download_links(folder: str, book: str) -> str:
-    """Return where the whole book can be had, in one line of HTML."""
+    """Return links to downloads of the whole book, as one line of HTML."""
     where = escape(folder.rstrip("/"))
     forms = [("EPUB", f"{where}/{book}.epub"), ("Offline site", f"{where}/{book}.zip")]
     items = " · ".join(f'<a href="{address}">{text}</a>' for text, address in forms)

@@ -1,7 +1,7 @@
-"""The words by which the search compares a question with the book.
+"""Split texts into the words that the search compares.
 
-What is data here goes to the browser as data: `static/search.js` applies the same patterns and
-rules to what is asked, in the same order.
+The patterns and rules are passed to `static/search.js`, which applies them to queries in the same
+order.
 """
 
 import re
@@ -12,9 +12,9 @@ from typing import Any
 
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 EXACT = r"[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+"
-"""A name that is one word as it stands, and not only as words that follow each other."""
+"""A name with underscores, indexed as one word too."""
 HUMPS = r"_+|(?<=[a-z0-9])(?=[A-Z])"
-"""Where a name falls into its words: `no_grad`, `DataLoader`."""
+"""Where a name splits into words: `no_grad`, `DataLoader`."""
 
 RULES = (
     (r"[123]d$", ""),
@@ -31,7 +31,7 @@ RULES = (
     (r"^(.+)([bdgmnprt])\2(?:ing|ed)$", "$1$2"),
     (r"^(.{3,})(?:ing|ed|e|ly)$", "$1"),
 )
-"""What makes one word of its inflections and spellings: replacements, as JavaScript writes them."""
+"""Stemming rules that merge inflections and spellings; replacements in JavaScript's syntax."""
 
 STOP = frozenset(
     """
@@ -49,19 +49,19 @@ STOP = frozenset(
     who whose why will with without work works would wrt you your
     """.split()  # noqa: SIM905
 )
-"""Words that say nothing of what is asked."""
+"""Words that are ignored."""
 EVERYWHERE = frozenset(
     """
     torch pytorch nn py tensor code example function method pre
     layer layers network networks value values
     """.split()  # noqa: SIM905
 )
-"""They say next to nothing beside another word."""
+"""Words that form no pair with each other."""
 
 
 @lru_cache(maxsize=8)
 def words(text: str) -> list[list[str]]:
-    """Return the words of a text in small letters; those of one name together.
+    """Return the words of a text in lower case, grouped by name.
 
     >>> words("Does torch.no_grad() help?")
     [['does'], ['torch'], ['no', 'grad'], ['help']]
@@ -75,7 +75,7 @@ def words(text: str) -> list[list[str]]:
 
 @cache
 def stem(word: str) -> str:
-    """Return what a word shares with its inflections and with its American spelling.
+    """Return the stem of a word, the same for its inflections and American spelling.
 
     >>> stem("normalization"), stem("normalised"), stem("gradients"), stem("Conv2d".lower())
     ('normali', 'normali', 'gradient', 'conv')
@@ -91,7 +91,7 @@ def _rules() -> list[tuple[re.Pattern[str], str]]:
 
 
 def single(text: str) -> Iterator[str]:
-    """Yield the stems of a text's words, but for those that say nothing.
+    """Yield the stems of a text's words, without stop words and single letters.
 
     >>> list(single("loss of BatchNorm1d"))
     ['loss', 'batch', 'norm']
@@ -101,7 +101,7 @@ def single(text: str) -> Iterator[str]:
 
 
 def joined(text: str) -> Iterator[str]:
-    """Yield pairs of neighbours and whole names of a text, each as one word.
+    """Yield pairs of adjacent words and whole names, each as one word.
 
     >>> list(joined("tensor cores of clip_grad_norm_"))
     ['clip_grad_norm', 'tensorcor', 'corof', 'ofclip', 'clipgrad', 'gradnorm', 'clipgradnorm']
@@ -119,7 +119,7 @@ def joined(text: str) -> Iterator[str]:
 
 @cache
 def synonyms() -> dict[str, list[str]]:
-    """Return for a stem the stems of words that mean the same here."""
+    """Return stem → the stems of its synonyms."""
     found: dict[str, set[str]] = {}
     text = Path(__file__).with_name("synonyms.txt").read_text("utf-8")
     for line in text.split("\n"):
@@ -131,7 +131,7 @@ def synonyms() -> dict[str, list[str]]:
 
 
 def rules_data() -> dict[str, Any]:
-    """Return what makes words of a text, for the browser."""
+    """Return the patterns and rules of this module, for the browser."""
     stop, everywhere = sorted(STOP), sorted(EVERYWHERE)
     return {
         "name": NAME,
