@@ -201,7 +201,7 @@ def test_broken_claims_are_refused():
     other = Problem(Location("docs/p.md", 1), ProblemKind.BAD_OPTION, "one-more: broken")
     elsewhere = Problem(Location("docs/q.md", 1), ProblemKind.DOUBLE_ID, "one: taken")
     assert len(changes(claim, run, [other, elsewhere])) == 1
-    with pytest.raises(AcceptError, match=r"mend this first: docs/p.md:1: one: broken"):
+    with pytest.raises(AcceptError, match=r"fix this first: docs/p.md:1: one: broken"):
         changes(claim, run, [replace(other, message="one: broken")])
 
 

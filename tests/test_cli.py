@@ -97,14 +97,14 @@ def test_unknown_name(book, command):
     """A name that names nothing is answered with what is near to it."""
     status, said, error = run(command, "sum-add")
     assert (status, said) == (2, "")
-    unknown = "no claim and no page with claims is called so"
+    unknown = "no claim or page with claims has this name"
     assert error == f"claimbook: sum-add: {unknown}; did you mean sum-adds?\n"
     assert run(command, "sam-adds")[2] == error.replace("sum-add:", "sam-adds:")
     assert run(command, "docs/c.md")[2] == (
         f"claimbook: docs/c.md: {unknown}; did you mean docs/a/sums.md or docs/a/shapes.md?\n"
     )
     assert run(command, "zzz")[2] == (
-        "claimbook: zzz: no claim and no page with claims is called so; see claimbook list\n"
+        "claimbook: zzz: no claim or page with claims has this name; see claimbook list\n"
     )
 
 
@@ -115,8 +115,8 @@ def test_a_claim_that_a_mistake_hides(book, command):
     book.write("docs/two.md", f"# Two\n\n{page}")
     status, _, error = run(command, "two-is-two")
     assert status == 2
-    assert "claimbook: two-is-two: no claim and no page with claims is called so" in error
-    assert "\nWhat is wrong on a page may hide it:\ndocs/two.md:" in error
+    assert "claimbook: two-is-two: no claim or page with claims has this name" in error
+    assert "\nOne of these problems may hide it:\ndocs/two.md:" in error
     book.write("docs/two.md", f"# Two\n\n{claim_text('sum-adds', '>>> 2')}")
     assert "docs/two.md:3: sum-adds: this id is taken" in run(command, "two-is-two")[2]
 
@@ -184,7 +184,7 @@ def test_closed_streams(book):
         ("docs/x.md", b"# X\n\xe4", "docs/x.md:2: it is not UTF-8"),
         ("docs/x.md", None, "docs/x.md:1: it cannot be read: No such file or directory"),
         ("docs/\udce9.md", b"# X\n", "docs/\udce9.md:1: its name is not UTF-8: rename it"),
-        ("docs/x.md", b":" * 400, "docs/x.md:1: its directives nest too deep"),
+        ("docs/x.md", b":" * 400, "docs/x.md:1: its directives are nested too deep"),
         ("docs/register/x.yaml", None, "docs/register/x.yaml:1: it cannot be read: No such file"),
         ("gallery/x.py", b"# \xe4", "gallery/x.py:1: it is not UTF-8"),
         ("gallery/x.py", None, "gallery/x.py:1: it cannot be read: No such file or directory"),
@@ -235,7 +235,7 @@ def test_two_sweeps_of_one_claim(book):
         book.write(f"docs/sweeps/{name}.py", "@sweep(x=1)\ndef sum_adds(x):\n    assert x\n")
     status, _, error = run("sweep", "--missing")
     said = "docs/sweeps/b.py:2: sum-adds has a sweep already, at docs/sweeps/a.py:2"
-    assert (status, error) == (2, f"claimbook: {said}; leave one of the two\n")
+    assert (status, error) == (2, f"claimbook: {said}; remove one of the two\n")
 
 
 def test_a_disk_that_is_full(book):
@@ -426,7 +426,7 @@ def test_coverage_of_a_broken_source(book):
 
 def test_coverage_of_nothing(book):
     """A question that the register has not is an error."""
-    said = "claimbook: basics-01.1: no source and no question is called so; did you mean"
+    said = "claimbook: basics-01.1: no source or question has this name; did you mean"
     assert run("coverage", "basics-01.1") == (2, "", f"{said} basics-01?\n")
 
 

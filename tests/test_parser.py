@@ -210,7 +210,7 @@ PROBLEMS = {
         claim_with(code=">>> # one\n>>> 1\n1"),
         [
             (
-                "p.md:6: a-claim: no statement stands at this prompt; put the comment beside code "
+                "p.md:6: a-claim: there is only a comment at this prompt; put it beside code "
                 "[claim.bad-fence]"
             )
         ],
@@ -230,7 +230,7 @@ PROBLEMS = {
     ),
     "no id": (
         claim_with(name=""),
-        ["p.md:1: claim: its id stands after `{claim}` [claim.malformed-claim]"],
+        ["p.md:1: claim: its id goes after `{claim}` [claim.malformed-claim]"],
     ),
     "two ids": (
         claim_with(name="a b"),
@@ -295,7 +295,7 @@ PROBLEMS = {
     ),
     "a long answer": (
         f"**In short.** {'word ' * 60}\n\n**In short.** {'word ' * 61}\n",
-        ["p.md:3: a short answer of 61 words; 60 are the most [claim.bad-form]"],
+        ["p.md:3: a short answer of 61 words; at most 60 [claim.bad-form]"],
     ),
     "an option that names nothing": (
         claim_with(":confirms:\n"),
@@ -329,7 +329,7 @@ PROBLEMS = {
         claim_with(":confirms: a-1.1\n  a-1.2\n"),
         [
             (
-                "p.md:3: a-claim: an option stands on one line, and an empty line ends them all "
+                "p.md:3: a-claim: an option takes one line, and an empty line ends the options "
                 "[claim.bad-option]"
             )
         ],
@@ -352,12 +352,7 @@ PROBLEMS = {
     ),
     "no fence": (
         ":::{claim} a-claim\n\nS.\n:::\n",
-        [
-            (
-                "p.md:1: a-claim: a claim shows its statement in a `pycon` fence; this one has "
-                "none [claim.bad-fence]"
-            )
-        ],
+        [("p.md:1: a-claim: it has no `pycon` fence that shows its statement [claim.bad-fence]")],
     ),
     "another fence": (
         claim_with().replace(":::\n", f"{FENCE}python\nx\n{FENCE}\n:::\n").lstrip(),
@@ -392,19 +387,19 @@ PROBLEMS = {
         [
             (
                 "p.md:6: a-claim: this is no Python statement: expected an indented block after "
-                "'for' statement on line 1; its further lines begin with `... ` [claim.bad-fence]"
+                "'for' statement on line 1; continuation lines begin with `... ` [claim.bad-fence]"
             )
         ],
     ),
     "a title without an end": (
         claim_with(statement="It adds\n\nMore.\n"),
-        ["p.md:1: a-claim: its first sentence, its title, has no full stop [claim.bad-form]"],
+        ["p.md:1: a-claim: its first sentence, the title, has no full stop [claim.bad-form]"],
     ),
     "a title too long": (
         claim_with(statement=f"{'It adds ' * 15}sums it.\n"),
         [
             (
-                "p.md:1: a-claim: a title, its first sentence, of 128 characters; 125 fit "
+                "p.md:1: a-claim: its first sentence, the title, has 128 characters; 125 fit "
                 "[claim.bad-form]"
             )
         ],
@@ -528,12 +523,7 @@ PROBLEMS = {
     ),
     "a fence of a claim in a list": (
         claim_with(statement="S.\n\n- A list.\n\n  ```pycon\n  >>> 2\n  2\n  ```\n"),
-        [
-            (
-                "p.md:7: a-claim: a fence stands at the margin of its claim, in no list or quote "
-                "[claim.bad-fence]"
-            )
-        ],
+        [("p.md:7: a-claim: a fence of a claim must not be in a list or quote [claim.bad-fence]")],
     ),
     "a wrong sample": (
         f"````markdown\n{claim_with(name='A')}````\n",
@@ -597,7 +587,7 @@ def test_a_lab_is_in_words_too():
     """One whose figure has no title or no description is named, another script is not."""
     title, label = "fig.suptitle('It falls')\n", "fig.set_label('A line.')\n"
     assert [problem.message for problem in scan_script(title, "a/plot_x.py")] == [
-        "a lab describes its picture for who cannot see it: `fig.set_label(…)`"
+        "a lab describes its picture for readers who cannot see it: `fig.set_label(…)`"
     ]
     assert [problem.message for problem in scan_script(label, "a/plot_x.py")] == [
         "a lab states its finding: `fig.suptitle(…)`"

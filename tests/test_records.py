@@ -188,7 +188,7 @@ def refused(store) -> str:
 
 
 WRONG = {
-    "schema": ({"schema": 2}, "not a record: it is no object of schema 1"),
+    "schema": ({"schema": 2}, "not a record: it is not an object of schema 1"),
     "no such outcome": (
         {"outcome": "fine"},
         "not a record: Invalid enum value 'fine' - at `$.outcome`",
@@ -208,12 +208,18 @@ WRONG = {
         {"measurements": [{"name": "x", "value": "1", "unit": ""}]},
         "not a record: Expected `int | float`, got `str` - at `$.measurements[0].value`",
     ),
-    "a list": ({"common": []}, "not a record: it shares line [], which is missing or broken"),
+    "a list": (
+        {"common": []},
+        "not a record: it refers to shared line [], which is missing or broken",
+    ),
     "a list as its claim": (
         {"claim": []},
         "not a record: Expected `str`, got `array` - at `$.claim`",
     ),
-    "what is shared": ({"common": 7}, "not a record: it shares line 7, which is missing or broken"),
+    "what is shared": (
+        {"common": 7},
+        "not a record: it refers to shared line 7, which is missing or broken",
+    ),
 }
 
 
@@ -259,9 +265,8 @@ def test_what_was_changed_by_hand_is_named(store, path, old):
     text = path.read_text("utf-8")
     assert old in text
     path.write_text(text.replace(old, old[:-1] + ("7" if old[-1].isdigit() else "X" + old[-1])))
-    assert (
-        "not a record: it was changed, by hand or a merge, says its checksum; run it again"
-        in refused(store)
+    assert "not a record: its checksum is wrong after an edit or a merge; run it again" in refused(
+        store
     )
 
 

@@ -76,8 +76,8 @@ BROKEN = {
         QUESTION.replace("basics-01.1", "basics-02.1"),
         "4: 'basics-02.1' does not begin with 'basics-01.'",
     ),
-    "an entry twice": (QUESTION + f"  - {ENTRY}\n", "5: 'basics-01.1' stands here twice"),
-    "a question twice": (QUESTION + QUESTION, "5: 'basics-01' stands here twice"),
+    "an entry twice": (QUESTION + f"  - {ENTRY}\n", "5: 'basics-01.1' is used twice in this file"),
+    "a question twice": (QUESTION + QUESTION, "5: 'basics-01' is used twice in this file"),
     "an unknown kind": (
         QUESTION.replace("numeric", "magic"),
         f"4: 'magic' is none of {KINDS}",
@@ -109,7 +109,7 @@ def test_a_broken_line_stops_nothing_else(tmp_path):
     assert [*register.entries] == ["basics-01.1", "basics-01.2", "basics-02.1"]
     lost, yml = said(register, claim("first", 1, confirms="basics-01.3"))
     assert "basics.yaml:6: 'magic' is none of" in lost
-    assert "talks.yml:1: a source is a file that ends in .yaml: call it talks.yaml" in yml
+    assert "talks.yml:1: source files end in .yaml: rename it to talks.yaml" in yml
 
 
 def test_an_entry_knows_its_line(register):

@@ -93,7 +93,7 @@ def test_bytes_and_links_of_a_page_stay(book):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("sum-add", "x-y", "sum-add: no claim is called so; did you mean sum-adds?"),
+        ("sum-add", "x-y", "sum-add: no claim has this name; did you mean sum-adds?"),
         ("sum-adds", "prod-multiplies", "prod-multiplies: this id is taken by another claim"),
         ("sum-adds", "Sum_adds", "an id is lowercase letters and digits"),
         ("sum-ads", "sum-adds", "sum-ads: no file has it"),
@@ -123,7 +123,7 @@ def test_what_is_kept_of_no_claim_is_named(book):
     assert done.returncode == 1
     (line,) = (line for line in done.stderr.splitlines() if "[claim.orphan]" in line)
     assert line == (
-        "docs/records/cuda/a/sums.jsonl:3: WARNING: no claim is called 'sum-adds'; renamed? "
+        "docs/records/cuda/a/sums.jsonl:3: WARNING: no claim has the id 'sum-adds'; renamed? "
         "claimbook rename sum-adds NEW. Deleted? remove this line [claim.orphan]"
     )
 

@@ -550,10 +550,10 @@ BAD_MESSAGES = [
     ),
     "docs/fence.md:7: bad-fence: a `pycon` fence without any `>>>` [claim.bad-fence]",
     "docs/fence.md:8: bad-fence: text before the first `>>>` [claim.bad-fence]",
-    "docs/nameless.md:3: claim: its id stands after `{claim}` [claim.malformed-claim]",
+    "docs/nameless.md:3: claim: its id goes after `{claim}` [claim.malformed-claim]",
     (
-        "docs/nothing.md:3: bad-nothing: a claim shows its statement in a `pycon` fence; this one "
-        "has none [claim.bad-fence]"
+        "docs/nothing.md:3: bad-nothing: it has no `pycon` fence that shows its "
+        "statement [claim.bad-fence]"
     ),
     (
         "docs/nothing.md:3: bad-nothing: a claim begins with its statement, in prose "
@@ -620,7 +620,7 @@ def test_a_broken_record_is_a_warning(bad_build, bad):
     """A line that is no record is named, once, and its claim runs again."""
     path = bad.root / BROKEN_RECORD
     (found,) = [line for line in bad_build if "[claim.broken-record]" in line]
-    said = "not a record: it is no object of schema 1; it counts as missing"
+    said = "not a record: it is not an object of schema 1; it counts as missing"
     assert found.startswith(f"{path}:1: WARNING: {said}")
     _, line = path.read_text("utf-8").rstrip("\n").split("\n")
     assert json.loads(line)["outcome"] == "passed"
@@ -641,14 +641,17 @@ def test_a_claim_on_a_page_that_is_no_markdown_is_an_error(tmp_path):
     book.write("docs/r.rst", "R\n=\n\n.. claim:: in-r\n\n   It says so.\n")
     done = book.sphinx()
     assert done.returncode == 1
-    assert "r.rst:4: ERROR: claims stand on Markdown pages; this one would never run" in done.stderr
+    assert (
+        "r.rst:4: ERROR: a claim must be on a Markdown page; this one would never run"
+        in done.stderr
+    )
 
 
 def test_a_dangling_reference_is_a_warning(bad_build, bad):
     """A role that names no claim is reported."""
     page = bad.docs / "lanes.md"
     line = page.read_text("utf-8").splitlines().index("{claim}`no-such-claim`") + 1
-    said = "no claim is called 'no-such-claim'; was it renamed? [ref.claim]"
+    said = "no claim has the id 'no-such-claim'; was it renamed? [ref.claim]"
     assert f"{page}:{line}: WARNING: {said}" in bad_build
 
 

@@ -240,13 +240,13 @@ def test_command_names_a_weak_sweep(book, rule):
         (
             "def sum_adds(x)",
             "def sum_ads(x)",
-            "docs/sweeps/a.py:8: sum-ads: no claim is called so; did",
+            "docs/sweeps/a.py:8: sum-ads: no claim has this name; did",
         ),
         ("def sum_adds(x)", "def sum_adds(x", "docs/sweeps/a.py:8: '(' was never closed"),
         (
             "same(x.sum(), x.flatten().sum(0))",
             "assert True",
-            "docs/sweeps/a.py:9: `assert True` names nothing that is drawn, and so asserts nothing",
+            "docs/sweeps/a.py:9: `assert True` uses nothing that is drawn, so it tests nothing",
         ),
     ],
 )

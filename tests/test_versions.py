@@ -120,7 +120,7 @@ def test_a_file_of_another_name_is_no_version(book):
     """A version is named by numbers; what is not could lead out of the site."""
     kept = store(book)
     kept.save(kept_as("latest"))
-    with pytest.raises(RecordError, match="latest is no version"):
+    with pytest.raises(RecordError, match="latest is not a version"):
         kept.load("latest")
 
 
@@ -137,8 +137,8 @@ def test_a_huge_file_is_not_read(book):
 def test_how_claims_change():
     """Each kind is told from the others; output is another only if the code is the same."""
     assert list(changes(FIRST, FIRST).counts()) == []
-    assert changed(SUM, outputs="3") == ("sum", ("other output",))
-    assert changed(SUM, code="x + 2", outputs="3") == ("sum", ("other code",))
+    assert changed(SUM, outputs="3") == ("sum", ("changed output",))
+    assert changed(SUM, code="x + 2", outputs="3") == ("sum", ("changed code",))
     assert changed(SUM, statement="it adds", page="b") == ("sum", ("restated", "moved"))
     fewer = replace(FIRST, claims={"other": OTHER})
     assert [c.kinds for c in changes(FIRST, fewer).claims] == [("withdrawn",)]
@@ -184,8 +184,8 @@ def test_changes_are_printed(book):
     keep(book, "0.2.0")
     assert run() == (0, f"{heading}Since 0.2.0 of 2026-01-02: no claim.\n")
     assert run("--since", "0.1.0")[1] == (
-        f"{heading}Since 0.1.0 of 2026-01-02: other verdict (1), other code (1).\n\n"
-        "### Claims: other code\n\n- `prod-multiplies` (a/sums): other code\n\n"
+        f"{heading}Since 0.1.0 of 2026-01-02: changed verdict (1), changed code (1).\n\n"
+        "### Claims: changed code\n\n- `prod-multiplies` (a/sums): changed code\n\n"
         "### Verdicts\n\n| entry | before | now |\n| --- | --- | --- |\n"
         "| basics-01.1 | confirms | qualifies |\n"
     )
@@ -274,7 +274,7 @@ def test_the_page_shows_what_changed(book):
         "From 0.1.0 to 0.2.0",
     ]
     now, then = sections
-    assert "other verdict: 2 · other code: 1 · new: 1" in now.get_text()
+    assert "changed verdict: 2 · changed code: 1 · new: 1" in now.get_text()
     rows = [[cell.get_text(" ", strip=True) for cell in r("td")] for r in now.select("tbody tr")]
     assert rows == [
         ["basics-01.1", "A sum adds all elements.", "right", "right with a condition"],
@@ -284,7 +284,7 @@ def test_the_page_shows_what_changed(book):
     ]
     assert folded(now) == {
         "By page": ["a/sums.html", "f.html"],
-        "Claims: other code (1)": ["a/sums.html", "a/sums.html#claim-sum-adds"],
+        "Claims: changed code (1)": ["a/sums.html", "a/sums.html#claim-sum-adds"],
         "Claims: new (1)": ["f.html", "f.html#claim-ones-have-a-shape"],
     }
     gone = then.find("summary", string="Claims: withdrawn (2)").parent
@@ -311,7 +311,7 @@ def test_the_page_shows_what_changed(book):
 def test_the_page_is_written_when_it_says_something_else(book):
     """Without a version, or without a change since, nothing is written; a change is."""
     assert book.sphinx().returncode == 0
-    assert "No version of the book has been kept yet." in book.page("changes").get_text()
+    assert "No version of the book has been saved yet." in book.page("changes").get_text()
     file = book.site / "changes.html"
 
     def built():
@@ -406,9 +406,9 @@ def test_a_review_shows_before_and_after(tmp_path):
     said = done.stdout
     assert said.startswith(
         "## What changed in the book\n\n"
-        "Since `HEAD`: other verdict (1), other output (1), new (1), withdrawn (1).\n"
+        "Since `HEAD`: changed verdict (1), changed output (1), new (1), withdrawn (1).\n"
     )
-    assert "- `sum-adds` (docs/a/sums.md:3): other output\n" in said
+    assert "- `sum-adds` (docs/a/sums.md:3): changed output\n" in said
     assert "   >>> torch.ones(2).sum()\n  -tensor(2.)\n  +tensor(3.)\n" in said
     assert "### Claims: new\n\n- `prod-is` (docs/a/sums.md:14): new\n" in said
     assert "| basics-01.2 | corrects | qualifies |" in said

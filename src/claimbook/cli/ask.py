@@ -78,7 +78,7 @@ def _by_question(book: Book, names: tuple[str, ...]) -> dict[str, list[Answer]]:
     }
     known = {*(q.id for q in book.register.questions), *book.register.sources}
     for name in sorted({*names} - known):
-        raise BookError(unknown(name, "source and no question", known, "see claimbook coverage"))
+        raise BookError(unknown(name, "source or question", known, "see claimbook coverage"))
     return groups
 
 

@@ -1,1 +1,1 @@
-"""Claims with one thing changed, and what their examples notice of it."""
+"""Change one thing in a claim's code and see whether its examples notice."""

@@ -1,7 +1,8 @@
-"""Shows that examples can fail: runs the mutants of claims, and keeps what came of them.
+"""Show that examples can fail: run the mutants of claims and save the results.
 
-A mutant that still prints what the page says is a survivor: the example does not show what the
-claim says, or the change is none. What came of them is kept in one file a part, a line a claim.
+A mutant that still prints what the page says is a survivor: either the example does not show what
+the claim says, or the change makes no difference. Results are saved in one file per part of the
+book, a line per claim.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -16,27 +17,27 @@ from claimbook.mutation.operators import OPERATORS_DIGEST
 from claimbook.records.by_page import ByPart
 
 SLOWER = 5
-"""A mutant may take so many times as long as its claim, and never less than the runner allows:
-what a new worker's first optimiser imports must not count as caught."""
+"""Time limit of a mutant, as a multiple of its claim's time, but at least the runner's limit: slow
+imports in a new worker must not count as caught."""
 
 Track = Callable[[Iterable[Run], int], Iterable[Run]]
 
 
 @dataclass(frozen=True)
 class Falsified:
-    """What became of the mutants of one claim."""
+    """The results for the mutants of one claim."""
 
     claim: str
     lane: Lane
-    """Where the mutants ran."""
+    """The lane on which the mutants ran."""
     digest: str
-    """Of the claim, on that lane."""
+    """The claim's digest on that lane."""
     operators: str
     mutants: int
-    """How many ran."""
+    """The number of mutants that ran."""
     killed: int
     survivors: tuple[Edit, ...]
-    """The mutants that print what the page says."""
+    """The changes of the mutants that still print what the page says."""
     torch: str
     date: str = field(compare=False)
 
@@ -45,12 +46,12 @@ class Falsified:
             raise ValueError("each mutant is killed or survives")
 
     def is_of(self, claim: Claim) -> bool:
-        """Return whether it holds for the claim as it stands and for today's operators."""
+        """Return whether it is current for a claim and the operators."""
         return (self.operators, self.digest) == (OPERATORS_DIGEST, claim.digest(self.lane))
 
 
 class Results(ByPart[Falsified]):
-    """What is kept of a book's mutants."""
+    """The saved results of a book's mutants."""
 
     kind = "falsified"
     holds = Falsified
@@ -67,12 +68,11 @@ def run_mutants(
     """Run claims, then all mutants of those that pass.
 
     Args:
-        mutants_of: returns the mutants of a claim, each with the claim's id, `~` and a number.
-        track: is given runs and their number, and passes them on: a progress bar.
+        mutants_of: returns the mutants of a claim; their ids are the claim's, `~` and a number.
+        track: wraps an iterable of runs, given their number, in a progress bar.
 
     Yields:
-        Each claim with its run and those of its mutants, once they are done; with None for these
-        if the claim did not pass.
+        Each claim with its run and the runs of its mutants, or None if the claim did not pass.
     """
     by_id = {claim.id: claim for claim in claims}
     passed: dict[str, Run] = {}
@@ -98,7 +98,7 @@ def falsify(
     """Run claims, then all mutants of those that pass.
 
     Yields:
-        Each claim with what became of its mutants; with its own run, if that did not pass.
+        Each claim with the results for its mutants, or with its own run if that did not pass.
     """
     edits: dict[str, Edit] = {}
 
@@ -134,7 +134,7 @@ def _falsified(
 
 
 def falsified_data(claim: Claim, result: Falsified) -> dict[str, Any]:
-    """Return what became of a claim's mutants for `claims.json`, with lines of the page."""
+    """Return the results for a claim's mutants for `claims.json`, with page lines."""
     return {
         "mutants": result.mutants,
         "killed": result.killed,

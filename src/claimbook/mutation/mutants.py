@@ -1,4 +1,4 @@
-"""Mutants: the code of a claim with one thing changed, and what it must print unchanged."""
+"""Make mutants: a claim with one thing changed in its code and with the same wants."""
 
 import ast
 import warnings
@@ -12,10 +12,10 @@ from claimbook.mutation.operators import OPERATORS, Change, Text
 
 @dataclass(frozen=True)
 class Edit:
-    """What a mutant changes."""
+    """The change that a mutant makes."""
 
     line: int
-    """Of the claim's code, counted from 1."""
+    """The line of the claim's code, counted from 1."""
     operator: str
     before: str
     after: str
@@ -25,9 +25,9 @@ class Edit:
 
 
 def mutants(claim: Claim, lane: Lane) -> Iterator[tuple[Claim, Edit]]:
-    """Yield every mutant of a claim that parses, each once, with what it changes.
+    """Yield every distinct mutant of a claim that compiles, with its change.
 
-    It has the wants of the lane, and the claim's id with `~` and a number.
+    A mutant has the wants of the lane; its id is the claim's, `~` and a number.
     """
     examples = claim.examples(lane)
     ids = count(1)
@@ -43,7 +43,7 @@ def mutants(claim: Claim, lane: Lane) -> Iterator[tuple[Claim, Edit]]:
 
 
 def _distinct(example: Example) -> Iterator[tuple[str, Text, Change]]:
-    """Yield the changes whose syntax tree differs from the original's and from each other's."""
+    """Yield the changes whose syntax trees differ from the original's and from each other."""
     if not _compiles(example.source):  # an example of a syntax error
         return
     text = Text(example)
@@ -58,7 +58,7 @@ def _distinct(example: Example) -> Iterator[tuple[str, Text, Change]]:
 
 
 def _nodes(node: ast.AST) -> Iterator[ast.AST]:
-    if not isinstance(node, ast.JoinedStr):  # before Python 3.12 what is in it has no place
+    if not isinstance(node, ast.JoinedStr):  # its parts have no positions before Python 3.12
         yield node
         for child in ast.iter_child_nodes(node):
             yield from _nodes(child)

@@ -1,7 +1,7 @@
-"""Operators: what may be changed in the code of a claim, one place at a time.
+"""Mutation operators: changes to the code of a claim, in one place at a time.
 
-An operator is a function from a node of the syntax tree to changes of the text. A new one is a
-few lines and a name in `OPERATORS`.
+An operator is a function from a node of the syntax tree to changes of the text. Add new ones to
+`OPERATORS`.
 """
 
 import ast
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from claimbook.model import Example, digest
 
 VERSION = 1
-"""Counts what changes which mutants there are, but for the tables below."""
+"""Raise it when a change, other than of the tables below, gives different mutants."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -31,7 +31,7 @@ SWAPS = _pairs(
     "argmax/argmin amax/amin cumsum/cumprod sin/cos floor/ceil relu/sigmoid unsqueeze/squeeze "
     "softmax/log_softmax Softmax/LogSoftmax MSELoss/L1Loss mse_loss/l1_loss var/std triu/tril"
 )
-"""Names of which the one may be meant and the other written."""
+"""Pairs of names that are easily confused."""
 
 BUILTINS = _words("max min any all")
 
@@ -41,7 +41,7 @@ IN_PLACE = _words(
     "reciprocal relu remainder round rsqrt scatter scatter_add sigmoid sign sin sqrt square "
     "squeeze sub swapaxes t tanh transpose tril triu trunc unsqueeze"
 )
-"""Methods of tensors of which there is one that ends in `_`."""
+"""Tensor methods with an in-place version, ending in `_`."""
 
 DTYPES = _pairs(
     "float32/float64 float/double int64/int32 long/int half/bfloat16 float16/bfloat16 "
@@ -55,7 +55,7 @@ DROPPED = ATTRIBUTES | _words(
     "flatten float half int item log long mean neg permute requires_grad_ reshape round sqrt "
     "square squeeze sum t to tolist train transpose unsqueeze view zero_"
 )
-"""Methods and attributes without which a chain may still be one."""
+"""Methods and attributes that can be dropped from a chain."""
 
 SIGNS = _pairs("@/* +/- +=/-= ==/!= </<= >/>= and/or")
 SIGNS |= {"/": "*", "is": "is not", "is not": "is", "in": "not in", "not in": "in"}
@@ -63,7 +63,7 @@ SIGN = re.compile(rb"is\s+not|not\s+in|[^\s()\\]+")
 
 
 class Change(NamedTuple):
-    """A piece of a text, in bytes, and what takes its place."""
+    """A span of the text, in bytes, and its replacement."""
 
     start: int
     end: int
@@ -71,7 +71,7 @@ class Change(NamedTuple):
 
 
 class Text:
-    """The source of an example, by places as syntax trees give them: lines and UTF-8 bytes."""
+    """The source of an example, edited by the positions of syntax trees: lines and UTF-8 bytes."""
 
     def __init__(self, example: Example) -> None:
         self.bytes = example.source.encode()
@@ -81,34 +81,34 @@ class Text:
         kept = self.tree.body if self.prints else []
         expressions = [n for n in ast.walk(self.tree) if isinstance(n, ast.Expr) and n not in kept]
         self.statements = {id(node.value) for node in expressions}
-        """Expressions that are whole statements, to be left out as such."""
+        """Ids of expressions that are whole statements; `leave_out` handles these."""
 
     def start(self, node: ast.expr | ast.stmt | ast.keyword) -> int:
-        """Return where a node begins; for a decorated one, with its first decorator."""
+        """Return the offset at which a node begins, its decorators included."""
         if decorators := getattr(node, "decorator_list", None):
             return self.bytes.rfind(b"@", 0, self.start(decorators[0]))
         return self.starts[node.lineno - 1] + node.col_offset
 
     def end(self, node: ast.expr | ast.stmt | ast.keyword) -> int:
-        """Return where a node ends."""
+        """Return the offset at which a node ends."""
         return self.starts[(node.end_lineno or 1) - 1] + (node.end_col_offset or 0)
 
     def write(self, node: ast.expr | ast.stmt, new: str) -> Change:
-        """Write something in place of a node."""
+        """Replace a node."""
         return Change(self.start(node), self.end(node), new)
 
     def rename(self, node: ast.Attribute, new: str) -> Change:
-        """Write another name after the point."""
+        """Replace the name of an attribute."""
         return Change(self.end(node) - len(node.attr.encode()), self.end(node), new)
 
     def changed(self, change: Change) -> str:
-        """Return the source with a change."""
+        """Return the source with a change made."""
         return (
             self.bytes[: change.start] + change.new.encode() + self.bytes[change.end :]
         ).decode()
 
     def lines(self, change: Change) -> tuple[str, str]:
-        """Return the lines that a change touches, without and with it; each as one line."""
+        """Return the lines that a change touches, before and after, each joined into one."""
         start = self.bytes.rfind(b"\n", 0, change.start) + 1
         end = (self.bytes + b"\n").find(b"\n", change.end)
         after = (
@@ -122,7 +122,7 @@ def _on_one_line(text: bytes) -> str:
 
 
 def leave_out(text: Text, node: ast.AST) -> Iterator[Change]:
-    """Leave out a statement: an example that prints nothing, or one within a body."""
+    """Replace a statement by `pass`: an example that prints nothing, or one within a body."""
     for name in ("body", "orelse", "finalbody"):
         statements = getattr(node, name, None)
         if not isinstance(statements, list) or (node is text.tree and text.prints):
@@ -137,7 +137,7 @@ def _is_docstring(node: ast.stmt) -> bool:
 
 
 def drop_call(text: Text, node: ast.AST) -> Iterator[Change]:
-    """Make `x` of `x.detach()`."""
+    """Turn `x.detach()` into `x`."""
     match node:
         case ast.Call(func=ast.Attribute(value=value, attr=name)) if name in DROPPED - ATTRIBUTES:
             pass
@@ -156,7 +156,7 @@ def _is_module(node: ast.expr) -> bool:
 
 
 def swap(text: Text, node: ast.AST) -> Iterator[Change]:
-    """Replace a name by the one that it is mistaken for."""
+    """Replace a name by one that it is confused with."""
     if isinstance(node, ast.Attribute) and node.attr in SWAPS:
         yield text.rename(node, SWAPS[node.attr])
     elif isinstance(node, ast.Name) and node.id in BUILTINS:
@@ -167,7 +167,7 @@ def swap(text: Text, node: ast.AST) -> Iterator[Change]:
 
 
 def in_place(text: Text, node: ast.AST) -> Iterator[Change]:
-    """Make `x.add_(1)` of `x.add(1)` and back; what nothing else sees stays as it is."""
+    """Swap `x.add(1)` and `x.add_(1)`; not for a temporary, whose change nothing would see."""
     if not isinstance(node, ast.Attribute) or _is_module(node.value):
         return
     if node.attr[:-1] in IN_PLACE and node.attr.endswith("_"):
@@ -177,7 +177,7 @@ def in_place(text: Text, node: ast.AST) -> Iterator[Change]:
 
 
 def operator(text: Text, node: ast.AST) -> Iterator[Change]:
-    """Replace a sign between two expressions by its counterpart."""
+    """Replace a binary operator by its counterpart."""
     operands: list[ast.expr] = []
     match node:
         case ast.BinOp(left=left, right=right) | ast.AugAssign(target=left, value=right):
@@ -193,13 +193,13 @@ def operator(text: Text, node: ast.AST) -> Iterator[Change]:
 
 
 def flag(text: Text, node: ast.AST) -> Iterator[Change]:
-    """Make `False` of `True` and back."""
+    """Swap `True` and `False`."""
     if isinstance(node, ast.Constant) and isinstance(node.value, bool):
         yield text.write(node, str(not node.value))
 
 
 def number(text: Text, node: ast.AST) -> Iterator[Change]:
-    """Move a number up by one; in an index, also down."""
+    """Add one to a number; in an index, also subtract one."""
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
         yield text.write(node, repr(node.value + 1))  # type: ignore[operator]
     if isinstance(node, ast.Subscript):
@@ -256,4 +256,4 @@ OPERATORS: dict[str, Callable[[Text, ast.AST], Iterator[Change]]] = {
 OPERATORS_DIGEST = digest(
     [VERSION, *OPERATORS, SWAPS, DTYPES, SIGNS, sorted(IN_PLACE), sorted(DROPPED)]
 )
-"""Changes with the operators, and makes what was found with others stale."""
+"""Changes with the operators, which makes older results stale."""

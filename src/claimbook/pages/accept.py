@@ -1,7 +1,7 @@
-"""Takes over into a page what a run printed, where its author agrees.
+"""Write what a run printed into its page, if the author agrees.
 
-Only outputs change; every other byte of a page stays. A revised page is scanned before it is put
-in place, and goes there only if it says what was agreed to and nothing else.
+Only outputs change; every other byte stays. A revised page is scanned first, and written only if
+the agreed changes are the only ones.
 """
 
 import re
@@ -17,11 +17,11 @@ from claimbook.pages.parser import scan_page
 
 
 class AcceptError(ValueError):
-    """What was printed cannot be taken over; says why, and what to do."""
+    """An output cannot be accepted; the message says why and what to do."""
 
 
 OVERTURNED = {Kind.VALUE, Kind.NOT_RAISED, Kind.RAISED, Kind.ERROR_TYPE}
-"""What makes an output another one: a value, an error that came or did not, its type."""
+"""Kinds of difference that change the result, not just its wording."""
 
 _OPENING = re.compile(r"(\s*)(`{3,}|~{3,}|:{3,})\s*pycon\s*")
 _CUT = re.compile(r"\[cut here: [\d,]+ bytes were printed\]\Z")
@@ -30,13 +30,13 @@ _ADVICE = (
     (r"\A\.\.\.( |$)", "its first line, `...`, would be read as code: print its repr()"),
     (r"^\s*(```|~~~|:::)", "a printed line ends the fence: lengthen it, or print its repr()"),
     (r"[\r\0]", "it printed a carriage return or a NUL, which no page can hold: print its repr()"),
-    ("", "the page would not say just that afterwards: correct it by hand"),
+    ("", "the page would not read back as this output: edit it by hand"),
 )
 
 
 @dataclass(frozen=True)
 class Change:
-    """An output that may be taken over."""
+    """An output that may be accepted."""
 
     claim: Claim
     run: Run
@@ -44,23 +44,23 @@ class Change:
 
     @property
     def location(self) -> Location:
-        """Where its example stands."""
+        """The place of its example."""
         return replace(self.claim.location, line=self.mismatch.example.line)
 
     @property
     def want(self) -> str:
-        """What the page will say: what was printed, without white space at the ends of lines."""
+        """The new text of the page: what was printed, without trailing white space."""
         return bare(self.mismatch.got)
 
     @property
     def overturns(self) -> bool:
-        """Whether the page would say something else, and not the same in other words."""
+        """Whether the result changes, not just its wording."""
         emptied = not self.mismatch.example.want or not self.want
         return emptied or any(each.kind in OVERTURNED for each in self.mismatch.differences)
 
     @property
     def adds_fence(self) -> bool:
-        """Whether CUDA prints here what the CPU does not, and no fence says so yet."""
+        """Whether it needs a new `pycon cuda` fence."""
         example, lane = self.mismatch.example, self.run.lane
         return any(
             example in fence.examples and _lacks_fence(self.claim, fence, lane)
@@ -69,13 +69,13 @@ class Change:
 
 
 def changes(claim: Claim, run: Run, problems: Iterable[Problem]) -> list[Change]:
-    """Return what may be taken over of a run, in the order of the page.
+    """Return the outputs of a run that may be accepted, in page order.
 
     Args:
-        problems: all that is wrong with the book.
+        problems: all problems of the book.
 
     Raises:
-        AcceptError: the run tells nothing, or the claim must be mended first.
+        AcceptError: the claim did not run to its end, or has a problem.
     """
     if run.outcome is Outcome.PASSED:
         return []
@@ -84,13 +84,13 @@ def changes(claim: Claim, run: Run, problems: Iterable[Problem]) -> list[Change]
     for problem in problems:
         here = problem.location.path == claim.location.path
         if here and problem.message.startswith(f"{claim.id}: "):
-            raise AcceptError(f"mend this first: {problem}")
+            raise AcceptError(f"fix this first: {problem}")
     return [Change(claim, run, found) for found in mismatches(claim, run.lane, run.outputs)]
 
 
 @dataclass(frozen=True)
 class Draft:
-    """A page as it was scanned, to be revised."""
+    """A scanned page, to be revised."""
 
     path: Path
     page: Page
@@ -98,15 +98,15 @@ class Draft:
 
     @classmethod
     def read(cls, root: Path, page: Page) -> "Draft":
-        """Return the draft of a page that was just scanned, under the root of the project."""
+        """Return a draft of a page just scanned, in the project at `root`."""
         path = root / page.path
         return cls(path, page, path.read_bytes())
 
     def revise(self, changes: Sequence[Change]) -> str:
-        """Return the text of the page with these changes of one lane made, and scanned again.
+        """Return the text of the page with changes, all of one lane, made.
 
         Raises:
-            AcceptError: the page cannot say that, or nobody can tell where it should.
+            AcceptError: the revised page would not read back as intended.
         """
         lane = changes[0].run.lane
         wants = {change.mismatch.example.line: change.want for change in changes}
@@ -119,28 +119,28 @@ class Draft:
         )
         for change in changes:
             if _CUT.search(change.mismatch.got):
-                raise AcceptError("it printed too much, and was cut: print less")
+                raise AcceptError("its output was too long and was cut: print less")
             if not as_agreed or compare(change.want, change.mismatch.got, lane):
                 raise AcceptError(_advice(changes))
         return text
 
     def write(self, changes: Sequence[Change]) -> None:
-        """Put the revised page in place of the old one, whole.
+        """Write the revised page, atomically.
 
         Raises:
-            AcceptError: as `revise`, or the file is not the one that was scanned.
+            AcceptError: as in `revise`, or the file changed since it was scanned.
         """
         text = self.revise(changes)
         try:
             if self.path.read_bytes() != self.raw:
-                raise AcceptError("the page changed since it was scanned: accept once more")
+                raise AcceptError("the page changed since it was scanned: run this again")
             write_atomically(self.path, text)
         except OSError as error:
             raise AcceptError(f"it cannot be written: {error}") from error
 
 
 Edit = tuple[slice, list[str]]
-"""Lines of a page, counted from 0, and what stands in their place."""
+"""A range of lines, counted from 0, and their replacement."""
 
 
 def _apply(lines: list[str], edits: Iterable[Edit]) -> None:
@@ -183,10 +183,10 @@ def _lacks_fence(claim: Claim, fence: Fence, lane: Lane) -> bool:
 
 
 def _second_fence(lines: list[str], fence: Fence, edits: list[Edit]) -> Edit:
-    """Return the `pycon cuda` fence to stand below a fence: its copy, with the edits made."""
+    """Return the edit that inserts a `pycon cuda` fence: a copy of a fence, edited."""
     opening = _OPENING.fullmatch(lines[fence.line - 1])
     if not opening:
-        raise AcceptError("its fence stands in a block quote: add one for CUDA by hand")
+        raise AcceptError("its fence is in a block quote: add one for CUDA by hand")
     close = _place(fence.examples[-1]).stop
     while close < len(lines) and not lines[close].strip():
         close += 1
@@ -198,7 +198,7 @@ def _second_fence(lines: list[str], fence: Fence, edits: list[Edit]) -> Edit:
 
 
 def _rewritten(claim: Claim, wants: Mapping[int, str], lane: Lane) -> Claim:
-    """Return the claim as it will be when these outputs are taken over, but for its lines."""
+    """Return the claim as it will be with these outputs; its lines are not updated."""
     fences = []
     for fence in claim.fences:
         old = fence.on(lane)
@@ -211,7 +211,7 @@ def _rewritten(claim: Claim, wants: Mapping[int, str], lane: Lane) -> Claim:
 
 
 def _content(page: Page) -> object:
-    """Return what a page says, without where it says it."""
+    """Return the content of a page, without locations."""
     return (
         [(problem.kind, problem.message) for problem in page.problems],
         [(remark.entries, remark.text) for remark in page.remarks],

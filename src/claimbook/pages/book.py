@@ -1,4 +1,4 @@
-"""The whole book: every page scanned, the register, and what is wrong with them."""
+"""The whole book: its scanned pages, its register, and their problems."""
 
 import os
 import tomllib
@@ -15,39 +15,39 @@ from claimbook.pages.text import near
 
 
 class BookError(ValueError):
-    """What was asked for is not there; says what is."""
+    """A command cannot do what was asked; the message says why."""
 
 
 class NoBookError(BookError):
-    """There is no book around a path."""
+    """A path is not inside a book."""
 
 
 HEADER = "GALLERY_HEADER.rst"
-"""The file without which sphinx-gallery passes over a folder of labs."""
+"""The file without which sphinx-gallery skips a folder of labs."""
 
 LABS = "gallery"
-"""The folder of the scripts of labs."""
+"""The folder of lab scripts."""
 
 TEXTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
-"""Pages outside docs whose fences are looked at too."""
+"""Pages outside docs that are scanned too."""
 
 MADE = ("_build", "labs")
-"""Folders of docs that a build makes."""
+"""Folders of docs that a build creates."""
 
 
 @dataclass(frozen=True)
 class Project:
-    """Where the parts of the book stand, beside a pyproject.toml with `[tool.claimbook]`."""
+    """The folder of a pyproject.toml with `[tool.claimbook]`, which holds the book."""
 
     root: Path
 
     @classmethod
     def find(cls, start: Path) -> "Project":
-        """Return the project around a path.
+        """Return the project that contains a path.
 
         Raises:
-            NoBookError: no pyproject.toml above it has a `[tool.claimbook]`.
-            BookError: the one that has is no TOML, or there are no docs beside it.
+            NoBookError: no pyproject.toml at or above it has a `[tool.claimbook]`.
+            BookError: the pyproject.toml is invalid, or there is no docs folder beside it.
         """
         start = start.resolve()
         for folder in (start, *start.parents):
@@ -62,7 +62,7 @@ class Project:
 
     @property
     def docs(self) -> Path:
-        """The folder of pages, of the register and of records."""
+        """The folder of pages, register and records."""
         return self.root / "docs"
 
     @property
@@ -71,7 +71,7 @@ class Project:
         return [self.root / text for text in TEXTS if (self.root / text).is_file()]
 
     def name(self, path: Path) -> str:
-        """Return a path as locations name it; a link to a page is a page of its own."""
+        """Return a path relative to the root; a symbolic link to a page is not followed."""
         return Path(os.path.relpath(path.parent.resolve() / path.name, self.root)).as_posix()
 
     def register(self) -> Register:
@@ -79,27 +79,27 @@ class Project:
         return load_register(self.docs / "register")
 
     def pages(self) -> Iterator[Path]:
-        """Yield every page, in order of path; what is hidden is an editor's."""
+        """Yield the paths of all pages, sorted; hidden files are skipped."""
         for path in _visible(self.docs, "*.md"):
             inside = path.relative_to(self.docs).as_posix()
-            read = path.is_file() or path.is_symlink()  # a link that leads nowhere is told
+            read = path.is_file() or path.is_symlink()  # a broken link is reported
             if read and not inside.startswith(tuple(f"{folder}/" for folder in MADE)):
                 yield path
         yield from self.texts
 
 
 def _visible(folder: Path, pattern: str) -> list[Path]:
-    """Return the files under a folder, in order, without those of hidden folders."""
+    """Return the files under a folder, sorted, without hidden ones."""
     found = sorted(folder.rglob(pattern))
     return [f for f in found if not any(p.startswith(".") for p in f.relative_to(folder).parts)]
 
 
 def _marks_a_book(path: Path) -> bool:
-    """Return whether a pyproject.toml says that a book stands beside it."""
+    """Return whether a pyproject.toml has `[tool.claimbook]`."""
     try:
         if "[tool.claimbook]" not in (text := read_text(path)):
             return False
-        # A comment may have the words.
+        # It may be in a comment.
         return isinstance(tomllib.loads(text).get("tool", {}).get("claimbook"), dict)
     except tomllib.TOMLDecodeError as error:
         raise BookError(f"{path}: {error}") from error
@@ -107,7 +107,7 @@ def _marks_a_book(path: Path) -> bool:
 
 @dataclass(frozen=True)
 class Book:
-    """What all pages and the register say."""
+    """All pages and the register."""
 
     project: Project
     pages: tuple[Page, ...]
@@ -115,10 +115,10 @@ class Book:
 
     @classmethod
     def load(cls, start: Path) -> "Book":
-        """Read the book around a path.
+        """Read the book that contains a path.
 
         Raises:
-            BookError: there is none, or its docs are missing.
+            BookError: as in `Project.find`.
         """
         project = Project.find(start)
         pages = tuple(read_page(project, path) for path in project.pages())
@@ -126,36 +126,37 @@ class Book:
 
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
-        """All claims, in the order of pages."""
+        """All claims, in page order."""
         return tuple(claim for page in self.pages for claim in page.claims)
 
     @cached_property
     def remarks(self) -> tuple[Remark, ...]:
-        """All remarks, in the order of pages."""
+        """All remarks, in page order."""
         return tuple(remark for page in self.pages for remark in page.remarks)
 
     @cached_property
     def answers(self) -> dict[str, Answer]:
-        """Entry id → what the book says of it."""
+        """Entry id → the book's answer."""
         return answers(self.register, self.claims, self.remarks)
 
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
-        """Everything that is wrong with pages, alone and together, and with labs."""
+        """All problems within pages, between pages, and of labs."""
         own = [problem for page in self.pages for problem in page.problems]
         between = check_relations(self.register, self.claims, self.remarks)
         return tuple(sorted([*own, *between, *script_problems(self.project)]))
 
     def select(self, names: Iterable[str], also: Iterable[str] = ()) -> list[Claim]:
-        """Return the claims that names ask for; all of them without a name.
+        """Return the claims that names select; without names, all of them.
 
         Args:
-            names: ids of claims, paths of pages or of folders, or `page.md::id`; a path begins
-                at the current folder, or at the root of the project as messages have it.
-            also: what else might have been meant, to be named where a name asks for nothing.
+            names: ids of claims, paths of pages or folders, or `page.md::id`; paths are relative
+                to the current folder or to the root of the project.
+            also: other names to suggest for one that selects nothing.
 
         Raises:
-            BookError: a name asks for nothing; says what is near to it, and what may hide it.
+            BookError: a name selects nothing; the message has similar names, and problems of
+                pages that may hide it.
         """
         wanted: dict[str, Claim] = {}
         for name in names:
@@ -163,17 +164,17 @@ class Book:
             found = [one] if one else [c for c in self.claims if self._asks_for(name, c)]
             if not found:
                 known = {*self.by_id, *also, *(c.location.path for c in self.claims)}
-                what = "claim and no page with claims"
+                what = "claim or page with claims"
                 said = unknown(name, what, known, "see claimbook list")
                 raise BookError("\n".join([said, *self._hiding()]))
             wanted.update((claim.id, claim) for claim in found)
         return list(wanted.values()) if wanted else list(self.claims)
 
     def _hiding(self) -> Iterator[str]:
-        """Yield what is wrong on pages, any of which may hide a claim."""
+        """Yield the problems of pages, any of which may hide a claim."""
         wrong = [each for each in self.problems if each.kind is not ProblemKind.BAD_REGISTER]
         if wrong:
-            yield from ("What is wrong on a page may hide it:", *map(str, wrong))
+            yield from ("One of these problems may hide it:", *map(str, wrong))
 
     @cached_property
     def by_id(self) -> dict[str, Claim]:
@@ -181,7 +182,7 @@ class Book:
         return {claim.id: claim for claim in self.claims}
 
     def problems_of(self, names: Collection[str]) -> list[Problem]:
-        """Return what is wrong on the pages that names ask for; on all of them without a name."""
+        """Return the problems on the pages that names select; without names, all problems."""
         of_claims = {self.by_id[name].location.path for name in names if name in self.by_id}
 
         def meant(path: str) -> bool:
@@ -195,19 +196,19 @@ class Book:
         return here and (not id_ or id_.partition("[")[0] == claim.id)
 
     def _holds(self, name: str, path: str) -> bool:
-        """Return whether a name is that of a page or of a folder around it."""
+        """Return whether a name is the path of a page or of a folder that contains it."""
         place, page = name.partition("::")[0], self.project.root / path
         near_here, root = Path(place).resolve(), self.project.root
         return page.is_relative_to(near_here) or page.is_relative_to(root / place)
 
 
 def unknown(name: str, what: str, known: Iterable[str], hint: str) -> str:
-    """Say that nothing is called so, with what is near to it or holds it, else with a hint."""
-    return f"{name}: no {what} is called so{near(name, known) or f'; {hint}'}"
+    """Return the message for an unknown name, with similar names or, without any, a hint."""
+    return f"{name}: no {what} has this name{near(name, known) or f'; {hint}'}"
 
 
 def script_problems(project: Project) -> Iterator[Problem]:
-    """Yield what is wrong with labs, and with a folder that sphinx-gallery would pass over."""
+    """Yield the problems of labs, and of folders that sphinx-gallery would skip."""
     labs = _visible(project.root / LABS, "*.py")
     for path in labs:
         try:
@@ -224,14 +225,14 @@ def script_problems(project: Project) -> Iterator[Problem]:
 
 
 def read_page(project: Project, path: Path) -> Page:
-    """Scan the page of a path; that it cannot be read is a problem of that page."""
+    """Scan a page; return one with a problem if it cannot be read."""
     name = project.name(path)
     try:
         return scan_page(read_text(path), name)
     except ReadError as error:
         wrong = error
     except RecursionError:
-        wrong = ReadError(path, 1, "its directives nest too deep")
+        wrong = ReadError(path, 1, "its directives are nested too deep")
     return Page(name, problems=(_unread(name, wrong),))
 
 

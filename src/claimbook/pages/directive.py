@@ -1,4 +1,4 @@
-"""Reads one `{claim}`: its options, its statement and its examples."""
+"""Read a `{claim}` directive: its options, statement and examples."""
 
 import re
 from collections.abc import Mapping
@@ -36,10 +36,10 @@ from claimbook.pages.session import is_whole, parse_session, syntax_error
 from claimbook.pages.text import first_sentence, near, strip_markup
 
 COLUMNS = 90
-"""Of code, without its prompt, that fit on a card."""
+"""Columns of code, without the prompt, that fit on a card."""
 
 TITLE = 125
-"""Characters of a claim's title at most."""
+"""Most characters of a claim's title."""
 
 CLAIM_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -48,7 +48,7 @@ LaneOrFactor = TypeVar("LaneOrFactor", Lane, Factor)
 
 
 class ClaimReader:
-    """Reads one claim; collects what is wrong with it."""
+    """Reads one claim and collects its problems."""
 
     def __init__(self, location: Location) -> None:
         self.location = location
@@ -64,11 +64,11 @@ class ClaimReader:
         self.problems.append(Problem(location, kind, f"{self.name}: {message}"))
 
     def read(self, argument: str, content: str) -> Claim | None:
-        """Return the claim; None if MyST cannot read its directive.
+        """Return the claim; None if MyST cannot parse its directive.
 
         Args:
-            argument: what stands after `{claim}`.
-            content: what stands within its fence.
+            argument: the text after `{claim}`.
+            content: the text inside its fence.
         """
         if (parsed := self._parse(argument, content)) is None:
             return None
@@ -102,9 +102,9 @@ class ClaimReader:
         )
 
     def _parse(self, argument: str, content: str) -> Any:
-        """Return what MyST makes of the directive, None if nothing; note the claim's name."""
+        """Return the directive as parsed by MyST, or None; set the claim's name."""
         if not argument.strip():
-            self._problem(ProblemKind.MALFORMED_CLAIM, "its id stands after `{claim}`")
+            self._problem(ProblemKind.MALFORMED_CLAIM, "its id goes after `{claim}`")
             return None
         try:
             parsed = parse_directive(ClaimSyntax, argument, content, self.location.line)
@@ -121,11 +121,11 @@ class ClaimReader:
         return parsed
 
     def _check_options(self, content: str) -> None:
-        """Note where options stand; report what MyST passes over: one lost, or taken for prose."""
+        """Note the lines of options; report duplicates and lines that MyST would read as prose."""
         for number, line in enumerate(lines(content), start=self.location.line + 1):
             if not line.lstrip().startswith(":"):
                 if self._options and line.strip():
-                    message = "an option stands on one line, and an empty line ends them all"
+                    message = "an option takes one line, and an empty line ends the options"
                     self._problem(ProblemKind.BAD_OPTION, message, number)
                 break
             name = line.lstrip()[1:].partition(":")[0]
@@ -143,18 +143,18 @@ class ClaimReader:
         return statement
 
     def _check_title(self, title: str) -> None:
-        if self.problems:  # as of an option, which leaves a part of itself in the prose
+        if self.problems:  # the title may hold the rest of a broken option
             return
         if title[-1:] not in ".?!":
-            self._problem(ProblemKind.BAD_FORM, "its first sentence, its title, has no full stop")
+            self._problem(ProblemKind.BAD_FORM, "its first sentence, the title, has no full stop")
         elif len(title) > TITLE:
-            message = f"a title, its first sentence, of {len(title)} characters; {TITLE} fit"
+            message = f"its first sentence, the title, has {len(title)} characters; {TITLE} fit"
             self._problem(ProblemKind.BAD_FORM, message)
 
     def _members(
         self, name: str, options: Mapping[str, str], kind: type[LaneOrFactor]
     ) -> tuple[LaneOrFactor, ...]:
-        """Return the members of an enumeration that an option names; none if it is not given."""
+        """Return the members of an enumeration that an option names; empty without the option."""
         named = options.get(name, "").replace(",", " ").split()
         unknown = [each for each in named if each not in tuple(kind)]
         if name in options and (unknown or not named):
@@ -180,12 +180,12 @@ class ClaimReader:
                 message = f"this fence is never closed: end it with {token.markup}"
                 self._problem(ProblemKind.BAD_FENCE, message, line)
             if token.level:
-                message = "a fence stands at the margin of its claim, in no list or quote"
+                message = "a fence of a claim must not be in a list or quote"
                 self._problem(ProblemKind.BAD_FENCE, message, line)
             self.owned.update(fence_lines(token, line))
             self._fence(token, line, found)
         if not found:
-            message = "a claim shows its statement in a `pycon` fence; this one has none"
+            message = "it has no `pycon` fence that shows its statement"
             self._problem(ProblemKind.BAD_FENCE, message)
         return tuple(found)
 
@@ -216,7 +216,7 @@ class ClaimReader:
                 continue
             if wrong := syntax_error(example):
                 self._problem(ProblemKind.BAD_FENCE, wrong[1], wrong[0])
-                return tuple(examples)  # what follows would fail for want of it
+                return tuple(examples)  # later examples may depend on it
             self._check_form(example)
             examples.append(example)
         if not examples:
@@ -235,7 +235,7 @@ class ClaimReader:
 
 
 def _about_option(said: str) -> str:
-    """Return what MyST says of an option, in the words of an author."""
+    """Reword MyST's message about an option for authors."""
     if wrong := re.match(r"Invalid option value for '([^']*)': .*?: (.*)", said, re.DOTALL):
         return f"{wrong[1]} {wrong[2]}"
     if not (name := re.match(r"Unknown option key: '([^']*)'", said)):

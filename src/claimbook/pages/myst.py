@@ -1,4 +1,4 @@
-"""Markdown and directives as MyST reads them, without Sphinx."""
+"""Parse Markdown and directives as MyST does, without Sphinx."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -17,10 +17,10 @@ from myst_parser.parsers.mdit import create_md_parser
 from claimbook.model import RelationKind
 
 MYST_EXTENSIONS = ("attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath")
-"""What `myst_enable_extensions` must be, so that scan and build tokenize alike."""
+"""The required `myst_enable_extensions`, so that scan and build tokenize alike."""
 
 STAR = "this line begins a list: wrap the sentence elsewhere, or begin lists with `-`"
-"""What is wrong with a line that begins with `*` or `+`, as a wrapped product or sum may."""
+"""Message for a line that begins with `*` or `+`, such as a wrapped product or sum."""
 
 
 def _entries(value: str | None) -> str:
@@ -30,16 +30,16 @@ def _entries(value: str | None) -> str:
 
 
 def _alone(value: str | None) -> None:
-    # docutils' own flag accepts `no` where MyST reads it.
+    # Unlike docutils' flag, which accepts `no` from MyST.
     if value is not None:
         raise ValueError(f"has no value: leave out {value!r}, or the whole line")
 
 
 class ClaimSyntax(Directive):
-    """What a `{claim}` accepts; read by MyST's parser of directives, never run."""
+    """The syntax of `{claim}`, for MyST's directive parser; never run."""
 
     required_arguments = 1
-    final_argument_whitespace = True  # so that the id is blamed, not the number of words
+    final_argument_whitespace = True  # so that the error is about the id, not the number of words
     has_content = True
     option_spec: ClassVar[dict[str, Any]] = {
         **dict.fromkeys(map(str, RelationKind), _entries),
@@ -49,7 +49,7 @@ class ClaimSyntax(Directive):
 
 
 class RemarkSyntax(Directive):
-    """What a `{remark}` accepts: the entries it speaks of."""
+    """The syntax of `{remark}`: its arguments are entries."""
 
     required_arguments = 1
     optional_arguments = 99
@@ -62,32 +62,32 @@ def _tokenizer() -> MarkdownIt:
 
 
 def tokenize(text: str) -> list[Token]:
-    """Return Markdown as MyST reads it; what directives hold is not taken apart."""
+    """Return the tokens of Markdown; the content of directives is not parsed."""
     return _tokenizer().parse(text)
 
 
 def fences(tokens: Iterable[Token], first_line: int) -> Iterator[tuple[Token, int]]:
-    """Yield each fence, with the line of the page on which it begins."""
+    """Yield each fence with the page line on which it begins."""
     for token in tokens:
         if token.type in ("fence", "colon_fence") and token.map:
             yield token, first_line + token.map[0]
 
 
 def fence_lines(token: Token, line: int) -> range:
-    """Return the page lines of a fence that begins on the given one."""
+    """Return the page lines of a fence that begins on a line."""
     assert token.map
     return range(line, line + token.map[1] - token.map[0])
 
 
 def star_lists(tokens: Iterable[Token], first_line: int) -> Iterator[int]:
-    """Yield the lines of a page that begin with `*` or `+`, and so a list."""
+    """Yield the page lines that begin a list with `*` or `+`."""
     for token in tokens:
         if token.type == "list_item_open" and token.markup in ("*", "+") and token.map:
             yield first_line + token.map[0]
 
 
 def is_closed(token: Token, source: str) -> bool:
-    """Return whether a fence ends with a line of its own marks, before another opens."""
+    """Return whether a fence has its own closing line, before another fence opens."""
     assert token.map
     last = lines(source)[token.map[1] - 1].strip(" \t>")
     ended = token.map[1] > token.map[0] + 1 and last == token.markup[0] * max(len(last), 3)
@@ -95,17 +95,17 @@ def is_closed(token: Token, source: str) -> bool:
 
 
 def lines(text: str) -> list[str]:
-    """Return the lines of a text, as markdown-it splits it."""
+    """Split a text into lines, as markdown-it does."""
     # str.splitlines would also split at form feeds and the like.
     return re.split(r"\r\n?|\n", text)
 
 
 def parse_directive(kind: type[Directive], argument: str, content: str, line: int) -> Any:
-    """Return what MyST makes of a directive.
+    """Return a directive as parsed by MyST.
 
     Raises:
-        MarkupError: it is not as its kind asks.
+        MarkupError: its arguments or content do not fit its kind.
     """
-    # MyST would count what str.splitlines takes for a line more than markdown-it does.
+    # MyST counts lines with str.splitlines, which splits at more characters than markdown-it.
     content = re.sub("[\v\f\x1c-\x1e\x85\u2028\u2029]", " ", content)
     return parse_directive_text(kind, argument, content, line=line)

@@ -1,7 +1,7 @@
-"""Page → claims, with MyST's own tokenizer, for Sphinx, pytest and the CLI alike.
+"""Scan pages for claims with MyST's tokenizer, for Sphinx, pytest and the CLI alike.
 
-`scan_page` is the only reader of pages. It never raises on a page's text: what is wrong
-with a page comes back as problems, each with its line.
+`scan_page` is the only reader of pages. It never raises on a page's text: it returns what is
+wrong as problems, each with its line.
 """
 
 import re
@@ -33,7 +33,7 @@ CODE_DIRECTIVES = frozenset({"code", "code-block", "sourcecode", "doctest", "tes
 RAW_DIRECTIVES = frozenset({"code-cell", "raw-cell", "raw", "math", "literalinclude"})
 
 SHORT = 60
-"""Words of a short answer at most."""
+"""Most words of a short answer."""
 
 _SHORT = re.compile(r"^\*\*In short\.\*\*(.*?)(?:\n[ \t]*\n|\Z)", re.MULTILINE | re.DOTALL)
 _DIRECTIVE = re.compile(r"\{([\w:.-]+)\}\s*(.*)", re.DOTALL)
@@ -46,7 +46,7 @@ def scan_page(text: str, path: str) -> Page:
 
     Args:
         text: the whole Markdown text of the page.
-        path: how the page is named in locations, relative to the root of the project.
+        path: the path for locations, relative to the root of the project.
     """
     scan, text = _Scan(path), "\n".join(lines(text))
     scan.walk(text, first_line=1)
@@ -62,7 +62,7 @@ def scan_page(text: str, path: str) -> Page:
 
 
 def scan_script(text: str, path: str) -> list[Problem]:
-    """Return what is wrong with a lab: prompts and code in its text, a figure without words."""
+    """Return the problems of a lab: prompts in its text, a figure without title or label."""
     scan = _Scan(path)
     scan.look_for_prompts("\n".join(line.removeprefix("#") for line in lines(text)))
     for pattern, what in LAB_WORDS.items() if Path(path).match("plot_*.py") else ():
@@ -73,9 +73,9 @@ def scan_script(text: str, path: str) -> list[Problem]:
 
 LAB_WORDS = {
     r"\bsuptitle\(|\bset_title\(": "states its finding: `fig.suptitle(…)`",
-    r"\bset_label\(": "describes its picture for who cannot see it: `fig.set_label(…)`",
+    r"\bset_label\(": "describes its picture for readers who cannot see it: `fig.set_label(…)`",
 }
-"""What the script of a lab calls → what that does, in words."""
+"""Pattern that the script of a lab must contain → what it is for, in a message."""
 
 
 @dataclass
@@ -88,9 +88,9 @@ class _Scan:
     samples: list[Claim] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     torn: bool = False
-    """Whether a fence has no end; what follows it is not what it seems."""
+    """Whether a fence is never closed; the rest of the page cannot be trusted."""
     owned: set[int] = field(default_factory=set)
-    """Page lines of code that something runs, or that is already reported."""
+    """Page lines of code that is run, or already reported."""
 
     def walk(self, text: str, first_line: int) -> None:
         tokens = tokenize(text)
@@ -182,7 +182,7 @@ class _Scan:
             line = text.count("\n", 0, answer.start()) + 1
             count = len(strip_markup(answer[1]).split())
             if count > SHORT and line not in self.owned:
-                message = f"a short answer of {count} words; {SHORT} are the most"
+                message = f"a short answer of {count} words; at most {SHORT}"
                 self.problem(line, ProblemKind.BAD_FORM, message)
 
     def problem(self, line: int, kind: ProblemKind, message: str) -> None:
@@ -190,7 +190,7 @@ class _Scan:
 
 
 def _is_python(directive: str, argument: str) -> bool:
-    # The argument of the last two is a group; code in no language is taken for Python.
+    # The argument of doctest and testcode is a group; code without a language is Python.
     language = (argument.split() or ["python"])[0].lower()
     return directive in ("doctest", "testcode") or language in PYTHON_LANGUAGES
 

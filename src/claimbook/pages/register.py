@@ -1,4 +1,4 @@
-"""The register: every statement that the sources make, and what became of it."""
+"""The register: every statement of the sources, and the book's answers."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ KINDS = {
 }
 NEEDS = {"cpu", "cuda", "both", "world"}
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""libyaml's is ten times faster; it is missing from some builds of PyYAML."""
+"""libyaml's loader is ten times faster, but some builds of PyYAML lack it."""
 
 
 T = TypeVar("T")
@@ -35,11 +35,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Register:
-    """All questions of all sources, in the order of their files."""
+    """All questions of all sources, in file order."""
 
     questions: tuple[Question, ...]
     problems: tuple[Problem, ...] = ()
-    """What cannot be read of the files; all else of them is there."""
+    """The parts that could not be read; all others are included."""
 
     @cached_property
     def sources(self) -> tuple[str, ...]:
@@ -47,7 +47,7 @@ class Register:
         return tuple(dict.fromkeys(question.source for question in self.questions))
 
     def lacks(self, entry: str) -> bool:
-        """Return whether no file has the entry; of a file that is broken nobody can tell."""
+        """Return whether an entry is missing, and its source's file is not broken."""
         broken = {Path(problem.location.path).stem for problem in self.problems}
         return entry not in self.entries and entry.rpartition("-")[0] not in broken
 
@@ -59,7 +59,7 @@ class Register:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the book says of one entry: how claims relate to it, or a remark, or nothing yet."""
+    """The book's answer to one entry: claims with their relation, a remark, or nothing yet."""
 
     entry: Entry
     kind: RelationKind | None = None
@@ -68,12 +68,12 @@ class Answer:
 
     @property
     def word(self) -> str | None:
-        """The relation as the ledger and `claims.json` name it; None while it is open."""
+        """The relation, as in the ledger and `claims.json`; None while it is open."""
         return str(self.kind) if self.kind else ("remark" if self.remark else None)
 
     @property
     def wanted(self) -> str:
-        """What would answer it, while it is open."""
+        """Advice on how to answer an open entry."""
         lanes = " and `:lanes: cuda`" * (self.entry.needs == "cuda")
         options = f"`:confirms: {self.entry.id}` (or qualifies, corrects, updates){lanes}"
         remark = f", or `{{remark}} {self.entry.id}`" * (self.entry.needs == "world")
@@ -81,7 +81,7 @@ class Answer:
 
 
 class WrongNodeError(ValueError):
-    """A node does not say what a register says."""
+    """A node is not what the register expects."""
 
     def __init__(self, node: yaml.Node, message: str) -> None:
         super().__init__(message)
@@ -90,7 +90,7 @@ class WrongNodeError(ValueError):
 
 @dataclass
 class _Reader:
-    """Builds questions from YAML nodes, which know their lines, unlike plain data."""
+    """Builds questions from YAML nodes, which have line numbers, unlike plain data."""
 
     path: Path
     seen: set[str] = field(default_factory=set)
@@ -120,7 +120,7 @@ class _Reader:
         return []
 
     def each(self, node: yaml.Node, read: Callable[[yaml.Node], T]) -> Iterator[T]:
-        """Yield what can be read of a list; what cannot is a problem and stops nothing else."""
+        """Yield the items of a list that can be read; report the others as problems."""
         for item in self.items(node):
             try:
                 yield read(item)
@@ -131,7 +131,7 @@ class _Reader:
         if not isinstance(node, yaml.MappingNode):
             raise WrongNodeError(node, f"expected a mapping with {', '.join(sorted(wanted))}")
         expected, found = sorted(wanted), sorted(str(key.value) for key, _ in node.value)
-        if found != expected:  # YAML lets a field stand twice
+        if found != expected:  # a list, as YAML allows duplicate fields
             raise WrongNodeError(node, f"expected {', '.join(expected)}, found {', '.join(found)}")
         return {key.value: value for key, value in node.value}
 
@@ -153,7 +153,7 @@ class _Reader:
         if not value.startswith(prefix):
             raise WrongNodeError(node, f"{value!r} does not begin with {prefix!r}")
         if value in self.seen:
-            raise WrongNodeError(node, f"{value!r} stands here twice")
+            raise WrongNodeError(node, f"{value!r} is used twice in this file")
         self.seen.add(value)
         return value
 
@@ -177,12 +177,12 @@ class _Reader:
 
 
 def load_register(folder: Path) -> Register:
-    """Read `*.yaml` of a folder, one source a file; what is hidden is an editor's."""
+    """Read the `*.yaml` files of a folder, one per source; hidden files are skipped."""
     readers = [_Reader(path) for path in sorted(folder.glob("[!.]*.yaml"))]
     questions = [question for reader in readers for question in reader.read()]
     problems = [problem for reader in readers for problem in reader.problems]
     for path in sorted(folder.glob("[!.]*.yml")):
-        message = f"a source is a file that ends in .yaml: call it {path.stem}.yaml"
+        message = f"source files end in .yaml: rename it to {path.stem}.yaml"
         problems.append(Problem(_Reader(path).location(1), ProblemKind.BAD_REGISTER, message))
     return Register(tuple(questions), tuple(problems))
 
@@ -190,7 +190,7 @@ def load_register(folder: Path) -> Register:
 def answers(
     register: Register, claims: Iterable[Claim], remarks: Iterable[Remark]
 ) -> dict[str, Answer]:
-    """Return entry id → what the book says of it, for every entry of the register."""
+    """Return entry id → answer, for every entry of the register."""
     related = _related(claims)
     remarked = {entry: remark for remark in remarks for entry in remark.entries}
     found = {}
@@ -204,9 +204,9 @@ def answers(
 def check_relations(
     register: Register, claims: Collection[Claim], remarks: Iterable[Remark]
 ) -> Iterator[Problem]:
-    """Yield what is wrong with the register and between pages: ids, unknown entries, two answers.
+    """Yield problems of the register and between pages.
 
-    An entry has one relation.
+    They are duplicate ids, unknown entries, and entries with more than one relation or answer.
     """
     yield from register.problems
     related = _related(claims)
@@ -226,7 +226,7 @@ def check_relations(
 
 
 Related = dict[str, list[tuple[RelationKind, Claim]]]
-"""Entry id → the claims that relate to it, with how, in the order given."""
+"""Entry id → relations and their claims, in the given order."""
 
 
 def _related(claims: Iterable[Claim]) -> Related:

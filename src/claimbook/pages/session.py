@@ -1,4 +1,4 @@
-"""Splits a session of Python into its examples, and tells what is no statement of Python."""
+"""Split a Python session into examples, and find syntax errors."""
 
 import ast
 import re
@@ -13,15 +13,15 @@ from claimbook.pages.myst import lines
 def parse_session(text: str, first_line: int) -> Iterator[Example | tuple[int, str]]:
     """Split a session into its examples.
 
-    Unlike a doctest, an output runs until the next prompt, so it may hold blank lines;
-    only those at its end are dropped.
+    Unlike in a doctest, an output runs to the next prompt and may hold blank lines; only
+    trailing ones are dropped.
 
     Args:
         text: the content of a `pycon` fence.
         first_line: the page line of the first line of the text.
 
     Yields:
-        Each example, or the line of an error with what is wrong there.
+        Each example, or the line and message of an error.
     """
     source: list[str] = []
     want: list[str] = []
@@ -36,7 +36,7 @@ def parse_session(text: str, first_line: int) -> Iterator[Example | tuple[int, s
         elif source and not want and (line.rstrip() == "..." or line.startswith("... ")):
             source.append(line[4:])
         elif source and not want and line.startswith("...\t"):
-            source.append(line[3:])  # the tab indents it
+            source.append(line[3:])  # keep the tab as indentation
             yield number, "a prompt is followed by a space: `... `"
         elif source:
             want.append(line)
@@ -57,22 +57,22 @@ def _example(source: list[str], want: list[str], line: int) -> Example:
 
 
 def syntax_error(example: Example) -> tuple[int, str] | None:
-    """Return where an example is no statement of Python, and why; None if it is one."""
+    """Return the line and message of an example's syntax error; None if there is none."""
     try:
-        with warnings.catch_warnings(action="ignore"):  # its run shows them
+        with warnings.catch_warnings(action="ignore"):  # the run shows warnings
             ast.parse(example.source, mode="single")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         parts = filter(None, map(str.strip, example.source.split("\n")))
         if all(part.startswith("#") for part in parts):
-            return example.line, "no statement stands at this prompt; put the comment beside code"
+            return example.line, "there is only a comment at this prompt; put it beside code"
         line = example.line + (getattr(error, "lineno", None) or 1) - 1
-        hint = "; its further lines begin with `... `" * isinstance(error, IndentationError)
+        hint = "; continuation lines begin with `... `" * isinstance(error, IndentationError)
         return line, f"this is no Python statement: {getattr(error, 'msg', error)}{hint}"
     return None
 
 
 def is_whole(source: str) -> bool:
-    """Return whether a statement ends where it does, without a block that could go on."""
+    """Return whether a statement is complete: valid and without a block that could go on."""
     with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
         return not hasattr(ast.parse(source).body[-1], "body")
     return False

@@ -1,4 +1,4 @@
-"""Words: what is near to one, and a sentence of a page where its links cannot be followed."""
+"""Text helpers: suggestions for unknown names, first sentences, markup removal."""
 
 import re
 from collections.abc import Iterable
@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 
 def near(name: str, known: Iterable[str]) -> str:
-    """Return `; did you mean …?` with what is near to a name or holds it; nothing else.
+    """Return `; did you mean …?` with known names similar to a name; empty if there are none.
 
     >>> near("lane", ["lanes", "machine"])
     '; did you mean lanes?'
@@ -19,7 +19,7 @@ def near(name: str, known: Iterable[str]) -> str:
 
 
 def first_sentence(statement: str) -> str:
-    """Return the first sentence of a statement: the title of its card.
+    """Return the first sentence of a statement, the title of its card.
 
     >>> first_sentence("Views share memory. Here, so do `x` and `y`.")
     'Views share memory.'
@@ -30,7 +30,7 @@ def first_sentence(statement: str) -> str:
 def strip_markup(statement: str) -> str:
     """Strip link and role markup of a statement; keep the visible text.
 
-    A page that is named without words of its own is told by its file's name.
+    A `{doc}` link without a title becomes the name of its file.
 
     >>> strip_markup("See {term}`tensors <tensor>`, [the `grad` of one](grad.md) and `x[0](y)`.")
     'See tensors, the `grad` of one and `x[0](y)`.'
@@ -46,6 +46,6 @@ def strip_markup(statement: str) -> str:
     text = re.sub(r"\{[\w:]+\}`([^`<]+?)\s*<[^`]*>`", r"\1", text)
     text = re.sub(r"\{doc\}`([^`]+)`", lambda page: page[1].split("/")[-1].replace("-", " "), text)
     text = re.sub(r"\{[\w:]+\}(?=`)", "", text)
-    code = r"`[^`]*`"  # which may look like a link, and stand in the text of one
+    code = r"`[^`]*`"  # may look like a link, and may be in a link's text
     link = rf"({code})|\[((?:{code}|[^]`])+)\]\([^)\s]+\)"
     return re.sub(link, lambda found: found[1] or found[2], text)

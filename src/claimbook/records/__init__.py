@@ -1,1 +1,1 @@
-"""What is kept: runs by page and lane, releases of torch, machines, versions of the book."""
+"""Saved results: runs by page and lane, releases of torch, machines, versions of the book."""

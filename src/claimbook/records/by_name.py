@@ -1,4 +1,4 @@
-"""What is kept in a file for each release, machine and version."""
+"""Saved data with one file per release, machine or version."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -11,39 +11,39 @@ from claimbook.records.store import SCHEMA, Kept, RecordError, Tell, load_file, 
 
 @dataclass(frozen=True)
 class ByName(Generic[Kept]):
-    """The files of a folder, one a release of torch, a machine, or a version of the book."""
+    """A folder with one file per release of torch, machine, or version of the book."""
 
     folder: Path
     kind: ClassVar[str]
-    """`release`, `machine` or `version`; the field of a file that says of which it is."""
+    """`release`, `machine` or `version`; also the field of a file that holds the name."""
     holds: ClassVar[type[Any]]
-    """What a file holds: a dataclass with the fields of a file, `name` for the one above."""
+    """The dataclass of a file; its `name` is the field `kind`."""
 
     @classmethod
     def of(cls, docs: Path) -> Self:
-        """Return those of a book."""
+        """Return the folder in a book's docs."""
         return cls(docs / "records" / f"{cls.kind}s")
 
     def parse(self, data: dict[str, Any]) -> Kept:
-        """Return what a file holds.
+        """Return the content of a file.
 
         Raises:
-            ValueError: it is not what a file may be; says what is wrong.
+            ValueError: the data is invalid; the message says what is wrong.
         """
         found: Kept = structure({**data, "name": data[self.kind]}, self.holds)
         return found
 
     def path(self, name: str) -> Path:
-        """Return where one stands."""
+        """Return the path of a file."""
         return self.folder / f"{name}.json"
 
     def names(self) -> list[str]:
-        """Return the names of those that have a file, releases and versions from the oldest on."""
+        """Return the names of all files; releases and versions from oldest to newest."""
         names = sorted(path.stem for path in self.folder.glob("*.json"))
         return sorted(names, key=order)
 
     def load_all(self, tell: Tell) -> list[Kept]:
-        """Return every one of them that is not broken, from the oldest on."""
+        """Return the content of all files that are not broken, oldest first."""
         found = []
         for name in self.names():
             try:
@@ -54,24 +54,24 @@ class ByName(Generic[Kept]):
         return [each for each in found if each is not None]
 
     def load(self, name: str) -> Kept | None:
-        """Return one of them; None if there is none.
+        """Return the content of one file; None if it does not exist.
 
         Raises:
-            RecordError: its file is broken, too large, or another one's.
+            RecordError: the file is broken, too large, or of another name.
         """
 
         def checked(data: Any) -> Kept:
             named = {"schema": SCHEMA, self.kind: name}
             if not isinstance(data, dict) or not named.items() <= data.items():
-                raise ValueError(f"it is no {self.kind} {name} of schema {SCHEMA}")
+                raise ValueError(f"it is not {self.kind} {name} of schema {SCHEMA}")
             return self.parse(data)
 
         return load_file(self.path(name), checked, f"no record of a {self.kind}")
 
     def save(self, value: Kept) -> None:
-        """Write a file: of what it holds by ids a line each, so that two can be compared by eye.
+        """Write a file with one line per id, for readable diffs.
 
-        Left out is what is empty of these, and what is None.
+        Empty fields of an item and top-level fields that are None are left out.
         """
         data: dict[str, Any] = asdict(value)
         name = data.pop("name")
@@ -85,7 +85,7 @@ class ByName(Generic[Kept]):
 
 
 GROUPS = ("claims", "entries")
-"""The fields of what is kept by name that map ids."""
+"""The fields that map ids."""
 
 
 def _filled(item: Any) -> Any:
@@ -97,7 +97,7 @@ def _field(name: str, value: object) -> str:
 
 
 def order(version: str) -> tuple[int, ...]:
-    """Return what sorts versions from the oldest on: 2.8.0 before 2.10.0.
+    """Return a sort key for versions, by number: 2.8.0 before 2.10.0.
 
     >>> sorted(["2.10.0", "2.8.0"], key=order)
     ['2.8.0', '2.10.0']

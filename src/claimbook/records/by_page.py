@@ -1,4 +1,4 @@
-"""What is kept in a file for each page or part of the book, a line for each claim and device."""
+"""Saved data with one file per page or part of the book, and a line per claim and device."""
 
 import json
 import re
@@ -16,57 +16,57 @@ Data = Mapping[str, Any]
 
 
 class ByPage(Generic[Kept]):
-    """The files of a folder, one a page: a line of JSON for each claim and device, sorted.
+    """A folder with one file per page: sorted lines of JSON, one per claim and device.
 
-    What many lines of a page have in common stands in lines of its own, before them. A line that is
-    broken is named, and costs one claim what was kept of it.
+    Fields that many lines share are in lines of their own at the top. A broken line is reported
+    and loses the data of one claim only.
     """
 
     holds: ClassVar[type[Any]]
-    """What a line says: a dataclass with its fields, `claim` among them."""
+    """The dataclass of a line; it has a field `claim`."""
     shared: ClassVar[tuple[str, ...]]
-    """The fields that many lines have in common."""
+    """The fields that lines share."""
     wrong: ClassVar[str]
-    """What to say of a line that cannot be parsed."""
+    """The message for a line that cannot be parsed."""
 
     def __init__(self, folder: Path, tell: Tell) -> None:
         self.folder, self.tell = folder, tell
         self._pages: dict[Path, dict[str, dict[str, Kept]]] = {}
-        """File → claim id → what is kept of it, by device."""
+        """File → claim id → device → value."""
         self._written: dict[Path, tuple[int, int] | None] = {}
-        """File → when it was written that is held."""
+        """File → inode and modification time when it was read."""
         self._elsewhere: dict[str, Path] | None = None
-        """Claim id → the file in which it stands; read once a claim is not where it should be."""
+        """Claim id → its file; filled when a claim is not in the file of its page."""
 
     def parse(self, data: dict[str, Any]) -> Kept:
-        """Return what a line says, of its fields and those that it shares.
+        """Return the value of a line, from its own and its shared fields.
 
         Raises:
-            ValueError: it is not what a line may be; says what is wrong.
+            ValueError: the data is invalid; the message says what is wrong.
         """
         found: Kept = structure(data, self.holds)
         return found
 
     def data(self, value: Kept) -> dict[str, Any]:
-        """Return the fields that hold a value."""
+        """Return the fields of a value."""
         return asdict(value)
 
     def device(self, value: Kept) -> str:
-        """Return of which device a value speaks; empty where one is kept whatever the device."""
+        """Return the device of a value; empty if only one value per claim is kept."""
         return ""
 
     def path(self, claim: Claim) -> Path:
-        """Return where what is kept of a claim stands: as its page does under docs."""
+        """Return the file for a claim, named after its page."""
         return self.folder / f"{claim.docname}.jsonl"
 
     def load(self, claim: Claim) -> Kept | None:
-        """Return what is kept of a claim; None if there is nothing, or its line is broken."""
+        """Return the value of a claim; None if there is none, or its line is broken."""
         return next(iter(self.load_all(claim)), None)
 
     def load_all(self, claim: Claim) -> list[Kept]:
-        """Return what is kept of a claim, a value for each device.
+        """Return the values of a claim, one per device.
 
-        A claim that has moved to another page is found where it was.
+        A claim that has moved to another page is found in the file of the old one.
         """
         path = self._place(claim)
         return list(self._page(path).get(claim.id, {}).values()) if path else []
@@ -81,13 +81,13 @@ class ByPage(Generic[Kept]):
         return self._elsewhere.get(claim.id)
 
     def put(self, claim: Claim, value: Kept) -> None:
-        """Write what is to be kept of a claim on a device, with the rest of its page.
+        """Save the value of a claim on a device, and rewrite the file of its page.
 
         Raises:
-            WriteError: the disk is full, or the folder is not to be written in.
+            WriteError: the disk is full, or the folder is not writable.
         """
         path, was = self.path(claim), self._place(claim)
-        if _written(path) != self._written.get(path):  # by another run, meanwhile
+        if _written(path) != self._written.get(path):  # by another process
             del self._pages[path]
         page = self._page(path)
         moved = self._page(was).pop(claim.id) if was and was != path else {}
@@ -127,20 +127,20 @@ class ByPage(Generic[Kept]):
     ) -> Iterator[tuple[str, Kept]]:
         data = json.loads(line)
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-            raise ValueError(f"it is no object of schema {SCHEMA}")
+            raise ValueError(f"it is not an object of schema {SCHEMA}")
         key = str(data.get("common"))
         if "claim" in data and key not in common:
-            raise ValueError(f"it shares line {key}, which is missing or broken")
+            raise ValueError(f"it refers to shared line {key}, which is missing or broken")
         shared = common[key] if "claim" in data else {}
         if data.pop("checksum", None) != _checksum(data, shared):
-            raise ValueError("it was changed, by hand or a merge, says its checksum; run it again")
+            raise ValueError("its checksum is wrong after an edit or a merge; run it again")
         del data["schema"]
         data.pop("common", None)
         if "claim" in data:
             yield data["claim"], self.parse({**data, **shared})
-        elif common.setdefault(key, data) != data:  # of two sides of a merge
+        elif common.setdefault(key, data) != data:  # from two sides of a merge
             del common[key]
-            raise ValueError(f"line {key}, which others share, stands here twice")
+            raise ValueError(f"shared line {key} is here twice")
 
     def _text(self, page: Mapping[str, Mapping[str, Kept]]) -> str:
         lines, keys = list[str](), dict[str, int]()
@@ -155,29 +155,29 @@ class ByPage(Generic[Kept]):
 
 
 class ByPart(ByPage[Kept]):
-    """The files of a folder, one a part of the book."""
+    """A folder with one file per part of the book."""
 
     kind: ClassVar[str]
-    """The name of the folder."""
+    """The name of the folder in docs/records."""
     shared = ("operators", "torch", "date")
 
     @classmethod
     def of(cls, docs: Path, tell: Tell) -> Self:
-        """Return those of a book."""
+        """Return the folder in a book's docs."""
         return cls(docs / "records" / cls.kind, tell)
 
     def save(self, claim: Claim, value: Kept) -> None:
-        """Write what came of a claim unless what stands there says the same."""
+        """Save the value of a claim, unless an equal one is saved."""
         if self.load(claim) != value:
             self.put(claim, value)
 
     def path(self, claim: Claim) -> Path:
-        """Return where what is kept of a claim stands: the first folder of its page."""
+        """Return the file for a claim, named after the first folder of its page."""
         return self.folder / f"{claim.docname.partition('/')[0]}.jsonl"
 
 
 def _written(path: Path) -> tuple[int, int] | None:
-    """Return what tells a file from the one that was there before; None if there is none."""
+    """Return inode and modification time of a file; None if it does not exist."""
     try:
         stat = path.stat()
     except OSError:
@@ -186,14 +186,14 @@ def _written(path: Path) -> tuple[int, int] | None:
 
 
 CHECKED = 16
-"""Letters of a line's checksum."""
+"""Characters of a checksum."""
 
 
 def line_of(data: Data, shared: Data = MappingProxyType({})) -> str:
-    """Return the line that holds data, with its checksum.
+    """Return a line with data and its checksum.
 
     Args:
-        shared: what it has in common with others, which stands in a line of its own.
+        shared: the fields that it shares with others, which are in a line of their own.
     """
     held = {**data, "schema": SCHEMA}
     held["checksum"] = _checksum(held, shared)
@@ -203,8 +203,8 @@ def line_of(data: Data, shared: Data = MappingProxyType({})) -> str:
 def _checksum(held: Data, shared: Data) -> str:
     """Return the checksum of a line.
 
-    It holds under another id, as a claim may be renamed, and beside another driver or date; not
-    beside another torch or device, as a merge may put it.
+    It ignores the id, so that a claim can be renamed, and the shared fields except torch and
+    device, which a merge may mix up.
     """
     own = {name: value for name, value in held.items() if name != "claim"}
     where = shared.get("environment", shared)
@@ -213,7 +213,7 @@ def _checksum(held: Data, shared: Data) -> str:
 
 
 def orphans(docs: Path, claims: Collection[str]) -> Iterator[tuple[Path, int, str]]:
-    """Yield what is kept, and committed, of an id that no claim has: file, line, id."""
+    """Yield file, line and id of each committed record whose claim does not exist."""
     for path in sorted((docs / "records").rglob("*.jsonl")):
         for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
             if (found := _CLAIM.search(line)) and (name := found[1].decode()) not in claims:

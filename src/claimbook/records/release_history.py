@@ -1,4 +1,4 @@
-"""What changed from one release to the next, and on which releases a claim holds."""
+"""Changes from one release to the next, and the releases on which a claim holds."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -13,23 +13,23 @@ NOT_REACHED = "(not reached)"
 
 @dataclass(frozen=True)
 class Change:
-    """The first example of a claim that prints something else than on the release before."""
+    """The first example of a claim that prints something different on the next release."""
 
     claim: str
     page: str
     """The claim's docname."""
     statement: str
     source: str
-    """Of the example."""
+    """The source of the example."""
     before: str
     after: str
     kind: str
-    """What kind of difference it is, in words."""
+    """The kind of difference, in words."""
 
 
 @dataclass(frozen=True)
 class Span:
-    """Neighbouring releases on which a claim did the same."""
+    """Consecutive releases on which a claim had the same result."""
 
     first: str
     last: str
@@ -40,7 +40,7 @@ class Span:
 
 
 def changed(claims: Iterable[Claim], older: BookRun, newer: BookRun) -> Iterator[Change]:
-    """Yield what claims print on one of two releases and not on the other, claim by claim."""
+    """Yield the change of each claim whose result differs between two releases."""
     for claim in claims:
         was, now = older.of(claim), newer.of(claim)
         if was and now and was != now and (change := _change(claim, was, now, newer.lane)):
@@ -48,14 +48,14 @@ def changed(claims: Iterable[Claim], older: BookRun, newer: BookRun) -> Iterator
 
 
 def spans(claim: Claim, releases: Iterable[BookRun]) -> list[Span]:
-    """Return on which releases a claim did what, from the oldest on."""
+    """Return the spans of releases with the same result for a claim, oldest first."""
     found = [(release.name, result) for release in releases if (result := release.of(claim))]
     grouped = [list(group) for _, group in groupby(found, key=lambda pair: pair[1])]
     return [Span(group[0][0], group[-1][0], group[0][1]) for group in grouped]
 
 
 def _printed(claim: Claim, result: Result, lane: Lane) -> Iterable[str]:
-    """Return what each example printed, and without end `NOT_REACHED` for those never reached."""
+    """Return each example's output, followed, if it did not finish, by endless `NOT_REACHED`."""
     if result.outcome is Outcome.PASSED:
         return [example.want for example in claim.examples(lane)]
     return chain(result.outputs, repeat(NOT_REACHED))
@@ -68,7 +68,7 @@ def _change(claim: Claim, was: Result, now: Result, lane: Lane) -> Change | None
         if before is NOT_REACHED or after is NOT_REACHED:
             kind = str((now if after is NOT_REACHED else was).outcome)
             return Change(*about, example.source, before, after, kind)
-        # The one that the page documents may have `...` for what differs from run to run.
+        # The want of the page may have `...`, so it goes first.
         want, got = (after, before) if now.outcome is Outcome.PASSED else (before, after)
         if difference := compare(want, got, lane):
             return Change(*about, example.source, before, after, difference.kind)

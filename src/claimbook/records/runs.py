@@ -1,4 +1,4 @@
-"""The records of claims, one file a page and lane, a line a claim and device; their status."""
+"""Records of claims, one file per page and lane, and the status they give a claim."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,11 +13,11 @@ from claimbook.records.by_page import ByPage
 from claimbook.records.store import Tell
 
 KEPT = 14
-"""Days for which a record that says the same is left alone; `--max-age` has to be more."""
+"""Days for which an unchanged record is not rewritten; `--max-age` must be larger."""
 
 
 class Records(ByPage[Record]):
-    """The records of one lane, under a folder."""
+    """The records of one lane."""
 
     holds = Record
     shared = ("environment", "recorded")
@@ -29,14 +29,12 @@ class Records(ByPage[Record]):
 
     @classmethod
     def of(cls, docs: Path, lane: Lane, tell: Tell) -> "Records":
-        """Return those of a book: beside the build for `cpu`, committed for the others."""
+        """Return the records of a book: for `cpu` in the build folder, otherwise committed ones."""
         folder = docs / "_build" / "records" if lane is Lane.CPU else docs / "records"
         return cls(folder, lane, tell)
 
     def save(self, claim: Claim, record: Record) -> bool:
-        """Write the record unless the one that stands there says the same of the same code.
-
-        One that is `KEPT` days older is written all the same: its date is when a run last said so.
+        """Save a record, unless the saved one is equal and less than `KEPT` days older.
 
         Returns:
             Whether the file was written.
@@ -49,11 +47,11 @@ class Records(ByPage[Record]):
         return True
 
     def device(self, value: Record) -> str:
-        """Return the GPU; a build keeps what its own processor did, and no other."""
+        """Return the GPU; on the CPU only one record per claim is kept."""
         return "" if self.lane is Lane.CPU else value.environment.device
 
     def data(self, value: Record) -> dict[str, Any]:
-        """Return the fields of a record; what is empty or said by the folder is left out."""
+        """Return the fields of a record, without empty ones and the lane."""
         fields = super().data(value)
         return {k: v for k, v in fields.items() if k != "lane" and v not in ("", (), None)}
 
@@ -63,22 +61,22 @@ class Records(ByPage[Record]):
 
 
 def record_of(claim: Claim, run: Run, environment: Environment, recorded: Provenance) -> Record:
-    """Return what is kept of a run of a claim as it stands."""
+    """Return the record of a run."""
     digest = claim.digest(run.lane)
     return Record(**vars(run), digest=digest, environment=environment, recorded=recorded)
 
 
 def status(claim: Claim, lane: Lane, record: Record | None, torch: str) -> Status:
-    """Return what a reader is told of a claim, by what its record says.
+    """Return the status of a claim, given its record.
 
     Args:
-        torch: the release that the book is pinned to, `2.13.0`.
+        torch: the release that the book is pinned to, such as `2.13.0`.
     """
     if record is None or record.outcome is Outcome.SKIPPED:
         return Status.MISSING
     if record.digest != claim.digest(lane) or release(record.environment.torch) != release(torch):
         return Status.STALE
-    if record.outcome is Outcome.VARIED and not claim.machine:  # it was about a machine then
+    if record.outcome is Outcome.VARIED and not claim.machine:  # no longer depends on it
         return Status.STALE
     said = {Outcome.PASSED: Status.CURRENT, Outcome.VARIED: Status.VARIED}
     return said.get(record.outcome, Status.FAILING)
@@ -86,26 +84,26 @@ def status(claim: Claim, lane: Lane, record: Record | None, torch: str) -> Statu
 
 @dataclass(frozen=True)
 class Shown:
-    """What a reader sees of a claim on a lane."""
+    """The status and records of a claim on a lane, as shown to a reader."""
 
     status: Status
     records: tuple[Record, ...] = ()
-    """First the one that speaks for the lane, then those of its other devices."""
+    """The one that decides the status first, then those of other devices."""
 
     @property
     def first(self) -> Record | None:
-        """The record that speaks for the lane; None if there is none."""
+        """The record that decides the status; None if there is none."""
         return next(iter(self.records), None)
 
 
 def shown(claim: Claim, lane: Lane, records: Iterable[Record], torch: str) -> Shown:
-    """Return what a reader sees of records.
+    """Return the status and records to show for a claim on a lane.
 
-    The one that speaks for the lane is one that does not hold, else the newest that does. One that
-    is stale is seen where there is no other.
+    A failing record decides the status, otherwise a varied one, otherwise the newest current one.
+    Stale records are shown only if there are no others.
 
     Args:
-        torch: the release that the book is pinned to, `2.13.0`.
+        torch: the release that the book is pinned to, such as `2.13.0`.
     """
     newest = sorted(records, key=lambda record: record.recorded.date, reverse=True)
     ranked = [(RANKS.index(status(claim, lane, each, torch)), each) for each in newest]
@@ -116,12 +114,12 @@ def shown(claim: Claim, lane: Lane, records: Iterable[Record], torch: str) -> Sh
 
 
 RANKS = [Status.FAILING, Status.VARIED, Status.CURRENT, Status.STALE, Status.MISSING]
-"""What is said of a lane before what."""
+"""Statuses by precedence."""
 VALID = {Status.FAILING, Status.VARIED, Status.CURRENT}
-"""What is said of a claim as it stands."""
+"""Statuses from records of the current code."""
 
 TOLD = attrgetter("digest", "environment", "outcome", "outputs", "message")
-"""What a record says; the rest is how long that took, and when it was."""
+"""The fields that make a record different; the others are time and date."""
 
 
 def _days(old: Record, new: Record) -> int:

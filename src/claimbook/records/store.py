@@ -1,6 +1,6 @@
-"""Files of data: each is replaced whole or not at all, and checked field by field on reading.
+"""Read data files, with every field checked.
 
-Nothing in them is believed: one that is broken, or a line of it, is named, and stops nothing else.
+A broken file, or a broken line, is reported and does not affect others.
 """
 
 import json
@@ -15,14 +15,14 @@ from claimbook.model import Provenance
 
 T = TypeVar("T")
 Tell = Callable[[str, str], None]
-"""Is given the place of a file or line that is broken, and why; the others stand."""
+"""Reports a broken file or line: its place, and the reason."""
 SCHEMA = 1
 SIZE_LIMIT = 10_000_000
-"""Bytes of a file that are read; a claim prints far less."""
+"""Most bytes of a file; real ones are far smaller."""
 
 
 class Dataclass(Protocol):
-    """What is kept: an instance of any dataclass."""
+    """Any dataclass."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
@@ -31,17 +31,17 @@ Kept = TypeVar("Kept", bound=Dataclass)
 
 
 class RecordError(ValueError):
-    """A file that should be a record is not one; names the file and what is wrong."""
+    """A file is not a valid record; the message names it and says what is wrong."""
 
 
 def load_file(path: Path, parse: Callable[[Any], T], wrong: str) -> T | None:
-    """Return what a file holds; None if there is none.
+    """Return the parsed content of a JSON file; None if it does not exist.
 
     Args:
-        wrong: what to say of a file that cannot be parsed.
+        wrong: the message for a file that cannot be parsed.
 
     Raises:
-        RecordError: it cannot, or is too large.
+        RecordError: the file cannot be parsed, or is too large.
     """
     try:
         return parse(json.loads(read(path)))
@@ -52,26 +52,30 @@ def load_file(path: Path, parse: Callable[[Any], T], wrong: str) -> T | None:
 
 
 BROKEN = (OSError, ValueError, OverflowError, RecursionError)
-"""What reading a file may raise that is none of ours."""
+"""Exceptions of reading and parsing a broken file."""
 
 
 def read(path: Path) -> bytes:
-    """Return the bytes of a file; refuse one that is far longer than any record."""
+    """Return the bytes of a file.
+
+    Raises:
+        ValueError: it is far longer than any record.
+    """
     if path.stat().st_size > SIZE_LIMIT:
         raise ValueError(f"over {SIZE_LIMIT:,} bytes; no record is that long")
     return path.read_bytes()
 
 
 def structure(data: Any, kind: type[T]) -> T:
-    """Return data as what it should be, each field checked.
+    """Convert data to a dataclass and check every field.
 
     Raises:
-        ValueError: it is something else; says where and what is wrong.
+        ValueError: a field is wrong; the message says which and how.
     """
     try:
         found = msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
         raise ValueError(str(error)) from error
     if isinstance(recorded := getattr(found, "recorded", None), Provenance):
-        date.fromisoformat(recorded.date)  # what is none is no record
+        date.fromisoformat(recorded.date)  # raises ValueError if it is no date
     return found

@@ -1,4 +1,4 @@
-"""What changed in the book from one version to the next."""
+"""Changes in the book from one version to the next."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -9,14 +9,14 @@ from itertools import pairwise
 from claimbook.records.versions import Card, Contents, Version
 
 NO_ENTRY = "no entry"
-"""What is said of an entry that the register did not, or does not, have."""
+"""The verdict on an entry that is not in the register of one of the versions."""
 
 
 class Kind(StrEnum):
-    """How a claim changed; the worst first."""
+    """How a claim changed, the most serious first."""
 
-    OUTPUT = "other output"
-    CODE = "other code"
+    OUTPUT = "changed output"
+    CODE = "changed code"
     STATEMENT = "restated"
     PAGE = "moved"
     NEW = "new"
@@ -29,13 +29,13 @@ class ClaimChange:
 
     id: str
     page: str
-    """Where it stands now; where it stood, if it is withdrawn."""
+    """Its page; for a withdrawn claim, its last page."""
     kinds: tuple[Kind, ...]
 
 
 @dataclass(frozen=True)
 class VerdictChange:
-    """An entry of which the book says something else."""
+    """An entry with a different verdict."""
 
     id: str
     before: str
@@ -44,25 +44,25 @@ class VerdictChange:
 
 @dataclass(frozen=True)
 class Changes:
-    """All that changed."""
+    """All changes between two versions."""
 
     verdicts: Sequence[VerdictChange]
     claims: Sequence[ClaimChange]
 
     def told(self) -> str:
-        """Return the counts as the commands tell them; nothing if nothing has changed."""
+        """Return the counts as text; empty if nothing has changed."""
         return ", ".join(f"{word} ({count})" for word, count in self.counts())
 
     def counts(self) -> Iterator[tuple[str, int]]:
-        """Count the verdicts that changed, and the claims by how they did."""
+        """Yield the number of changed verdicts, and of claims by kind of change."""
         kinds = Counter(kind for change in self.claims for kind in change.kinds)
         if self.verdicts:
-            yield "other verdict", len(self.verdicts)
+            yield "changed verdict", len(self.verdicts)
         yield from ((str(kind), kinds[kind]) for kind in Kind if kinds[kind])
 
 
 def changes(older: Contents, newer: Contents) -> Changes:
-    """Return what changed between two: verdicts in the order of entries, claims page by page."""
+    """Return the changes: verdicts in the order of entries, claims by page and id."""
     verdicts = [
         VerdictChange(name, was, now)
         for name in {**older.entries, **newer.entries}
@@ -92,14 +92,14 @@ def _kinds(was: Card | None, now: Card | None) -> Iterator[Kind]:
 
 @dataclass(frozen=True)
 class Age:
-    """In which versions a claim came and last changed; None where none has it yet."""
+    """The versions in which a claim was added and last changed; None for not yet published."""
 
     since: str | None
     changed: str | None
 
 
 def ages(versions: Sequence[Version], now: Contents) -> dict[str, Age]:
-    """Return, by claim id, since when the book has the claim as it stands."""
+    """Return claim id → age."""
     found: dict[str, Age] = {}
     steps = [(version.name, version) for version in versions]
     for (_, older), (version, newer) in pairwise([("", Contents({}, {})), *steps, (None, now)]):

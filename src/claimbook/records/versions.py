@@ -1,4 +1,4 @@
-"""What the whole book says, kept as one file a version: its site has the texts."""
+"""Versions of the book, one file each, as digests; the texts are on each version's site."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -10,40 +10,40 @@ from claimbook.pages.register import Answer
 from claimbook.records.by_name import ByName
 
 LETTERS = 16
-"""How much of a digest is kept."""
+"""Characters of a digest that are kept."""
 
 
 @dataclass(frozen=True)
 class Card:
-    """What a reader sees of a claim, as digests that tell whether it has changed."""
+    """The visible parts of a claim as digests, to detect changes."""
 
     page: str
-    """Its docname, as it is."""
+    """Its docname, not a digest."""
     statement: str
     code: str
     outputs: str
-    """Of what its code prints on the CPU."""
+    """The digest of its outputs on the CPU."""
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What the whole book says."""
+    """The contents of the whole book."""
 
     claims: Mapping[str, Card]
     entries: Mapping[str, str]
-    """Entry id → what is said of it: `confirms` and so on, `remark`, or `open`."""
+    """Entry id → verdict: a relation such as `confirms`, `remark`, or `open`."""
 
 
 @dataclass(frozen=True)
 class Version(Contents):
-    """What the book said when it was published under that number."""
+    """The contents of the book, as published under a version number."""
 
     name: str
     recorded: Provenance = field(compare=False)
 
 
 def contents_of(claims: Iterable[Claim], answers: Mapping[str, Answer]) -> Contents:
-    """Return what the book says as it stands."""
+    """Return the current contents of the book."""
     return Contents(
         {claim.id: _card(claim) for claim in sorted(claims, key=lambda claim: claim.id)},
         {name: answer.word or "open" for name, answer in answers.items()},
@@ -58,7 +58,7 @@ def _card(claim: Claim) -> Card:
 
 
 class Versions(ByName[Version]):
-    """The files of a folder, one a version."""
+    """The versions of a book, one file each."""
 
     kind = "version"
     holds = Version
@@ -66,5 +66,5 @@ class Versions(ByName[Version]):
     def parse(self, data: dict[str, Any]) -> Version:
         """Return one version."""
         if not re.fullmatch(r"\d+(\.\d+)+", data["version"]):
-            raise ValueError(f"{data['version']} is no version: numbers with points between")
+            raise ValueError(f"{data['version']} is not a version such as 1.2.3")
         return super().parse(data)

@@ -1,1 +1,1 @@
-"""Search for counterexamples to what claims say of all: functions that run on drawn values."""
+"""Search for counterexamples to general claims, with functions that run on drawn values."""

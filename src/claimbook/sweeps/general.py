@@ -1,4 +1,4 @@
-"""Which statements speak of all cases, and why some of them are not swept."""
+"""Find general statements, and those exempt from a sweep."""
 
 import re
 from collections.abc import Collection
@@ -16,16 +16,16 @@ GENERAL = re.compile(
     r"|whatever|whichever|both|neither)\b",
     re.IGNORECASE,
 )
-"""Words of a sentence that one counterexample refutes."""
+"""Words of a sentence that a single counterexample refutes."""
 
 
 def left_out(project: Project, claims: Collection[str]) -> set[str]:
-    """Return the claims that a person has left without a sweep.
+    """Return the claims that are exempt from a sweep.
 
-    They stand in `docs/sweeps/*.yaml`: a reason, and the claims of which it holds.
+    They are listed in `docs/sweeps/*.yaml`, which map reasons to lists of claims.
 
     Raises:
-        BookError: a file is something else, or names no claim; says where.
+        BookError: a file has another form, or names an unknown claim; the message says where.
     """
     found: set[str] = set()
     for path in sorted((project.docs / FOLDER).glob("*.yaml")):
@@ -44,5 +44,5 @@ def _reasons(path: Path, name: str) -> dict[str, list[str]]:
     except yaml.YAMLError as error:
         raise BookError(f"{name}: {error}") from error
     if not isinstance(data, dict) or not all(isinstance(ids, list) for ids in data.values()):
-        raise BookError(f"{name}: it is no mapping from a reason to a list of claims")
+        raise BookError(f"{name}: it must map reasons to lists of claims")
     return data

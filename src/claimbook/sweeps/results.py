@@ -1,4 +1,4 @@
-"""Run sweeps and their mutants, and keep what came of them: one file a part, a line a claim."""
+"""Run sweeps and their mutants; save the results in one file per part of the book."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -15,31 +15,31 @@ from claimbook.sweeps.written import Written
 
 @dataclass(frozen=True)
 class Swept:
-    """What a search for a counterexample came to that found none."""
+    """The result of a search that found no counterexample."""
 
     claim: str
     digest: str
-    """Of the sweep and of the claim's statement."""
+    """The digest of the sweep and the claim's statement."""
     operators: str
     drawn: dict[str, int]
-    """How many cases, and what was among them, as `search` names it."""
+    """The number of cases, and what they covered, by the names that `search` gives."""
     mutants: int
     killed: int
-    """Of the mutants of its rule: how many make what it asserts fail."""
+    """The number of mutants of its rule that fail an assertion."""
     torch: str
     date: str = field(compare=False)
 
     def is_of(self, written: Written) -> bool:
-        """Return whether it holds for the sweep as it stands and for today's operators."""
+        """Return whether it is current for a sweep and the operators."""
         return (self.operators, self.digest) == (OPERATORS_DIGEST, written.digest())
 
     @property
     def cases(self) -> int:
-        """How many cases agreed."""
+        """The number of cases tried."""
         return self.drawn["cases"]
 
     def domain(self) -> str:
-        """Say what was among the cases: `ranks 0 to 4, 12 dtypes, empty tensors`."""
+        """Return what the cases covered, such as `ranks 0 to 4, 12 dtypes, empty tensors`."""
         left = {name: n for name, n in self.drawn.items() if name != "cases"}
         parts = []
         if "lowest rank" in left:
@@ -52,7 +52,7 @@ class Swept:
 
 
 class Results(ByPart[Swept]):
-    """What is kept of a book's sweeps."""
+    """The saved results of a book's sweeps."""
 
     kind = "sweeps"
     holds = Swept
@@ -60,7 +60,7 @@ class Results(ByPart[Swept]):
 
 
 def swept_data(written: Written, result: Swept) -> dict[str, Any]:
-    """Return what a sweep came to, as `claims.json` gives it."""
+    """Return the result of a sweep for `claims.json`."""
     return {
         "cases": result.cases,
         "drawn": result.domain(),
@@ -75,10 +75,10 @@ def run_sweeps(
     """Run sweeps, then the mutants of those that find nothing.
 
     Args:
-        track: is given the runs and their number, and passes them on: a progress bar.
+        track: wraps an iterable of runs, given their number, in a progress bar.
 
     Yields:
-        Each sweep with what it came to; with its run, if that found a counterexample or broke off.
+        Each sweep with its result, or with its run if that found a counterexample or crashed.
     """
     by_id = {each.claim.id: each for each in sweeps}
     searches = [each.runnable() for each in by_id.values()]

@@ -1,4 +1,4 @@
-"""Run a sweep: draw cases, stop at the first that refutes it, make that small, print it as code."""
+"""Run a sweep: draw cases, shrink the first that refutes it, and print that as code."""
 
 import functools
 import inspect
@@ -22,19 +22,19 @@ CASES = 300
 
 
 class Sweep:
-    """A function that must hold for every case that is drawn for its parameters."""
+    """A function that must pass for every drawn case."""
 
     def __init__(self, check: Check, cases: int, drawn: dict[str, Drawn]) -> None:
         self.check, self.cases, self.drawn = check, cases, drawn
 
     def search(self, *, shrink: bool = True, at_most: int | None = None) -> None:
-        """Print the smallest case found that refutes the sweep; record what was drawn, if none.
+        """Print the smallest refuting case found; if there is none, record what was drawn.
 
-        Always the same cases are drawn.
+        The cases are the same on every run.
 
         Args:
-            shrink: whether the first case found is made small.
-            at_most: how many cases are enough; for a changed rule, which most cases refute.
+            shrink: whether to shrink the first refuting case.
+            at_most: most cases to draw; few are enough for a changed rule.
         """
         trial = _Trial(self.check)
         phases = [Phase.generate, *([Phase.shrink] if shrink else [])]
@@ -49,26 +49,26 @@ class Sweep:
         try:
             with warnings.catch_warnings(action="ignore"):
                 search(seed(0)(given(_values(self.drawn))(trial.run)))()
-        except Exception as fault:  # whatever the sweep raises refutes it
+        except Exception as fault:  # any exception refutes the sweep
             print(trial.report(fault))
         else:
             trial.seen.record()
 
 
 def sweep(*, cases: int = CASES, **drawn: Drawn) -> Callable[[Check], Sweep]:
-    """Make a sweep of a function that is named as its claim, with `_` for `-`.
+    """Make a sweep of a function named after its claim, with `_` for `-`.
 
     Args:
-        cases: how many are drawn.
-        drawn: what draws each parameter; a function of earlier parameters, by their names, where
-            it depends on them: `dim=lambda x: dims(x)`.
+        cases: the number of cases to draw.
+        drawn: the strategy for each parameter, or a function that returns it given earlier
+            parameters by name: `dim=lambda x: dims(x)`.
     """
     return lambda check: Sweep(check, cases, drawn)
 
 
 @st.composite
 def _values(draw: st.DrawFn, drawn: dict[str, Drawn]) -> dict[str, Any]:
-    """Draw the parameters in their order."""
+    """Draw the parameters in order."""
     values: dict[str, Any] = {}
     for name, made in drawn.items():
         if isinstance(made, SearchStrategy):
@@ -80,7 +80,7 @@ def _values(draw: st.DrawFn, drawn: dict[str, Drawn]) -> dict[str, Any]:
 
 
 class _Trial:
-    """What is known of the cases while they run."""
+    """Runs the cases of a sweep and keeps track of them."""
 
     def __init__(self, check: Check) -> None:
         self.check = check
@@ -89,7 +89,7 @@ class _Trial:
         self.case = ""
 
     def run(self, values: dict[str, Any]) -> None:
-        """Run one case; note it as code once one has failed, before the function can change it."""
+        """Run one case; after a failure, first write it as code, as the check may modify it."""
         if self.refuted:
             self.case = "\n".join(f"{name} = {code(value)}" for name, value in values.items())
         else:
@@ -105,13 +105,13 @@ class _Trial:
             raise
 
     def report(self, fault: Exception) -> str:
-        """Return the case as code, with what it led to."""
+        """Return the case as code, with the exception as a comment."""
         text = str(fault).strip().partition("\n")[0]
         return f"{self.case}\n# {type(fault).__name__}: {text}".rstrip(": ")
 
 
 class _Seen:
-    """What was drawn: how many cases, and of which kinds."""
+    """Counts of what was drawn: cases, ranks, dtypes, kinds of tensors and values."""
 
     def __init__(self) -> None:
         self.cases = 0
@@ -127,7 +127,7 @@ class _Seen:
             tensors = [each for each in drawn if isinstance(each, Tensor)]
             for tensor in tensors:
                 self._note_tensor(tensor)
-            if not tensors and value != []:  # which may be an empty list of tensors
+            if not tensors and value != []:  # [] may be a list of tensors
                 self.values.setdefault(name, set()).add(code(value))
 
     def _note_tensor(self, tensor: Tensor) -> None:
@@ -137,7 +137,7 @@ class _Seen:
         self.kinds |= set() if tensor.is_contiguous() else {"non-contiguous tensors"}
 
     def record(self) -> None:
-        """Hand what was seen to whoever runs this, as measurements."""
+        """Record the counts as measurements."""
         found = {"cases": self.cases, "dtypes": len(self.dtypes)}
         if self.ranks:
             found |= {"lowest rank": min(self.ranks), "highest rank": max(self.ranks)}
@@ -148,7 +148,7 @@ class _Seen:
 
 
 def code(value: object) -> str:
-    """Return Python for a drawn value.
+    """Return Python code for a drawn value.
 
     >>> code(torch.arange(4.0).view(2, 2).t())
     'torch.tensor([0.0, 1.0, 2.0, 3.0]).as_strided((2, 2), (1, 2), 0)'
@@ -169,7 +169,7 @@ def _tensor_code(tensor: Tensor) -> str:
     if not tensor.numel():
         return f"torch.empty_strided({shape}, {strides}, dtype={tensor.dtype}){grad}"
     values = tensor.detach()
-    if strides == torch.empty(shape).stride():  # a size of 1 is contiguous whatever its stride
+    if strides == torch.empty(shape).stride():  # is_contiguous() ignores strides of size 1
         return _values_code(values) + grad
     count = values.untyped_storage().nbytes() // values.element_size()
     whole = _values_code(values.as_strided((count,), (1,), 0))
@@ -177,8 +177,8 @@ def _tensor_code(tensor: Tensor) -> str:
 
 
 def _values_code(values: Tensor) -> str:
-    """Return Python for a contiguous tensor that is not empty."""
-    if values.is_complex():  # Python writes no complex number of nan and inf
+    """Return Python code for a contiguous, non-empty tensor."""
+    if values.is_complex():  # Python has no literal for complex nan and inf
         return f"torch.complex({_values_code(values.real)}, {_values_code(values.imag)})"
     inferred = torch.get_default_dtype(), torch.int64, torch.bool
     dtype = "" if values.dtype in inferred else f", dtype={values.dtype}"
@@ -187,7 +187,7 @@ def _values_code(values: Tensor) -> str:
 
 
 def same(a: object, b: object) -> None:
-    """Assert that two values, or two sequences of them, are equal: dtype, shape, each element."""
+    """Assert that two values, or sequences of values, have equal dtype, shape and elements."""
     torch.testing.assert_close(a, b, rtol=0, atol=0, equal_nan=True, check_stride=False)
 
 
@@ -197,7 +197,7 @@ def differ(compare: Callable[[], None]) -> None:
 
 
 def error(work: Callable[[], object]) -> str:
-    """Return the error of a call, `RuntimeError: its first line`; `""` if it raises none."""
+    """Return type and first line of the error that a call raises; `""` if it raises none."""
     try:
         work()
     except Exception as raised:

@@ -1,4 +1,4 @@
-"""What sweeps draw: tensors of any dtype, shape, layout and values, and what goes with them."""
+"""Strategies for sweeps: tensors of any dtype, shape, layout and values, and their arguments."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from torch import Tensor
 
 Shape = tuple[int, ...]
 Program = list[tuple[str, int, int]]
-"""Steps; each names a function of torch and which earlier results it takes."""
+"""Steps: a function of torch, and the indices of two earlier results as arguments."""
 
 FLOATS = (torch.float32, torch.float64)
 HALVES = (torch.float16, torch.bfloat16)
@@ -23,11 +23,11 @@ NUMBERS = (*REALS, *COMPLEX)
 ALL = (*NUMBERS, torch.bool)
 
 LAYOUTS = ("contiguous", "permuted", "stepped", "offset")
-"""How a drawn tensor lies in its storage; `expanded`, one element for many, is not among them,
-as in-place operations refuse it."""
+"""Memory layouts of drawn tensors; `expanded` must be asked for, as in-place operations reject
+it."""
 
 BINARY = ("add", "sub", "mul", "maximum", "atan2")
-"""Functions of two tensors, in a program; all others are of one."""
+"""Functions of two tensors in a program; all others take one."""
 
 OPTIMISERS = (
     torch.optim.SGD,
@@ -43,29 +43,29 @@ OPTIMISERS = (
     torch.optim.Rprop,
     torch.optim.ASGD,
 )
-"""Those that take parameters of any shape with dense gradients, and no closure."""
+"""Those that accept parameters of any shape with dense gradients, and need no closure."""
 
 SPECIAL = (0.0, -0.0, math.inf, -math.inf, math.nan, 1.0, -1.0, 1e-8, 3e4)
 
 assume = hypothesis.assume
-"""Leave a case out that is not meant."""
+"""Skip a case that does not meet a condition."""
 among = st.sampled_from
-"""One of the given values."""
+"""Draw one of the given values."""
 integers = st.integers
-"""A whole number from one bound to another, both included."""
+"""Draw an integer between two bounds, both included."""
 booleans = st.booleans
-"""`True` or `False`."""
+"""Draw `True` or `False`."""
 several = st.lists
-"""A list of what a strategy draws, of `min_size` to `max_size`."""
+"""Draw a list of what a strategy draws, of `min_size` to `max_size` elements."""
 
 
 def shapes(rank: tuple[int, int] = (0, 4), size: tuple[int, int] = (0, 4)) -> SearchStrategy[Shape]:
-    """Draw shapes: so many dimensions, each so long; bounds are included."""
+    """Draw shapes with bounds, both included, for the number of dimensions and their sizes."""
     return st.lists(st.integers(*size), min_size=rank[0], max_size=rank[1]).map(tuple)
 
 
 def shapes_together(count: int, rank: int = 4, size: int = 4) -> SearchStrategy[tuple[Shape, ...]]:
-    """Draw shapes that broadcast with each other, as many as are asked for."""
+    """Draw `count` shapes that broadcast together."""
     drawn = mutually_broadcastable_shapes(
         num_shapes=count, max_dims=rank, min_side=0, max_side=size
     )
@@ -73,18 +73,18 @@ def shapes_together(count: int, rank: int = 4, size: int = 4) -> SearchStrategy[
 
 
 def dims(tensor: Tensor) -> SearchStrategy[int]:
-    """Draw a dimension of a tensor that has one, counted from either end."""
+    """Draw a dimension of a tensor, positive or negative; the tensor must not be 0-d."""
     return st.integers(-tensor.dim(), tensor.dim() - 1)
 
 
 def orders(tensor: Tensor) -> SearchStrategy[tuple[int, ...]]:
-    """Draw an order of a tensor's dimensions, for `permute`."""
+    """Draw a permutation of a tensor's dimensions, for `permute`."""
     return st.permutations(range(tensor.dim())).map(tuple)
 
 
 @st.composite
 def shapes_like(draw: st.DrawFn, tensor: Tensor) -> Shape:
-    """Draw a shape with as many elements as a tensor has, for `view` and `reshape`."""
+    """Draw a shape with a tensor's number of elements, for `view` and `reshape`."""
     left, shape = tensor.numel(), list[int]()
     for _ in range(draw(st.integers(0, 3))):
         fits = [size for size in range(1, left + 1) if left % size == 0] or [0, 1, 2]
@@ -95,13 +95,13 @@ def shapes_like(draw: st.DrawFn, tensor: Tensor) -> Shape:
 
 
 def programs(functions: Sequence[str], steps: int = 6) -> SearchStrategy[Program]:
-    """Draw programs of functions that take tensors of one shape, for `computed`."""
+    """Draw programs of elementwise functions, for `computed`."""
     earlier = st.integers(0, steps)
     return st.lists(st.tuples(st.sampled_from(functions), earlier, earlier), max_size=steps)
 
 
 def computed(program: Program, *inputs: Tensor) -> list[Tensor]:
-    """Return the inputs and what each step made: of two earlier results, or of one.
+    """Run a program; return the inputs and the result of each step.
 
     >>> computed([("add", 0, 1), ("neg", 2, 0)], torch.tensor(2), torch.tensor(3))
     [tensor(2), tensor(3), tensor(5), tensor(-5)]
@@ -129,11 +129,11 @@ def tensors(
 
     Args:
         dtype: one or several.
-        shape: one, or what draws them; otherwise `rank` and `size` bound them.
-        values: `whole` numbers from -4 to 4, which every dtype holds and adds exactly; `normal`
-            ones; or `special`, with infinities, NaN and zeros of both signs among normal ones.
-            Integers are whole, and unsigned ones are not negative.
-        layouts: of `LAYOUTS` and `expanded`.
+        shape: a shape, or a strategy for shapes; by default bounded by `rank` and `size`.
+        values: `whole` numbers from -4 to 4, which every dtype adds exactly; `normal` ones; or
+            `special`: normal ones mixed with infinities, NaN and zeros of both signs. Integers
+            are always whole, and unsigned ones not negative.
+        layouts: from `LAYOUTS`, or `expanded`.
     """
     if shape is None:
         shape = shapes(rank, size)
@@ -167,7 +167,7 @@ def _filled(shape: Shape, dtype: torch.dtype, values: str, generator: torch.Gene
 
 
 def _laid_out(layout: str, shape: Shape, make: Callable[[Shape], Tensor]) -> Tensor:
-    """Return a tensor of a shape that lies in its storage in the given way."""
+    """Return a tensor of a shape and memory layout."""
     match layout:
         case "permuted":
             return make(shape[::-1]).permute(tuple(reversed(range(len(shape)))))

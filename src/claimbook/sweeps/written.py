@@ -1,4 +1,4 @@
-"""Read the sweeps of a book: the functions of `docs/sweeps/*.py`, each named as its claim."""
+"""Read the sweeps of a book: the functions in `docs/sweeps/*.py`, named after their claims."""
 
 import ast
 from collections.abc import Iterable, Iterator
@@ -10,43 +10,43 @@ from claimbook.mutation.mutants import mutants
 from claimbook.pages.book import BookError, Project, unknown
 
 FOLDER = "sweeps"
-"""Of docs."""
+"""The folder of sweeps in docs."""
 COMPARE = {"same", "close", "assert_close"}
-"""Functions that raise if what they are given differs."""
+"""Functions that raise if their arguments differ."""
 DENY = "from claimbook.sweeps.search import differ\n"
 OF_MUTANTS = 40
-"""Cases on which a changed rule is tried."""
+"""Number of cases for a changed rule."""
 LIMIT = 120.0
-"""Seconds that a sweep may take."""
+"""Time limit of a sweep in seconds."""
 
 
 @dataclass(frozen=True)
 class Written:
-    """One sweep as it stands in its file."""
+    """One sweep as written in its file."""
 
     claim: Claim
     location: Location
     setup: tuple[str, ...]
-    """What its file does before it, statement by statement."""
+    """The other statements of its file, such as imports and helpers."""
     rule: str
-    """Its function, without what is drawn."""
+    """Its function, without the decorator."""
     drawn: str
     """The call of `sweep(...)` above it."""
 
     @property
     def source(self) -> str:
-        """How it is written."""
+        """Its source code."""
         return f"@{self.drawn}\n{self.rule}"
 
     def digest(self) -> str:
-        """Return a hash of the sweep and of the statement that it is about; leave imports out."""
+        """Return a hash of the sweep, its helpers and its claim's statement, without imports."""
         helpers = [each for each in self.setup if not each.startswith(("import ", "from "))]
         return digest([self.claim.statement, self.source, *helpers])
 
     def mutants(self) -> Iterator[Claim]:
-        """Yield the sweep with one place of its rule changed, or one of its assertions denied.
+        """Yield the sweep with its rule changed in one place, or with one assertion negated.
 
-        A denied assertion holds only if no case reaches it.
+        A negated assertion passes only if no case reaches it.
         """
         rules = [mutant.code for mutant, _ in mutants(self._as_claim([self.rule]), Lane.CPU)]
         search = self._search(f"shrink=False, at_most={OF_MUTANTS}")
@@ -65,7 +65,7 @@ class Written:
             yield ast.unparse(tree) + "\n"
 
     def runnable(self) -> Claim:
-        """Return the claim that the sweep finds nothing: what a runner takes."""
+        """Return a claim, for a runner, that the sweep prints nothing."""
         return self._as_claim([*self.setup, self.rule, self._search("")])
 
     def _search(self, arguments: str) -> str:
@@ -85,11 +85,11 @@ class Written:
 
 
 def read_sweeps(project: Project, claims: Iterable[Claim]) -> dict[str, Written]:
-    """Return every sweep of a book, by its claim, in the order of claims.
+    """Return claim id → sweep for every sweep of a book, in the order of claims.
 
     Raises:
-        BookError: a file is no Python, a function is named as no claim or as one that has a
-            sweep, or an assertion is of constants; says where.
+        BookError: a file has a syntax error, a function is not named after a claim or is the
+            second for one, or an assertion uses no names; the message says where.
     """
     by_id = {claim.id: claim for claim in claims}
     found: dict[str, Written] = {}
@@ -97,7 +97,7 @@ def read_sweeps(project: Project, claims: Iterable[Claim]) -> dict[str, Written]
         for each in _in_file(read_text(path), project.name(path), by_id):
             if (first := found.setdefault(each.claim.id, each)) is not each:
                 message = f"{each.claim.id} has a sweep already, at {first.location}"
-                raise BookError(f"{each.location}: {message}; leave one of the two")
+                raise BookError(f"{each.location}: {message}; remove one of the two")
     return {claim: found[claim] for claim in by_id if claim in found}
 
 
@@ -114,7 +114,7 @@ def _in_file(text: str, name: str, claims: dict[str, Claim]) -> Iterator[Written
         assert isinstance(function, ast.FunctionDef)
         claim = function.name.replace("_", "-")
         if claim not in claims:
-            hint = "its name is that of a claim, with _ for -"
+            hint = "a sweep is named after its claim, with _ for -"
             raise BookError(f"{name}:{function.lineno}: {unknown(claim, 'claim', claims, hint)}")
         _check_assertions(function, name)
         drawn = _source(lines, function.decorator_list[0]).removeprefix("@").rstrip()
@@ -123,16 +123,16 @@ def _in_file(text: str, name: str, claims: dict[str, Claim]) -> Iterator[Written
 
 
 def _check_assertions(function: ast.FunctionDef, name: str) -> None:
-    """Refuse an assertion without a name, which holds whatever is drawn."""
+    """Reject an assertion without names, which does not depend on what is drawn."""
     for node in ast.walk(function):
         if isinstance(node, ast.Assert):
             if not any(isinstance(part, ast.Name) for part in ast.walk(node.test)):
-                what = f"`{ast.unparse(node)}` names nothing that is drawn, and so asserts nothing"
+                what = f"`{ast.unparse(node)}` uses nothing that is drawn, so it tests nothing"
                 raise BookError(f"{name}:{node.lineno}: {what}")
 
 
 def _assertions(tree: ast.AST) -> list[ast.Assert | ast.Expr]:
-    """Return the assertions of a rule: statements, and calls that compare two things."""
+    """Return the assertions of a rule: `assert` statements and calls that compare."""
     return [
         node
         for node in ast.walk(tree)
@@ -141,14 +141,14 @@ def _assertions(tree: ast.AST) -> list[ast.Assert | ast.Expr]:
 
 
 def _compares(node: ast.expr) -> bool:
-    """Return whether a call compares two things; a thing with itself is no comparison."""
+    """Return whether an expression is a comparing call with two different arguments."""
     if not isinstance(node, ast.Call) or ast.unparse(node.func) not in COMPARE:
         return False
     return len({ast.dump(argument) for argument in node.args[:2]}) > 1
 
 
 def _call(node: ast.stmt) -> bool:
-    """Return whether a statement is a function under `@sweep(...)`."""
+    """Return whether a statement is a function decorated with `@sweep(...)` alone."""
     if not isinstance(node, ast.FunctionDef) or len(node.decorator_list) != 1:
         return False
     made = node.decorator_list[0]
@@ -156,5 +156,5 @@ def _call(node: ast.stmt) -> bool:
 
 
 def _source(lines: list[str], node: ast.stmt | ast.expr) -> str:
-    """Return the lines on which something stands; of a function, without decorators."""
+    """Return the lines of a node; of a function, without decorators."""
     return "".join(lines[node.lineno - 1 : node.end_lineno]).rstrip("\n") + "\n"
