@@ -48,7 +48,7 @@ def test_what_is_wrong_is_told_by_each_build(faulty, name):
     _, said = FAULTS[name]
     for done in faulty[0]:
         _, *warned = done.stderr.split(f"docs/{name}:")
-        _, *named = done.stdout.partition("To be mended")[2].split(f"\ndocs/{name}:")
+        _, *named = done.stdout.partition("To be fixed")[2].split(f"\ndocs/{name}:")
         assert any(said in each for each in warned)
         assert any(said in each for each in named)
 
@@ -58,7 +58,7 @@ def test_what_is_wrong_is_red_until_it_is_mended(faulty):
     wrong, mended = faulty
     assert [done.returncode for done in wrong] == [1, 1, 1]
     assert [done.returncode for done in mended] == [0, 0]
-    assert "To be mended" not in mended[0].stdout
+    assert "To be fixed" not in mended[0].stdout
 
 
 def test_an_older_file_in_place_of_a_page_is_seen(tmp_path):

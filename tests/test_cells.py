@@ -86,14 +86,14 @@ last"""
             "1 + 1",
             "an error was raised: AttributeError: 'int' object has no attribute '_repr_html_'",
         ),
-        ("x = 1", "a code cell ends with an expression, which draws"),
+        ("x = 1", "a code cell must end with an expression that draws"),
         ("said = 0 + no\n" + SAID, "an error was raised: NameError: name 'no' is not defined"),
         ("import os\nos._exit(3)\n" + SAID, "the process exited with status 3 in example 1 of 2"),
         (
             DYING,
             "the process exited with status 3 in example 2 of 2",
         ),
-        ("a b", "a code cell is no Python: invalid syntax"),
+        ("a b", "a code cell is not valid Python: invalid syntax"),
     ],
 )
 def test_a_cell_that_draws_nothing_fails_the_build(tmp_path, code, said):

@@ -137,7 +137,7 @@ def test_a_lab_that_fails_is_told_on_each_build(book):
         assert said
         assert "assert 0 > 0" in done.stderr
         assert len(done.stderr.splitlines()) < 8
-        mended = done.stdout.partition("To be mended:\n")[2].splitlines()
+        mended = done.stdout.partition("To be fixed:\n")[2].splitlines()
         assert mended[0] == "gallery/plot_wrong.py:14: the lab failed: AssertionError"
         assert "] sums" not in done.stdout.partition("claims on cpu")[0]  # is not read anew
         assert "labs: 1 to draw, 2 as they were" in done.stdout

@@ -1,4 +1,4 @@
-"""The Sphinx extension: claims on pages, run at build time, with ledger, index and badges."""
+"""The Sphinx extension: run the claims of pages at build time; add badges, ledger and index."""
 
 from pathlib import Path
 
@@ -40,11 +40,11 @@ PARTS = (
 )
 STATIC = Path(__file__).with_name("static")
 CODE = Path(__file__).parents[1]
-"""The whole package; when any of it changes, all pages are read and written anew."""
+"""The package; when any of its code changes, all pages are read and written again."""
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
-    """Register everything; the work is in the modules beside this one."""
+    """Register configuration, directives, roles, nodes and the parts."""
     app.add_config_value("claimbook_strict", default=False, rebuild="", types=(bool, int))
     app.add_config_value("claimbook_strict_cuda", default=False, rebuild="", types=(bool, int))
     app.add_config_value("claimbook_whole_register", default=False, rebuild="", types=bool)

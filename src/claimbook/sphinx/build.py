@@ -1,4 +1,4 @@
-"""The steps of a build: pages are scanned, claims run, and what came of them is put on pages."""
+"""The steps of a build: scan pages, run claims, and put the results on pages."""
 
 import hashlib
 import signal
@@ -39,9 +39,9 @@ logger = logging.getLogger(__name__)
 
 
 def connect(app: Sphinx) -> None:
-    """Connect the steps of a build."""
+    """Connect the steps to Sphinx's events."""
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # all ends that was started
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends child processes
     lanes, started = Lanes(app), time.time()
     app.connect("env-get-outdated", replaced)
     app.connect("source-read", scan)
@@ -66,9 +66,9 @@ def scan(app: Sphinx, docname: str, source: list[str]) -> None:
 def replaced(
     app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
 ) -> list[str]:
-    """Return the pages whose file holds another text, or that list a page which is gone.
+    """Return the pages whose content has changed, or that list a page which is gone.
 
-    Sphinx goes by times, and misses a backup that is put in place of a page.
+    Sphinx compares modification times, and so misses an older file put in place of a page.
     """
     known = claim_domain(env).texts
     there = (name for name in known.keys() - added if name in env.found_docs)
@@ -82,13 +82,13 @@ def _digest_of(path: Path) -> str:
 
 
 def run_claims(lanes: Lanes, env: BuildEnvironment) -> list[str]:
-    """Run what has no valid record; return the pages that show something else than before."""
+    """Run claims without a valid record; return the pages that must be written again."""
     domain = claim_domain(env)
     domain.falsified, domain.swept = _falsified(domain), _swept(domain)
     domain.labs, domain.shown = domain.find_labs(), {claim.id: {} for claim in domain.book.claims}
     of_runs = {name for name, views in domain.views.items() if OF_RUNS & {v.kind for v in views}}
     domain.viewed = {name: shown_on(domain, name) for name in domain.views.keys() - of_runs}
-    for claim, lane, shown in lanes.read():  # last: torch may still be on its way
+    for claim, lane, shown in lanes.read():  # last: torch may still be importing
         domain.shown[claim.id][lane] = shown
     domain.viewed |= {name: shown_on(domain, name) for name in of_runs}
     around = [stale.contents(env), [(r.name, r.environment, r.hardware) for r in _runs(domain)]]
@@ -103,7 +103,7 @@ def _runs(domain: ClaimDomain) -> list[BookRun]:
 
 
 def _seen(domain: ClaimDomain, docname: str) -> Iterator[object]:
-    """Yield what a page shows that is not its own: it is written anew when that changes."""
+    """Yield what a page shows from elsewhere: it is written again when that changes."""
     page = domain.pages.get(docname, Page(""))
     for claim in page.claims:
         yield domain.shown[claim.id], domain.falsified[claim.id], domain.swept[claim.id]
@@ -137,7 +137,7 @@ def _swept(domain: ClaimDomain) -> dict[str, dict[str, Any] | None]:
 
 
 def fill_in(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Put badges, relations and views of the whole book where the page left a place for them."""
+    """Replace the placeholders of a page by badges, relations and views."""
     domain = claim_domain(app.env)
     to = partial(make_refnode, app.builder, docname)
     link = render.Link(to, domain.page_with("ledger"))
@@ -163,14 +163,14 @@ FILLED: dict[str, Callable[[ClaimDomain, nodes.Element, render.Link], list[nodes
     "cell": cells.show,
     "view": _view,
 }
-"""What a place of a page is for → what is put there."""
+"""Kind of placeholder → function that returns its content."""
 
 
 def tell_counts(app: Sphinx, exception: Exception | None, started: float) -> None:
-    """Tell how many entries are answered, and how; and which pages were written.
+    """Log the counts of entries by verdict, and the pages written.
 
     Args:
-        started: when the build began, in seconds of the clock.
+        started: when the build began, in seconds since the epoch.
     """
     if not exception and app.builder.format == "html":
         found = counts.verdicts(claim_domain(app.env)).items()
@@ -180,7 +180,7 @@ def tell_counts(app: Sphinx, exception: Exception | None, started: float) -> Non
 
 
 def _tell_varied(domain: ClaimDomain) -> None:
-    """Name, at the end of the build, what came out otherwise on this machine."""
+    """Log, at the end of the build, the claims that differ on this machine."""
     if found := [*varied(domain)]:
         here = environment.describe(Lane.CPU)
         logger.info("\n%s (%s); their cards say so:", VARIED, here.device)

@@ -1,4 +1,4 @@
-"""A claim as its page shows it: title, prose, code and outputs; what ran is put in later."""
+"""Build the card of a claim: title, prose, code and outputs; results are added later."""
 
 import re
 from collections.abc import Iterator
@@ -15,11 +15,11 @@ from claimbook.sphinx import elements, render
 
 
 def card(claim: Claim, body: nodes.Element, page: str) -> nodes.Element:
-    """Return a claim: title, prose, code with its outputs, and a place for its badges.
+    """Return a card: title, prose, code with its outputs, and a placeholder for badges.
 
     Args:
-        body: the parsed content of the directive; it is taken apart.
-        page: its docname; a builder may put all pages into one.
+        body: the parsed content of the directive; its nodes are moved.
+        page: the docname of the page; a builder may join all pages into one.
     """
     title, rest = _title(body)
     name = anchor(claim.id)
@@ -47,12 +47,12 @@ def card(claim: Claim, body: nodes.Element, page: str) -> nodes.Element:
 
 
 def named(card: nodes.Element) -> nodes.Element:
-    """Return the part of a card that has the claim's id."""
+    """Return the part of a card with the claim's id."""
     return next(part for part in card.findall(nodes.container) if part["names"])
 
 
 def _title(body: nodes.Element) -> tuple[elements.claim_title, list[nodes.Node]]:
-    """Take the first sentence from a claim's first paragraph; return it, and what is left."""
+    """Split off the first sentence of a claim as its title; return it and the other nodes."""
     parts = list(body.children)
     if not (parts and isinstance(first := parts[0], nodes.paragraph)):
         return elements.claim_title(), parts
@@ -62,7 +62,7 @@ def _title(body: nodes.Element) -> tuple[elements.claim_title, list[nodes.Node]]
 
 
 def _first_sentence(parts: list[nodes.Node]) -> tuple[list[nodes.Node], list[nodes.Node]]:
-    """Split the content of a paragraph where its first sentence ends."""
+    """Split the content of a paragraph after its first sentence."""
     texts = [part.astext() if isinstance(part, nodes.Text) else "`" for part in parts]
     length = len(first_sentence(" ".join("".join(texts).split("\n"))))
     for number, (part, text) in enumerate(zip(parts, texts, strict=True)):
@@ -75,7 +75,7 @@ def _first_sentence(parts: list[nodes.Node]) -> tuple[list[nodes.Node], list[nod
 
 
 def session(fence: Fence, source: str) -> nodes.container:
-    """Return a fence: code without prompts, each output in a box of its own beneath its code."""
+    """Return a session: code without prompts, each output in a box below its code."""
     whole = nodes.container(classes=["claim-session"])
     cells = nodes.container(classes=["claim-cells"])
     cells += nodes.container("", render.block(prelude(source), "python"), classes=["claim-prelude"])
@@ -115,11 +115,11 @@ PRELUDE = {
     "num_workers": "from torch import multiprocessing as _mp\n"
     "_mp.set_start_method(min(_mp.get_all_start_methods()), force=True)  # fork, if there is one",
 }
-"""What code that matches wants to find. Unless forked, workers know nothing typed at a prompt."""
+"""Pattern of code → the set-up that it needs. Only forked workers see names typed at a prompt."""
 
 
 def prelude(code: str) -> str:
-    """Return what a claim finds in its namespace, as code, so that what is copied runs.
+    """Return the set-up that code needs to run when copied.
 
     >>> prelude("x = x.to(device)").splitlines() == ["import torch", DEVICE]
     True

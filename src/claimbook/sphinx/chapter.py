@@ -1,4 +1,4 @@
-"""The form of a chapter: short answers and what to do in a box, and where its examples ran."""
+"""Lay out a chapter: boxes for short answers and advice, and where its examples ran."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,11 +20,11 @@ SUBSECTIONS = {
     PRACTICE: "in-practice",
     "See also": "see-also",
 }
-"""Title of a subsection that every chapter may have → its class."""
+"""Title of a standard subsection → its class."""
 
 
 def connect(app: Sphinx) -> None:
-    """Mark the parts of each page once it is read."""
+    """Mark the parts of each page after it is read."""
     app.connect("doctree-read", _mark)
 
 
@@ -46,7 +46,7 @@ def _mark(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def _move_up(practice: nodes.section) -> None:
-    """Put what to do right after the short answer; the examples that show why come after it."""
+    """Move *In practice* up to the short answer, before the examples."""
     section = practice.parent
     is_short = (isinstance(p, nodes.Element) and "short-answer" in p["classes"] for p in section)
     place = next((number for number, short in enumerate(is_short) if short), None)
@@ -56,7 +56,7 @@ def _move_up(practice: nodes.section) -> None:
 
 
 def _begins(part: nodes.Node) -> bool:
-    """Return whether it is a section of a chapter, or a claim that stands in none."""
+    """Return whether a node is a section, or a claim outside of sections."""
     return isinstance(part, nodes.section) or (
         isinstance(part, nodes.Element) and "claim" in part["classes"]
     )
@@ -64,17 +64,17 @@ def _begins(part: nodes.Node) -> bool:
 
 @dataclass(frozen=True)
 class Norm:
-    """What a page says of all its examples; cards say where one is an exception."""
+    """What holds for the examples of a page; cards show only exceptions."""
 
     lanes: frozenset[Lane]
-    """Those on which any of them ran."""
+    """The lanes on which any of them ran."""
     releases: str
-    """Those on which most of them hold: `2.6.0 to 2.15.0`; empty if none is known."""
+    """The releases on which most of them hold, `2.6.0 to 2.15.0`; empty if unknown."""
 
 
-@lru_cache(maxsize=1)  # each card of the page that is being written asks for it
+@lru_cache(maxsize=1)  # each card of the current page asks for it
 def norm(domain: ClaimDomain, docname: str) -> Norm:
-    """Return what a page says of all its examples."""
+    """Return the norm of a page."""
     claims = domain.pages[docname].claims
     seen = [pair for claim in claims for pair in domain.shown[claim.id].items()]
     ran = frozenset(lane for lane, shown in seen if shown.status is not Status.MISSING)
@@ -82,10 +82,10 @@ def norm(domain: ClaimDomain, docname: str) -> Norm:
 
 
 def provenance(domain: ClaimDomain, place: nodes.Element, link: Link) -> list[nodes.Node]:
-    """Return on what the examples of a page ran, in a line; what a card says is left to it."""
+    """Return a line that says where the examples of a page ran as printed."""
     claims = domain.pages[place["page"]].claims
     said = [part for lane in Lane for part in _of_lane(domain, claims, lane)]
-    if not said:  # each card says what became of its own
+    if not said:  # the cards show the status
         return []
     if usual := norm(domain, place["page"]).releases:
         said.append(f"torch {usual}")
@@ -94,7 +94,7 @@ def provenance(domain: ClaimDomain, place: nodes.Element, link: Link) -> list[no
 
 
 def _of_lane(domain: ClaimDomain, claims: tuple[Claim, ...], lane: Lane) -> Iterator[str]:
-    """Yield the lane's devices with how many ran there, and what became of the others."""
+    """Yield the devices of a lane and how many examples ran as printed; nothing if none did."""
     shown = [domain.shown[c.id][lane] for c in claims if lane in domain.shown[c.id]]
     current = [each for each in shown if each.status is Status.CURRENT]
     if current:

@@ -1,4 +1,4 @@
-"""`claims.json`: what the whole book says, as data beside the start page."""
+"""Write `claims.json`, the whole book as data, beside the start page."""
 
 import json
 from dataclasses import asdict
@@ -19,18 +19,18 @@ from claimbook.sphinx.views import machines, releases
 
 
 def connect(app: Sphinx) -> None:
-    """Write it once claims have run."""
+    """Write the file after claims have run."""
     app.connect("env-updated", start_json, priority=900)
 
 
 def start_json(app: Sphinx, env: BuildEnvironment) -> None:
-    """Write `claims.json` beside the start page."""
+    """Start writing `claims.json`."""
     if app.builder.format == "html":
         beside(app, lambda: write_json(claim_domain(env), Path(app.outdir, "claims.json")))
 
 
 def write_json(domain: ClaimDomain, path: Path) -> None:
-    """Write what the book says as data, if it is not what the file holds."""
+    """Write the book as data, if the file differs."""
     known = ages(domain.versions, domain.contents())
     text = _json_text(
         {
@@ -59,7 +59,7 @@ def write_json(domain: ClaimDomain, path: Path) -> None:
 
 
 def _json_text(data: dict[str, Any]) -> str:
-    """Return JSON with a line for each item of the lists at its top, easy to compare."""
+    """Return JSON with a line for each item of top-level lists, for readable diffs."""
 
     def value(part: Any) -> str:
         if not isinstance(part, list):

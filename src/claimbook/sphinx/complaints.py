@@ -1,8 +1,8 @@
-"""What a build warns of, and how: named once more at its end, looked at again by the next one.
+"""Collect the warnings of a build: repeat them at its end, and check their pages in the next one.
 
-Sphinx alone would take a page that has not changed as it was, with what is wrong in it, and a
-build that failed would pass when it is called again. What pages say is kept before they are
-written: after a build that did not come to its end, all pages are read and written anew.
+Sphinx alone would not read an unchanged page again, so a build that failed with warnings would
+pass when repeated. Sphinx saves its environment before pages are written: after a build that did
+not finish, all pages are read and written again.
 """
 
 import json
@@ -25,23 +25,23 @@ from claimbook.pages.book import BookError, Project
 logger = sphinx_logging.getLogger(__name__)
 
 TOLD = 2
-"""Lines of each warning that are named once more; the first says where, the next how."""
+"""Lines of each warning that are repeated: the first says where, the second what."""
 
 KEPT = "complaints.json"
-"""The file beside what Sphinx keeps: the places that the last build warned of, and what it said.
-It is not there while pages are written."""
+"""The file, in Sphinx's doctree folder, with the places and warnings of the last build. It does
+not exist while pages are written."""
 
 
 def warn(
     place: nodes.Node | Location | str, message: str, subtype: str, kind: str = "claim"
 ) -> None:
-    """Warn at a place: a node, a line of a file, or a page."""
+    """Log a warning at a place: a node, a line of a file, or a page."""
     location = str(place) if isinstance(place, Location) else place
     logger.warning(message, location=location, type=kind, subtype=subtype)
 
 
 class Complaints(logging.Handler):
-    """Notes each warning and error of a build with its place."""
+    """Records each warning and error of a build with its place."""
 
     def __init__(self, app: Sphinx) -> None:
         super().__init__(logging.WARNING)
@@ -53,22 +53,22 @@ class Complaints(logging.Handler):
         app.connect("build-finished", self.tell_and_keep, priority=900)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Note a warning that Sphinx has not suppressed."""
+        """Record a warning, unless it is suppressed."""
         kind = str(getattr(record, "type", "")), str(getattr(record, "subtype", ""))
         if sphinx_logging.is_suppressed_warning(*kind, self.app.config.suppress_warnings):
             return
         place = _place(getattr(record, "location", None))
-        message = logging.LogRecord.getMessage(record)  # Sphinx's own adds the place
+        message = logging.LogRecord.getMessage(record)  # Sphinx's own method adds the place
         lines = [line for line in message.splitlines() if line.strip()]
-        if (told := (place, "\n".join(lines[:TOLD]))) not in self.found:  # Sphinx may say it twice
+        if (told := (place, "\n".join(lines[:TOLD]))) not in self.found:  # once
             self.found.append(told)
 
     def pages_to_mend(
         self, app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], *_: object
     ) -> Iterable[str]:
-        """Return the pages that the last build warned of; all, if it did not say where, or end.
+        """Return the pages that the last build warned of.
 
-        What is wrong with other files, each build says without reading a page.
+        Return all if it did not finish, or warned without a place. Every build checks other files.
         """
         text = self.file.read_text("utf-8") if self.file.exists() else '[["", ""]]'
         places = {place.partition(":")[0] for place, _ in json.loads(text)}
@@ -76,23 +76,23 @@ class Complaints(logging.Handler):
         return env.all_docs.keys() if "" in places else env.all_docs.keys() & pages
 
     def begin(self, *_: object) -> list[str]:
-        """Forget the last build before Sphinx keeps what this one has read; return no page."""
+        """Delete the file of the last build before Sphinx saves its environment; return no page."""
         self.file.unlink(missing_ok=True)
         return []
 
     def tell_and_keep(self, app: Sphinx, exception: Exception | None) -> None:
-        """Name at the end of the log what has to be mended, and keep it for the next build."""
+        """Repeat the warnings at the end of the log, and save them for the next build."""
         logging.getLogger(sphinx_logging.NAMESPACE).removeHandler(self)
         if not exception and app.doctreedir.is_dir():
             write_atomically(self.file, json.dumps(self.found))
         if self.found:
             lines = (f"{self._shown(place)}{text}" for place, text in self.found)
-            logger.info("\nTo be mended:\n%s", "\n".join(lines))
+            logger.info("\nTo be fixed:\n%s", "\n".join(lines))
         if isinstance(cause := getattr(exception, "orig_exc", exception), OF_USERS):
             _end(cause)
 
     def _shown(self, place: str) -> str:
-        """Return a place as the other commands name it: `docs/page.md:3: `."""
+        """Return a place as the commands print it: `docs/page.md:3: `."""
         page, colon, line = place.removeprefix(f"{self.app.srcdir.parent}/").partition(":")
         if page in self.app.env.all_docs:
             page = f"{self.app.srcdir.name}/{self.app.env.doc2path(page, base=False)}"
@@ -100,17 +100,17 @@ class Complaints(logging.Handler):
 
 
 OF_USERS = (BookError, RunnerError, OSError)
-"""Errors that say what to do; Sphinx would tell them as faults of its own."""
+"""Errors of users, whose message says what to do; Sphinx would report them as crashes."""
 
 
 def _end(error: Exception) -> NoReturn:
-    """End a build that cannot go on, with the error in a line."""
+    """End the build with the error in one line."""
     logger.error("%s", error)
     raise SystemExit(2)
 
 
 def _check_files(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
-    """End a build that cannot go on while what the last one kept is still there."""
+    """End the build on an error of a user, before anything of the last build is lost."""
     try:
         Project.find(Path(app.srcdir))
         for docname in docnames:
@@ -120,7 +120,7 @@ def _check_files(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> Non
 
 
 def _place(location: Any) -> str:
-    """Return where a record of Sphinx's log says that something is: `page`, or `path:line`."""
+    """Return the location of a log record as text: `page` or `path:line`."""
     if isinstance(location, nodes.Node):
         source, line = get_source_line(location)
         return f"{source or ''}:{line or 1}"
@@ -131,6 +131,6 @@ def _place(location: Any) -> str:
 
 
 def connect(app: Sphinx) -> None:
-    """Listen to what Sphinx and its extensions warn of."""
+    """Listen to the warnings of Sphinx and its extensions."""
     logging.getLogger(sphinx_logging.NAMESPACE).addHandler(Complaints(app))
     app.connect("env-before-read-docs", _check_files, priority=100)

@@ -1,4 +1,4 @@
-"""The parts of the book: what the start page lists, and the chapters beneath it."""
+"""The parts of the book, from the contents of the start page."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,23 +9,23 @@ from sphinx.environment import BuildEnvironment
 
 @dataclass(frozen=True)
 class Part:
-    """Pages that stand together in the contents."""
+    """A group of pages in the contents."""
 
     title: str
     pages: tuple[str, ...]
-    """Their docnames, in order; a page that begins the part is the first."""
+    """Their docnames, in order; the part's own page, if any, comes first."""
 
 
 def parts(env: BuildEnvironment) -> list[Part]:
     """Return the parts of the book in order.
 
-    A page of the start page's contents that has contents of its own is a part, with its own title;
-    the others of a list are one, with the list's caption.
+    A page listed on the start page is a part of its own if it lists other pages; the other pages of
+    a list are one part, with the list's caption as title.
     """
     found = list[Part]()
     for tree in env.tocs[env.config.root_doc].findall(toctree):
         alone = list[str]()
-        for name in filter(env.titles.__contains__, tree["includefiles"]):  # others are warned of
+        for name in filter(env.titles.__contains__, tree["includefiles"]):  # Sphinx warns of others
             if env.toctree_includes.get(name):
                 found.append(Part(env.titles[name].astext(), (name, *_below(env, name))))
             else:

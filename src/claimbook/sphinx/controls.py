@@ -1,6 +1,6 @@
-"""What a reader may set on a page: written with the page, so that nothing moves when it is loaded.
+"""Add the controls of a page to its HTML, so that nothing moves when it loads.
 
-`static/claimbook.js` makes it work; without a script the style hides it.
+`static/claimbook.js` makes them work; without JavaScript they are hidden.
 """
 
 import re
@@ -14,7 +14,7 @@ from claimbook.sphinx.render import WORDS
 
 CARD = re.compile(r'class="(?:claim|answer)[ "]')
 TITLE = re.compile(r'</h1>\n?(<p class="page-forms">.*?</p>|)')
-"""The end of a page's title, and the links to its other forms."""
+"""The end of a page's title, with the links to its other forms."""
 PREDICT = (
     '<label><input type="checkbox" name="predict">'
     " Predict: hide what is printed until asked</label>"
@@ -25,7 +25,7 @@ LISTS = {
     "claim-index": ('<section id="part-', "#claim-"),
     "apis": ('<section id="apis-', ' id="api-'),
 }
-"""A view with a long list → how its first section begins, and what each row has once."""
+"""View with a long list → start of its first section, and text that occurs once per row."""
 FILTER = """<form class="list-filter" role="search">
 <label>Words <input type="search" name="words" autocomplete="off"></label>
 {verdict}<span role="status">{count} of {count}</span></form>
@@ -36,7 +36,7 @@ VERDICT = f"""<label>Verdict <select name="verdict" autocomplete="off"><option v
 
 
 def connect(app: Sphinx) -> None:
-    """Come after the links to a page's other forms, which stand under the title too."""
+    """Add the controls, after the links to other forms have been added under the title."""
     app.connect("html-page-context", _add, priority=600)
 
 
@@ -57,7 +57,7 @@ def _add(
 
 
 def page_tools(body: str) -> str:
-    """Return what may be asked of a page, for what stands on it; empty if that is little.
+    """Return the HTML of the controls for a page; empty if it has fewer than two cards.
 
     >>> page_tools('<div class="claim"><div class="claim-output">')
     ''

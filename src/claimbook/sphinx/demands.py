@@ -1,4 +1,4 @@
-"""What each build asks of the whole book, and warns of where it is not so."""
+"""Checks of the whole book, which every build makes; failures are warnings."""
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
@@ -15,20 +15,20 @@ from claimbook.sphinx.domain import ClaimDomain, claim_domain
 
 
 def connect(app: Sphinx) -> None:
-    """Come once claims have run.
+    """Check after claims have run.
 
-    Sphinx checks consistency only after a page was read; a build in which none was is no excuse.
+    Sphinx's own consistency check runs only if a page was read.
     """
     app.connect("env-updated", report_problems, priority=600)
 
 
 def report_problems(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Say on every build what is wrong with pages, alone and together; return no page."""
+    """Warn of all problems; return no page."""
     domain = claim_domain(env)
     if problems := _problems(domain):
         for problem in problems:
             warn(problem.location, problem.message, problem.kind)
-    else:  # a fence that is not closed swallows the claims below it; they are not gone
+    else:  # with problems, claims may only seem to be gone
         _demand_claims(domain)
     _demand_runs(domain)
     if app.config.claimbook_whole_register:
@@ -42,22 +42,22 @@ def report_problems(app: Sphinx, env: BuildEnvironment) -> list[str]:
 
 
 def _problems(domain: ClaimDomain) -> list[Problem]:
-    """Return what is wrong with the book, and with pages beside it."""
+    """Return the problems of the book, and of pages outside docs."""
     project = domain.project
     texts = (read_page(project, text).problems for text in project.texts)
     return sorted(chain(domain.book.problems, *texts))
 
 
 def _demand_claims(domain: ClaimDomain) -> None:
-    """Warn of each line of records of which there is no claim."""
+    """Warn of each record whose claim does not exist."""
     for path, line, name in orphans(domain.project.docs, domain.places):
         place = f"{domain.project.name(path)}:{line}"
         advice = f"renamed? claimbook rename {name} NEW. Deleted? remove this line"
-        warn(place, f"no claim is called {name!r}; {advice}", "orphan")
+        warn(place, f"no claim has the id {name!r}; {advice}", "orphan")
 
 
 def _demand_runs(domain: ClaimDomain) -> None:
-    """Warn of each page with claims of which none ran."""
+    """Warn of each page none of whose claims ran."""
     for docname, page in domain.pages.items():
         ran = [each.records for c in page.claims for each in domain.shown[c.id].values()]
         if page.claims and not any(ran):
@@ -65,7 +65,7 @@ def _demand_runs(domain: ClaimDomain) -> None:
 
 
 def varied(domain: ClaimDomain) -> Iterator[tuple[Claim, str]]:
-    """Yield the claims that came out otherwise on the processor of this machine, and how."""
+    """Yield the claims that differ on this machine's processor, and how."""
     for claim in domain.book.claims:
         shown = domain.shown[claim.id].get(Lane.CPU)
         if shown and shown.first and shown.first.outcome is Outcome.VARIED:
@@ -73,14 +73,14 @@ def varied(domain: ClaimDomain) -> Iterator[tuple[Claim, str]]:
 
 
 def _demand_answers(domain: ClaimDomain) -> None:
-    """Warn of each entry that no claim and no remark speaks of."""
+    """Warn of each entry without a claim or remark."""
     for answer in domain.book.answers.values():
         if answer.word is None:
             warn(answer.entry.location, f"{answer.entry.id}: {answer.wanted}", "open-entry")
 
 
 def _demand_cuda(domain: ClaimDomain, max_age: str | int | None) -> None:
-    """Warn of each claim whose record on `cuda` is not current, or older than so many days."""
+    """Warn of each claim whose record on `cuda` is not current, or older than `max_age` days."""
     today = datetime.now(UTC).date()
     for claim in domain.book.claims:
         if (seen := domain.shown[claim.id].get(Lane.CUDA)) is None:

@@ -1,4 +1,4 @@
-"""The directives of pages: `claim`, `remark`, `asked` and those of `views`."""
+"""The directives `claim`, `remark` and `asked`, and those of `views`."""
 
 from typing import Any
 
@@ -14,25 +14,25 @@ from claimbook.sphinx.domain import Placed, claim_domain
 
 
 class AnyOption(dict[str, Any]):
-    """Accepts every option: the page scan reports unknown ones, once and with their line."""
+    """Accepts any option: the page scan reports unknown ones, with their line."""
 
     def __missing__(self, key: str) -> Any:
         return directives.unchanged
 
 
 class ClaimDirective(SphinxDirective):
-    """Shows a claim that the page scan has read."""
+    """Shows a claim, as read by the page scan."""
 
-    optional_arguments = 1  # the page scan reports one that has no id
+    optional_arguments = 1  # the page scan reports a missing id
     final_argument_whitespace = True
     has_content = True
     option_spec = AnyOption(lanes=directives.unchanged)
 
     def run(self) -> list[nodes.Node]:
-        """Return the claim as a card; nothing if the scan could not read it, or its id is taken."""
+        """Return the claim's card; empty if the scan could not read it, or its id is taken."""
         domain = claim_domain(self.env)
         if self.env.docname not in domain.pages:
-            raise self.error("claims stand on Markdown pages; this one would never run")
+            raise self.error("a claim must be on a Markdown page; this one would never run")
         claim = domain.claim_on(self.env.docname, "".join(self.arguments))
         if claim is None or anchor(claim.id) in self.state.document.ids:
             return []
@@ -45,10 +45,10 @@ class ClaimDirective(SphinxDirective):
 
 
 class RemarkDirective(RemarkSyntax, SphinxDirective):
-    """Shows what the book says of entries that no program can decide."""
+    """Shows a remark on entries that no program can decide."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the reason, with the entries it speaks of beneath."""
+        """Return the reason, with a placeholder for the entries below."""
         body = nodes.container(classes=["remark"])
         body += nodes.paragraph("", "No program can decide this", classes=["claim-title"])
         self.state.nested_parse(self.content, self.content_offset, body)
@@ -57,20 +57,20 @@ class RemarkDirective(RemarkSyntax, SphinxDirective):
 
 
 class AskedDirective(SphinxDirective):
-    """Holds how people ask for what a section says, a line each; the search reads it."""
+    """Holds questions in people's own words, one per line, for the search."""
 
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """Return nothing to show."""
+        """Return nothing."""
         return []
 
 
 class ViewDirective(SphinxDirective):
-    """Shows something of the whole book; its own name says what."""
+    """Shows a view of the whole book, named by the directive."""
 
     def run(self) -> list[nodes.Node]:
-        """Return a place for it."""
+        """Return a placeholder."""
         lines = tuple(line.strip() for line in self.content if line.strip())
         placed = Placed(self.name, lines, self.lineno, "".join(self.arguments))
         views = claim_domain(self.env).views.setdefault(self.env.docname, [])
@@ -79,10 +79,10 @@ class ViewDirective(SphinxDirective):
 
 
 class GuideDirective(ViewDirective):
-    """Leads to pages, or to sections as `page#section`, a line each; its own name says how.
+    """Lists pages, or sections as `page#section`, one per line; the directive's name says how.
 
-    Without a line it leads to the pages of its own page's contents. A route has a title, by which
-    those know it who follow it. After a question's section may stand the entry to be judged.
+    Without lines it lists the pages of its own page's contents. A route has a title, which is shown
+    to readers who follow it. In `questions`, an entry to be judged may follow a section.
     """
 
     optional_arguments = 1

@@ -1,4 +1,4 @@
-"""The domain `claim`: what each page says, as plain data, and how to refer to it."""
+"""The Sphinx domain `claim`: the data of each page, and references to claims."""
 
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
@@ -31,46 +31,46 @@ from claimbook.sphinx.complaints import warn
 
 
 def tell_broken(place: str, why: str) -> None:
-    """Warn of a file under `docs/records/`, or a line of one, that cannot be used."""
+    """Warn of a broken file, or line of a file, under `docs/records/`."""
     warn(place, f"{why}; it counts as missing", "broken-record")
 
 
 class Placed(NamedTuple):
-    """A view as a page asks for it."""
+    """A view, as placed on a page."""
 
     kind: str
     lines: tuple[str, ...]
-    """The pages or sections to which it leads, as its directive names them."""
+    """The pages or sections listed in its directive."""
     line: int
-    """Where its directive stands."""
+    """The line of its directive."""
     title: str
 
 
 ROLE = XRefRole(innernodeclass=nodes.inline, warn_dangling=True)
-"""Refers to a claim by its id; shows its first sentence, or the title that is given."""
+"""Role that links to a claim by its id; shows the given title, or its first sentence."""
 
 
 PER_PAGE = (
     *("texts", "pages", "sections", "sentences", "apis", "linked", "mentions"),
     *("views", "cells", "minutes"),
 )
-"""What is kept of each page, by its docname."""
+"""Names of the data kept for each page, by docname."""
 OF_LAST_BUILD = ("seen", "environments")
-"""By docname, a digest of what a page showed that is not its own; by lane, where it ran."""
+"""Names of other kept data: a digest of what each page shows; the environment of each lane."""
 
 
 def _kept(name: str) -> Any:
-    """Return what the domain keeps under that name, as an attribute."""
+    """Return a property for data that the domain keeps."""
     return property(lambda domain: domain.data[name])
 
 
 def _on_record(kind: Any) -> Any:
-    """Return what is kept under `docs/records/` of a kind, as an attribute that is read once."""
+    """Return a cached property that reads all records of a kind under `docs/records/`."""
     return cached_property(lambda domain: kind.of(Path(domain.env.srcdir)).load_all(tell_broken))
 
 
 class ClaimDomain(Domain):
-    """Holds the scan of every page."""
+    """Holds the data of every page."""
 
     name = "claim"
     label = "Claims"
@@ -79,41 +79,41 @@ class ClaimDomain(Domain):
     initial_data: ClassVar[dict[str, Any]] = {name: {} for name in (*PER_PAGE, *OF_LAST_BUILD)}
 
     texts: dict[str, str] = _kept("texts")
-    """Docname → the digest of its file as it was read."""
+    """Docname → the digest of its file when it was read."""
     pages: dict[str, Page] = _kept("pages")
-    """Docname → what the page scan found there."""
+    """Docname → its scanned page."""
     sections: dict[str, list[Section]] = _kept("sections")
-    """Docname → the sections of that page."""
+    """Docname → its sections."""
     sentences: dict[str, list[Sentence]] = _kept("sentences")
-    """Docname → the sentences of that page."""
+    """Docname → its sentences."""
     views: dict[str, list[Placed]] = _kept("views")
-    """Docname → what that page shows of others."""
+    """Docname → its views."""
     apis: dict[str, dict[str, list[str]]] = _kept("apis")
-    """Docname → claim id → which of torch's names its code may use."""
+    """Docname → claim id → the names of torch that its code may use."""
     linked: dict[str, list[str]] = _kept("linked")
     """Docname → the claims to which it links."""
     mentions: dict[str, list[str]] = _kept("mentions")
-    """Docname → the pages to which it links; `""` for a link to whatever has a name."""
+    """Docname → the pages to which it links; `""` for links by label."""
     cells: dict[str, list[tuple[str, str, int]]] = _kept("cells")
-    """Docname → its cells: what each does, the expression that draws, its line of the page."""
+    """Docname → its cells: statements, the expression that draws, and page line of each."""
     minutes: dict[str, int] = _kept("minutes")
-    """Docname → how many minutes it takes to read."""
+    """Docname → its reading time in minutes."""
     shown: dict[str, dict[Lane, Shown]]
-    """Claim id → lane → what is seen of it there in this build."""
+    """Claim id → lane → its status and records in this build."""
     falsified: dict[str, dict[str, Any] | None]
-    """Claim id → what became of its mutants."""
+    """Claim id → the results for its mutants, if any."""
     swept: dict[str, dict[str, Any] | None]
-    """Claim id → what the search for a counterexample came to, if there was one."""
+    """Claim id → the result of its sweep, if any."""
     labs: dict[str, list[tuple[str, str]]]
     """Claim id → the labs that refer to it: (docname, title)."""
     environments: dict[Lane, Environment] = _kept("environments")
-    """Lane → where it ran, in this build or the last."""
+    """Lane → its environment in this build or the last."""
 
     def __init__(self, env: BuildEnvironment) -> None:
         super().__init__(env)
         self.shown, self.falsified, self.swept, self.labs = {}, {}, {}, {}
         self.viewed: dict[str, list[Any]] = {}
-        """Docname → what each of its views shows in this build."""
+        """Docname → the data of each of its views in this build."""
         self.drawings: dict[str, list[str]] = {}
         """Docname → the pictures of its cells, as HTML."""
 
@@ -124,7 +124,7 @@ class ClaimDomain(Domain):
 
     @cached_property
     def book(self) -> Book:
-        """What all pages of docs say; to be asked for once they are read."""
+        """The book of all pages in docs; use it only after they are read."""
         pages = tuple(self.pages[name] for name in sorted(self.pages))
         return Book(self.project, pages, self.project.register())
 
@@ -139,20 +139,20 @@ class ClaimDomain(Domain):
         return errors.messages(self.book.claims)
 
     releases: list[BookRun] = _on_record(Releases)
-    """The releases of torch on which the book was run, from the oldest on."""
+    """The runs of the book on releases of torch, oldest first."""
     cuda_releases: list[BookRun] = _on_record(CudaReleases)
-    """The releases of torch on which the book was run on a GPU, from the oldest on."""
+    """The runs of the book on releases of torch on a GPU, oldest first."""
     machines: list[BookRun] = _on_record(Machines)
-    """The reference machines on which the book was run."""
+    """The runs of the book on reference machines."""
     versions: list[Version] = _on_record(Versions)
-    """What the versions of the book said, from the oldest on."""
+    """The versions of the book, oldest first."""
 
     def contents(self) -> Contents:
-        """Return what the book says as it stands."""
+        """Return the current contents of the book."""
         return contents_of(self.book.claims, self.book.answers)
 
     def page_with(self, view: str) -> str:
-        """Return the docname of the page that shows this of the whole book; empty without one."""
+        """Return the docname of the page with a view; empty if there is none."""
         kinds = ((name, each.kind) for name, views in self.views.items() for each in views)
         return next((name for name, kind in kinds if kind == view), "")
 
@@ -166,12 +166,12 @@ class ClaimDomain(Domain):
         return found
 
     def said(self, entries: Iterable[str]) -> dict[str, str]:
-        """Return each of these entries with its statement; those that the register has."""
+        """Return entry id → statement, for those of the given entries in the register."""
         known = self.book.register.entries
         return {entry: known[entry].statement for entry in entries if entry in known}
 
     def claim_on(self, docname: str, claim_id: str) -> Claim | None:
-        """Return the claim of that id on a page."""
+        """Return the claim with an id on a page; None if there is none."""
         page = self.pages.get(docname, Page(""))
         return next((claim for claim in page.claims if claim.id == claim_id), None)
 
@@ -181,7 +181,7 @@ class ClaimDomain(Domain):
             self.data[kind].pop(docname, None)
 
     def process_doc(self, env: BuildEnvironment, docname: str, document: nodes.document) -> None:
-        """Keep to which claims and pages a page links, so that it follows them."""
+        """Note to which claims and pages a page links."""
         links = list(document.findall(pending_xref))
         claims = (to for to in links if to.get("refdomain") == self.name)
         self.linked[docname] = sorted({link["reftarget"] for link in claims})
@@ -191,7 +191,7 @@ class ClaimDomain(Domain):
         self.mentions[docname] = sorted({name for name in found if name in {"", *known}})
 
     def merge_domaindata(self, docnames: AbstractSet[str], otherdata: dict[str, Any]) -> None:
-        """Take over the pages that another process has read."""
+        """Merge the pages that another process has read."""
         for docname in docnames:
             for kind in PER_PAGE:
                 if docname in otherdata[kind]:
@@ -207,14 +207,14 @@ class ClaimDomain(Domain):
         node: pending_xref,
         contnode: Element,
     ) -> nodes.reference | None:
-        """Return a link to the claim of that id."""
+        """Return a link to the claim with an id; None if there is none."""
         claim = self.book.by_id.get(target)
         if claim is None:
             return None
         title = first_sentence(claim.statement)
         if not node.get("refexplicit"):
             contnode = nodes.inline("", "", *render.inline(title.rstrip(".")))
-        tip = claim.statement.replace("`", "")  # which knows no Markdown
+        tip = claim.statement.replace("`", "")  # tooltips are plain text
         place = anchor(target)
         return make_refnode(builder, fromdocname, claim.docname, place, contnode, tip)
 
@@ -227,7 +227,7 @@ class ClaimDomain(Domain):
         node: pending_xref,
         contnode: Element,
     ) -> list[tuple[str, nodes.reference]]:
-        """Return the same for the role `any`."""
+        """Return the link for the role `any`."""
         found = self.resolve_xref(env, fromdocname, builder, "claim", target, node, contnode)
         return [("claim:claim", found)] if found is not None else []
 
@@ -238,17 +238,17 @@ class ClaimDomain(Domain):
 
 
 def tell_missing(app: Sphinx, domain: Domain | None, node: pending_xref) -> bool | None:
-    """Warn of a link to a claim that is not there, with those that may be meant."""
+    """Warn of a link to a missing claim, with suggestions."""
     if not isinstance(domain, ClaimDomain):
         return None
     name = node["reftarget"]
-    message = f"no claim is called {name!r}{near(name, domain.places) or '; was it renamed?'}"
+    message = f"no claim has the id {name!r}{near(name, domain.places) or '; was it renamed?'}"
     warn(node, message, "claim", kind="ref")
     return True
 
 
 def claim_domain(env: BuildEnvironment) -> ClaimDomain:
-    """Return this domain, with its type."""
+    """Return the claim domain of an environment."""
     domain = env.get_domain(ClaimDomain.name)
     assert isinstance(domain, ClaimDomain)
     return domain

@@ -1,19 +1,19 @@
-"""Places on a page that are filled in when it is written, and what docutils has no node for."""
+"""Docutils nodes: placeholders, filled in when a page is written, and parts of cards."""
 
 from docutils import nodes
 
 
 class place(nodes.General, nodes.Element):  # noqa: N801 (docutils names nodes so)
-    """Where something is put when the page is written; `what` is a key of `build.FILLED`."""
+    """A placeholder, filled in when the page is written; `what` is a key of `build.FILLED`."""
 
 
 class claim_title(nodes.General, nodes.TextElement):  # noqa: N801
-    """What a claim states, in a sentence; a claim that is folded shows it alone."""
+    """The first sentence of a claim; all that is visible if the claim is folded."""
 
 
 class detail(nodes.General, nodes.Element):  # noqa: N801
-    """A claim that is folded to its title: that, and a container of all else with its id."""
+    """A claim folded to its title, which is followed by a container, with the id, of the rest."""
 
 
 class fold(nodes.General, nodes.Element):  # noqa: N801
-    """What is read on demand; `title` stands where it is opened."""
+    """Folded content; `title` is its visible label."""

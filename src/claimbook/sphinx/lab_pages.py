@@ -1,4 +1,4 @@
-"""How a lab is shown: its pictures first, then what made them; and thumbnails for dark pages."""
+"""Lay out lab pages: figures first, then their code folded; add thumbnails for dark mode."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ THUMBNAIL = re.compile(r"/thumb/(sphx_glr_.+)_thumb\.svg$")
 
 
 def connect(app: Sphinx) -> None:
-    """Come before Sphinx notes which images a page has."""
+    """Change pages before Sphinx collects their images."""
     app.connect("doctree-read", _show, priority=100)
 
 
@@ -27,7 +27,7 @@ def _show(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def _on_dark(env: BuildEnvironment, thumbnail: nodes.image) -> Iterator[nodes.image]:
-    """Yield the thumbnail for a dark page, if the lab has drawn its figure for one."""
+    """Yield the dark-mode thumbnail of a lab, if it exists."""
     address = thumbnail["uri"]
     if found := THUMBNAIL.search(address):
         dark = THUMBNAIL.sub(rf"/{found[1]}_001_dark.svg", address)
@@ -37,7 +37,7 @@ def _on_dark(env: BuildEnvironment, thumbnail: nodes.image) -> Iterator[nodes.im
 
 
 def _drawn_by(code: nodes.literal_block) -> Iterator[nodes.image]:
-    """Yield the figures of a lab that stand under the code which drew them."""
+    """Yield the figures of a lab below the code that drew them."""
     for node in code.parent.children[code.parent.index(code) + 1 :]:
         if not (isinstance(node, nodes.image) and "lab-figure" in node["classes"]):
             return
@@ -45,7 +45,7 @@ def _drawn_by(code: nodes.literal_block) -> Iterator[nodes.image]:
 
 
 def _put_first(code: nodes.literal_block, pictures: list[nodes.image]) -> None:
-    """Put figures with their captions above the code, and fold that."""
+    """Move figures with their captions above the code, and fold the code."""
     parent, shown = code.parent, list[nodes.Node]()
     for picture in pictures:
         parent.remove(picture)

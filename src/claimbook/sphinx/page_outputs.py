@@ -1,4 +1,4 @@
-"""The Sphinx extension that writes the other forms of a page whenever the page is written."""
+"""The Sphinx extension that writes a page's other forms along with it."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -23,7 +23,7 @@ from claimbook.sphinx.domain import claim_domain
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
-    """Write what belongs to a page with the page, and what belongs to the site at the end."""
+    """Connect what writes the forms of each page, and at the end the files of the site."""
     app.setup_extension("sphinx_markdown_builder")
     app.connect("env-get-outdated", remove_gone)
     app.connect("doctree-read", note_summary)
@@ -41,7 +41,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
 def remove_gone(
     app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
 ) -> list[str]:
-    """Take away what was written of pages that are no more; Sphinx leaves it in the site."""
+    """Remove the files of deleted pages, which Sphinx leaves in the site."""
     for page in removed if _is_site(app) else ():
         for form in ("html", "md", "ipynb"):
             Path(app.outdir, f"{page}.{form}").unlink(missing_ok=True)
@@ -49,7 +49,7 @@ def remove_gone(
 
 
 def note_summary(app: Sphinx, doctree: nodes.document) -> None:
-    """Keep the first paragraph of each page, also for those who share it."""
+    """Note the first paragraph of each page as its summary and for social previews."""
     kept = app.env.metadata[app.env.docname]
     prose = (p for p in doctree.findall(nodes.paragraph) if isinstance(p.parent, nodes.section))
     first = next(prose, None)
@@ -76,16 +76,16 @@ def write_forms(
 
 
 def _is_site(app: Sphinx) -> bool:
-    return bool(app.builder.name == "html")  # where a page's file has the page's own name
+    return bool(app.builder.name == "html")  # the builder with a file named after each page
 
 
 def _address(app: Sphinx, page: str) -> str:
-    """Return where a page is published; relative to the start page where no address is known."""
+    """Return the address of a page; relative to the start page if the site's is not known."""
     return str(urljoin(app.config.html_baseurl, app.builder.get_target_uri(page)))
 
 
 def _write_notebook(app: Sphinx, page: str, doctree: nodes.document) -> bool:
-    """Write the notebook of a page with claims; return whether it is one. Others have none."""
+    """Write the notebook of a page; return False if the page has no claims and so no notebook."""
     path = Path(app.outdir, f"{page}.ipynb")
     scanned = claim_domain(app.env).pages.get(page, Page(""))
     claims = () if scanned.problems else scanned.claims
@@ -105,7 +105,7 @@ def _write_notebook(app: Sphinx, page: str, doctree: nodes.document) -> bool:
 
 
 def write_lists(app: Sphinx, exception: Exception | None) -> None:
-    """Write `llms.txt` and `sitemap.xml` where they changed."""
+    """Write `llms.txt` and `sitemap.xml`, if they changed."""
     if exception or not _is_site(app):
         return
     title, env = app.config.html_title, app.env
@@ -119,6 +119,6 @@ def write_lists(app: Sphinx, exception: Exception | None) -> None:
 
 
 def _described(env: BuildEnvironment, pages: Iterable[str]) -> Iterator[tuple[str, str, str]]:
-    """Yield of each page its docname, title and summary."""
+    """Yield (docname, title, summary) of each page."""
     for page in pages:
         yield page, env.titles[page].astext(), env.metadata[page].get("summary", "")

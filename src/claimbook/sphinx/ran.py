@@ -1,4 +1,4 @@
-"""What a card says of how its claim ran, put in when the page is written."""
+"""Add the results of its runs to a claim's card when the page is written."""
 
 from collections.abc import Container, Iterable, Iterator
 from typing import Any
@@ -16,11 +16,11 @@ from claimbook.sphinx.views import machines, releases
 ON = {Lane.CPU: "the CPU", Lane.CUDA: "CUDA"}
 
 ByLane = dict[Lane, Shown]
-"""What is seen of a claim, by lane."""
+"""Lane → the status and records of a claim."""
 
 
 def show(domain: ClaimDomain, place: nodes.Element, link: render.Link) -> list[nodes.Node]:
-    """Return badges, verdicts and how it ran, and put what was printed into the card's outputs."""
+    """Return a card's badges, verdicts and run details; update its outputs."""
     claim = domain.claim_on(place["page"], place["claim"])
     assert claim
     shown = domain.shown[claim.id]
@@ -48,9 +48,9 @@ def show(domain: ClaimDomain, place: nodes.Element, link: render.Link) -> list[n
 
 
 def _show_run(card: nodes.Element, claim: Claim, lanes: ByLane) -> None:
-    """Put what the run printed in place of what the page says, where these differ.
+    """Insert what the run printed where it differs from the page.
 
-    An output that no current run has shown says so.
+    Label outputs that no current run has confirmed.
     """
     for box in list(card.findall(nodes.container)):
         if "claim-output" in box["classes"] and "line" in box:
@@ -63,7 +63,7 @@ def _show_run(card: nodes.Element, claim: Claim, lanes: ByLane) -> None:
 
 
 def _lane_of(box: nodes.Element, lanes: ByLane) -> Lane:
-    """Return the lane that an output stands for; where it stands for both, the CPU."""
+    """Return the lane of an output; the CPU if it is for both."""
     of_cuda = f"on-{Lane.CUDA}" in box["classes"] or Lane.CPU not in lanes
     return Lane.CUDA if of_cuda else Lane.CPU
 
@@ -94,7 +94,7 @@ def _mark_unproved(box: nodes.Element, words: str) -> None:
 def _badges(
     claim: Claim, lanes: ByLane, ran: Container[Lane], *others: nodes.Node
 ) -> nodes.paragraph:
-    """Return where a claim is an exception on its page, and what one of a machine measured.
+    """Return badges where a claim is an exception on its page, and the figures that it measured.
 
     Args:
         ran: the lanes on which any claim of the page ran.
@@ -117,7 +117,7 @@ def _badges(
 
 
 def _failing(claim: Claim, lanes: ByLane) -> Iterator[nodes.Node]:
-    """Yield what lanes printed on which the claim does not hold, if no output shows it."""
+    """Yield what failing lanes printed, unless the card's outputs show it."""
     for lane, shown in lanes.items():
         if shown.status not in (Status.FAILING, Status.VARIED):
             continue
@@ -134,12 +134,12 @@ def _failing(claim: Claim, lanes: ByLane) -> Iterator[nodes.Node]:
 
 
 def _is_shown(example: Example, lane: Lane, lanes: ByLane) -> bool:
-    """Return whether the example has a box of its own that says what the lane printed."""
+    """Return whether an output box of the example shows what the lane printed."""
     return bool(example.want) and lane == next(iter(lanes))
 
 
 def _lab_line(labs: Iterable[tuple[str, str]], link: render.Link) -> Iterator[nodes.Node]:
-    """Yield the labs that draw what a claim states.
+    """Yield a line with links to the labs that refer to a claim, if any.
 
     Args:
         labs: (docname, title).
@@ -157,7 +157,7 @@ def how_it_ran(
     swept: dict[str, Any] | None,
     repository: str,
 ) -> Iterator[nodes.Node]:
-    """Yield where a claim ran, with which torch and when; how to run and to correct it.
+    """Yield where, when and with which torch a claim ran, and how to run and correct it.
 
     Args:
         repository: `owner/name` on GitHub; may be empty.
@@ -184,7 +184,7 @@ def how_it_ran(
 
 
 def _searched(swept: dict[str, Any]) -> Iterator[nodes.Node]:
-    """Yield among which cases no counterexample was found, and how they were searched."""
+    """Yield the cases searched without a counterexample, and the code of the search."""
     text = "No counterexample among {cases} drawn cases: {drawn}.".format(**swept)
     text += " The statement, or the search, has changed since." * (swept["status"] == "stale")
     yield nodes.paragraph("", text, classes=["claim-swept"])

@@ -1,4 +1,4 @@
-"""What cards and views are made of, as docutils nodes: words, links, code, outputs, tables."""
+"""Build the parts of cards and views as docutils nodes: words, links, code, outputs, tables."""
 
 import re
 from collections import Counter
@@ -28,7 +28,7 @@ WORDS = {
     "remark": "no run can tell",
     "open": "still open",
 }
-"""What may become of an entry, and what a reader is told of its statement."""
+"""Verdict on an entry → its wording for readers."""
 LANE_NAMES = {Lane.CPU: "CPU", Lane.CUDA: "CUDA"}
 STATUS_WORDS = {
     Status.CURRENT: "runs as printed",
@@ -37,12 +37,12 @@ STATUS_WORDS = {
     Status.FAILING: "prints something else",
     Status.VARIED: "came out otherwise on this machine",
 }
-"""What a reader is told of an example on a machine."""
+"""Status of an example on a lane → its wording for readers."""
 
 
 @dataclass(frozen=True)
 class Link:
-    """How the page that is being written links to the rest of the book."""
+    """Makes links from the page being written."""
 
     to: Callable[[str, str, nodes.Node], nodes.Node]
     """(docname, anchor, content) → a link."""
@@ -50,12 +50,12 @@ class Link:
     """The docname of the ledger; empty if there is none."""
 
     def claim(self, docname: str, name: str, text: nodes.Node | None = None) -> nodes.Node:
-        """Link a claim's id, or the text in its place; only that where no page has the claim."""
+        """Link a text, by default the id, to a claim; return it unlinked without a docname."""
         text = text or nodes.inline("", name)
         return self.to(docname, anchor(name), text) if docname else text
 
     def in_ledger(self, place: str, text: nodes.Node) -> nodes.Node:
-        """Link a text to a place of the ledger; only the text where there is none."""
+        """Link a text to a place in the ledger; return it unlinked if there is no ledger."""
         return self.to(self.ledger, place, text) if self.ledger else text
 
     def entry(self, name: str) -> nodes.Node:
@@ -66,7 +66,7 @@ class Link:
 def differing(
     title: str, claim: Claim, lane: Lane, outputs: Iterable[str], message: str
 ) -> elements.fold:
-    """Fold what a run printed that is not on the page, and what cut it short."""
+    """Fold what a run printed that differs from the page, and why it ended early."""
     fold = elements.fold(title=title, classes=["claim-fold"])
     for mismatch in mismatches(claim, lane, tuple(outputs)):
         fold += code(mismatch.example.source)
@@ -77,7 +77,7 @@ def differing(
 
 
 def got(text: str) -> nodes.container:
-    """Return what a run printed where the page says something else."""
+    """Return an output that differs from the page."""
     box = output(text)
     box["classes"].append("differs")
     return box
@@ -89,11 +89,11 @@ def code(source: str) -> nodes.container:
 
 
 WIDE = 98
-"""Characters of a line that fit into a card; what is longer wraps."""
+"""Characters of a line that fit in a card; longer ones wrap."""
 
 
 def output(want: str) -> nodes.container:
-    """Return what code prints, in a box of its own."""
+    """Return the output of code in a box."""
     is_error = want.startswith(HEADER) or f"\n{HEADER}" in want
     classes = ["claim-output"]
     if is_error:
@@ -101,18 +101,18 @@ def output(want: str) -> nodes.container:
     if is_error or "Warning: " in want or max(map(len, want.split("\n"))) > WIDE:
         classes.append("claim-message")
     shown = want.translate(PICTURES) or "(nothing)"
-    label = nodes.paragraph("", "Output", classes=["claim-unseen"])  # for those who hear the page
+    label = nodes.paragraph("", "Output", classes=["claim-unseen"])  # for screen readers
     return nodes.container("", label, block(shown, "text"), classes=classes)
 
 
 def block(text: str, language: str) -> nodes.literal_block:
-    """Return text that is shown as it stands, in the colours of its language."""
+    """Return a highlighted block of text."""
     text = text.rstrip("\n")
-    return nodes.literal_block(text, text, language=language)  # unequal texts are not highlighted
+    return nodes.literal_block(text, text, language=language)  # equal, or not highlighted
 
 
 def verdicts(pairs: Iterable[tuple[str, str]]) -> str:
-    """Return what a claim says of statements of the sources, in a line.
+    """Return a line that counts a claim's verdicts on statements of the sources.
 
     >>> verdicts([("corrects", "basics-01.1"), ("confirms", "basics-01.2")])
     'Sources: 1 wrong, 1 right'
@@ -122,18 +122,18 @@ def verdicts(pairs: Iterable[tuple[str, str]]) -> str:
 
 
 def verdict(word: str) -> nodes.inline:
-    """Return what becomes of an entry, in its colour."""
+    """Return the wording of a verdict, in its colour."""
     return nodes.inline("", WORDS[word], classes=[f"relation-{word}"])
 
 
 def badge(name: str, status: str, words: str) -> nodes.inline:
-    """Return what holds of a claim in one place where it ran."""
+    """Return a badge with the status of a claim on a lane or release."""
     text = [nodes.strong("", name), nodes.Text(f" {words}")]
     return nodes.inline("", "", *text, classes=["claim-badge", f"status-{status}"])
 
 
 def figures(measurements: Iterable[Measurement]) -> str:
-    """Return what was measured, in order; a name that returns at once is said once.
+    """Return measurements as text, in order; consecutive ones of the same name are joined.
 
     >>> name = "-x took … times as long as x"
     >>> figures([Measurement(name, 0.98765, "ratio"), Measurement(name, 22346, "ratio")])
@@ -151,18 +151,18 @@ def _figure(measurement: Measurement) -> str:
     value = measurement.value
     if measurement.unit != "bytes":
         return f"{float(f'{value:.2g}'):,.15g}"
-    power = min(3, int(f"{value:.2e}".partition("e")[2]) // 3)  # of the rounded number
+    power = min(3, int(f"{value:.2e}".partition("e")[2]) // 3)  # computed on the rounded number
     return f"{value / 1000**power:.3g} {('bytes', 'kB', 'MB', 'GB')[power]}"
 
 
 def sources(
     pairs: Iterable[tuple[str, str]], said: dict[str, str], link: Link
 ) -> Iterator[nodes.Node]:
-    """Yield the statements of the sources that are spoken of.
+    """Yield a paragraph for each entry: verdict, id and statement.
 
     Args:
         pairs: (relation word, entry id).
-        said: entry id → its statement, as far as the register has it.
+        said: entry id → its statement, if it is in the register.
     """
     for word, entry in pairs:
         name = [nodes.Text(" "), link.entry(entry), nodes.Text(": ")]
@@ -170,12 +170,12 @@ def sources(
 
 
 def more(title: str, *parts: nodes.Node) -> nodes.Node:
-    """Fold what a card says on demand."""
+    """Fold the details of a card."""
     return elements.fold("", *parts, title=title, classes=["claim-more"])
 
 
 def inline(text: str) -> Iterator[nodes.Node]:
-    """Yield Markdown of one line, as far as statements use it: code and emphasis."""
+    """Parse the inline Markdown used in statements: code and emphasis."""
     for piece in re.findall(r"`+[^`]+`+|\*[^*\s][^*]*\*|[^`*]+|.", text):
         if piece.startswith("`"):
             yield nodes.literal("", piece.strip("`"))
@@ -186,17 +186,17 @@ def inline(text: str) -> Iterator[nodes.Node]:
 
 
 Sentence = tuple[str, str, str]
-"""The page of a claim, its id and its first sentence."""
+"""The docname of a claim, its id and its first sentence."""
 
 
 def sentence(docname: str, name: str, said: str, link: Link) -> nodes.list_item:
-    """Return a claim by its first sentence."""
+    """Return a list item with the first sentence of a claim, linked to it."""
     text = link.claim(docname, name, nodes.inline("", "", *inline(said)))
     return nodes.list_item("", nodes.paragraph("", "", text))
 
 
 def section(name: str, title: nodes.Node, *content: nodes.Node) -> nodes.section:
-    """Return a section with an id of that name."""
+    """Return a section with a name as id."""
     return nodes.section("", nodes.title("", "", title), *content, ids=[name])
 
 
@@ -204,7 +204,7 @@ Cells = tuple[list[nodes.Node], ...]
 
 
 def table(head: list[str], rows: Iterable[Cells], widths: list[int]) -> nodes.table:
-    """Return a table with a row of titles; widths are in percent."""
+    """Return a table with a header row; widths are in percent."""
     group = nodes.tgroup(cols=len(widths))
     group += [nodes.colspec(colwidth=width) for width in widths]
     group += nodes.thead("", _row(plain(*head)))
@@ -213,12 +213,12 @@ def table(head: list[str], rows: Iterable[Cells], widths: list[int]) -> nodes.ta
 
 
 def wide(table: nodes.table) -> nodes.container:
-    """Let a table scroll that is wider than a phone; Furo wraps those that no view has made."""
+    """Make a table scrollable on small screens, as Furo does for tables not made by views."""
     return nodes.container("", table, classes=["table-wrapper"])
 
 
 def plain(*each: str) -> Cells:
-    """Return the cells of a row of plain text."""
+    """Return a row of plain-text cells."""
     return tuple([nodes.Text(text)] for text in each)
 
 

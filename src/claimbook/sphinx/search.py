@@ -1,4 +1,4 @@
-"""The search page and the data that it searches, in place of Sphinx's own; the data of errors."""
+"""Replace Sphinx's search by our own page and data; write the data for errors too."""
 
 import json
 from collections.abc import Iterator
@@ -18,11 +18,11 @@ from claimbook.sphinx.tuning import beside
 
 TEMPLATES = Path(__file__).with_name("templates")
 DATA, LINES, ERRORS = "searchdata.js", "searchlines.js", "errordata.js"
-"""What is searched; what hits quote, which comes later; what errors are compared with."""
+"""Files: the index; the sentences quoted in hits, loaded later; the messages of errors."""
 
 
 def connect(app: Sphinx) -> None:
-    """Wait for the theme's name: the page's template is written for furo."""
+    """Replace the search if the theme is furo, for which the template is written."""
     app.connect("config-inited", _take_over)
 
 
@@ -44,13 +44,13 @@ def _replace(app: Sphinx) -> None:
 
 
 def _start_data(app: Sphinx, read: list[str]) -> None:
-    """Write what is searched, if pages were read anew or are gone."""
+    """Write the search data, if pages were read or removed."""
     if read or not Path(app.outdir, DATA).exists():
         beside(app, lambda: _write_data(app))
 
 
 def _page(app: Sphinx, written: list[str]) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Yield the page, if others are written, to which it may lead."""
+    """Yield the search page, if any other page was written."""
     if written or not Path(app.outdir, "search.html").exists():
         yield "search", {}, "search.html"
 
@@ -60,7 +60,7 @@ def _write_data(app: Sphinx) -> None:
     places = [each for name in sorted(app.env.found_docs) for each in _places(domain, name)]
     code = app.extensions["claimbook.sphinx"].metadata["env_version"]
     made_of = f"// of {digest([code, words.synonyms(), *map(asdict, places)])}\n"
-    # To weigh all words takes seconds, and an edited example has no other words.
+    # Weighting all words takes seconds, and most edits of examples change no words.
     if not _ends_with(Path(app.outdir, DATA), made_of):
         lines = [
             [[line.claim, line.text] for line in each.lines if line.is_whole] for each in places
@@ -75,7 +75,7 @@ def _ends_with(path: Path, end: str) -> bool:
 
 
 def _write(path: Path, call: str, data: object, end: str = "") -> None:
-    # A script, not JSON: a page that was opened from a file loads the one and not the other.
+    # A script, as a page opened from a file cannot load JSON.
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     write_atomically(path, f"{call}({text});\n{end}")
 

@@ -1,6 +1,6 @@
-"""The contents of the book beside each page: made once, and led there from each page.
+"""Render the contents in the sidebar once, and adapt the links to each page.
 
-Sphinx would make them anew for each page, from all sections of all pages.
+Sphinx would render them again for each page, from all sections of all pages.
 """
 
 import re
@@ -19,7 +19,7 @@ _LINK = re.compile(r'(?<=reference internal" href=")[^"]*')
 
 
 def connect(app: Sphinx) -> None:
-    """Come before the theme asks for the contents."""
+    """Replace `toctree` before the theme calls it."""
     kept: dict[str, Contents] = {}
 
     def show(page: str, **options: Any) -> str:
@@ -42,10 +42,10 @@ def _html(app: Sphinx, options: dict[str, Any]) -> str:
 
 
 class Contents:
-    """The contents of a book as Sphinx shows them to a page that is not among them.
+    """The contents of the book, rendered without a current page.
 
     Args:
-        html: the lists, with links from the start of the site.
+        html: the lists, with links relative to the root of the site.
     """
 
     def __init__(self, html: str) -> None:
@@ -53,10 +53,10 @@ class Contents:
         self._marks = _marks(html)
 
     def seen_from(self, page: str) -> str:
-        """Return them with the links that a page needs, and marked where the page stands.
+        """Return the HTML with links relative to a page and that page marked as current.
 
         Args:
-            page: its address in the site, `autograd/leaves.html`.
+            page: its address in the site, such as `autograd/leaves.html`.
         """
         pieces, last = list[str](), 0
         for place, mark in sorted(self._marks.get(page, ())):
@@ -67,7 +67,7 @@ class Contents:
 
 
 def _marks(html: str) -> dict[str, set[tuple[int, str]]]:
-    """Return what Sphinx writes at which places of the contents, by the address of a page."""
+    """Return address of a page → (offset, text) of the marks that make it current."""
     around, found = list[tuple[int, str]](), dict[str, set[tuple[int, str]]]()
     for tag in _TAG.finditer(html):
         match tag["tag"]:

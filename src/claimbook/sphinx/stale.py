@@ -1,8 +1,8 @@
-"""What a page shows of other pages: it is written anew when that has changed.
+"""Find what a page shows of other pages, as it must be written again when that changes.
 
-Sphinx writes a page whose own file has changed. The contents beside each page, the links to the
-page before and after it and the titles that links show are those of other pages. A page also holds
-the digest of the routes, without which a browser would go on with the old ones.
+Sphinx writes a page only if its own file has changed. The sidebar, the links to the previous and
+next page and the titles of links come from other pages. A page also holds a digest of the routes,
+so that browsers do not use cached ones.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ from claimbook.sphinx.views import guides
 
 
 def contents(env: BuildEnvironment) -> list[Any]:
-    """Return the order of all pages with their titles and captions, and the routes."""
+    """Return the contents tree, the titles of all pages, and the routes."""
     trees = {
         name: [tree.pformat() for tree in toc.findall(addnodes.toctree)]
         for name, toc in sorted(env.tocs.items())
@@ -24,7 +24,7 @@ def contents(env: BuildEnvironment) -> list[Any]:
 
 
 def headings(env: BuildEnvironment, docname: str) -> list[Any]:
-    """Return what a link into a page may show; without a page, into whatever has a name."""
+    """Return the titles that links into a page may show; without a page, those of all labels."""
     if docname:
         slugs: dict[str, tuple[Any, ...]] = env.metadata[docname].get("myst_slugs", {})
         return [(slug, *told) for slug, (_, *told) in sorted(slugs.items())]

@@ -1,4 +1,4 @@
-"""What is mended of the pages that the theme and other extensions make."""
+"""Fix the HTML of the theme and other extensions, and render our own nodes."""
 
 import re
 from html import escape, unescape
@@ -12,32 +12,32 @@ from claimbook.sphinx import elements
 
 MENDED = {
     "furo_navigation_tree": {
-        'role="heading"': 'role="heading" aria-level="2"',  # screen readers ask for a level
+        'role="heading"': 'role="heading" aria-level="2"',  # screen readers need a level
     },
     "body": {
-        " id='sg-tag-list'": "",  # sphinx-gallery gives it many times
-        ' tooltip="': ' title="',  # an attribute of sphinx-gallery's own
-        ' role="list" class="citation-list"': ' class="citation-list"',  # of no list items
-        r'(<div class="table-wrapper[^>]*) id="[^"]*"': r"\1",  # furo repeats the table's
+        " id='sg-tag-list'": "",  # sphinx-gallery repeats this id
+        ' tooltip="': ' title="',  # not an HTML attribute
+        ' role="list" class="citation-list"': ' class="citation-list"',  # has no list items
+        r'(<div class="table-wrapper[^>]*) id="[^"]*"': r"\1",  # furo repeats the table's id
     },
-    "toc": {  # every question has these; its own words are what is looked for
+    "toc": {  # these subsections repeat in every section
         r'<li><a class="reference internal" href="[^"]*">'
         r"(In practice|Often said, and wrong|See also)</a></li>\n": "",
         r"<ul>\n</ul>\n": "",
     },
 }
-"""Part of a page → what is written there and should not be, as a pattern → what is right."""
+"""Part of a page → pattern of wrong HTML → its replacement."""
 
 
 def connect(app: Sphinx) -> None:
-    """Come after the theme has made its contents."""
+    """Fix pages after the theme has added its parts."""
     app.connect("html-page-context", mend, priority=900)
 
 
 def mend(
     app: Sphinx, name: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Mend what a page has of Sphinx, docutils and sphinx-gallery."""
+    """Fix the HTML of a page."""
     for part in MENDED.keys() & context.keys():
         for written, right in MENDED[part].items():
             context[part] = re.sub(written, right, context[part] or "")
@@ -47,12 +47,12 @@ def mend(
 
 CODE = re.compile(r'<code class="([^"]*\bliteral\b[^"]*)">(.*?)</code>', re.DOTALL)
 SHORT = 20
-"""Up to so many characters, code in a sentence is not broken."""
+"""Characters up to which inline code is not broken."""
 TAG = re.compile("(<[^>]*>)")
 
 
 def breakable(html: str) -> str:
-    """Mark long code in sentences, with the places where a line may end in it.
+    """Mark long inline code, and add the places where a line may break.
 
     >>> long = "torch.autograd.Function"
     >>> print(breakable(f'<code class="docutils literal notranslate">{long}</code>'))
@@ -74,12 +74,12 @@ def _breakable(code: re.Match[str]) -> str:
 
 
 def open_title(writer: HTML5Translator, node: nodes.Element) -> None:
-    """Open the title of a claim; of one that is folded, what is clicked."""
+    """Open the title of a claim: a `summary` if it is folded."""
     writer.body.append(f'<{_title_tag(writer, node)} class="claim-title">')
 
 
 def close_title(writer: HTML5Translator, node: nodes.Element) -> None:
-    """End it with a link to the claim: beside what is clicked, where no link may be."""
+    """Close it, with a link to the claim; after a `summary`, in which no link may be."""
     link = f'<a class="claim-link" href="#{node["anchor"]}" title="Link to this statement">#</a>'
     tag = _title_tag(writer, node)
     writer.body.append(f"</{tag}>{link}\n" if tag == "summary" else f"{link}</{tag}>\n")
@@ -91,13 +91,13 @@ def _title_tag(writer: HTML5Translator, node: nodes.Element) -> str:
 
 
 def open_detail(writer: HTML5Translator, node: nodes.Element) -> None:
-    """Open a claim that is folded; readers of an EPUB seldom can unfold one."""
+    """Open a folded claim; unfolded in an EPUB, as few readers can unfold it."""
     tag = "div" if _is_epub(writer) else "details"
     writer.body.append(f'<{tag} class="{" ".join(node["classes"])}">\n')
 
 
 def close_detail(writer: HTML5Translator, node: nodes.Element) -> None:
-    """Close it."""
+    """Close a folded claim."""
     writer.body.append("</div>\n" if _is_epub(writer) else "</details>\n")
 
 
@@ -106,12 +106,12 @@ def _is_epub(writer: HTML5Translator) -> bool:
 
 
 def open_fold(writer: HTML5Translator, node: nodes.Element) -> None:
-    """Open what is closed until asked for; an answer is open in an EPUB."""
+    """Open folded content; in an EPUB, answers are unfolded."""
     classes, title = " ".join(node["classes"]), escape(node["title"])
     opened = ' open="open"' if _is_epub(writer) and "answer" in node["classes"] else ""
     writer.body.append(f'<details class="{classes}"{opened}><summary>{title}</summary>\n')
 
 
 def close_fold(writer: HTML5Translator, node: nodes.Element) -> None:
-    """Close it."""
+    """Close folded content."""
     writer.body.append("</details>\n")

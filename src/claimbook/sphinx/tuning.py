@@ -1,4 +1,4 @@
-"""What keeps small builds quick."""
+"""Make small builds fast."""
 
 import gc
 import os
@@ -11,26 +11,26 @@ from sphinx.highlighting import PygmentsBridge
 from sphinx.util.parallel import ParallelTasks, SerialTasks, parallel_available
 
 OBJECTS_BETWEEN_COLLECTIONS = 100_000
-"""A build drops few objects in cycles. Python looks for them each 700 objects, which is a fifth of
-the time of a build in which nothing changed."""
+"""A build makes few reference cycles. Python's default, a collection every 700 objects, takes a
+fifth of the time of a build without changes."""
 
 NICE = 10
-"""How far a process beside the build gives way to it."""
+"""Niceness of a process that runs beside the build."""
 
 FEW = 4
-"""So many pages are read sooner by this process than others are started and merged into it."""
+"""Number of pages up to which reading them in this process is faster than in parallel."""
 
 
 def connect(app: Sphinx) -> None:
-    """Collect garbage seldom, and read pages in several processes only where they are many."""
+    """Collect garbage rarely, and read pages in parallel only if there are many."""
     gc.enable()
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS, 100, 100)
-    app.connect("build-finished", lambda *_: gc.freeze(), priority=1000)  # Python ends at once
-    jobs = max(1, app.parallel)  # 0 where an application is made by hand
+    app.connect("build-finished", lambda *_: gc.freeze(), priority=1000)  # speeds up Python's exit
+    jobs = max(1, app.parallel)  # 0 if the application is created by hand
 
     def share(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
         app.parallel = jobs if len(docnames) > FEW else 1
-        # Dealt like cards, as neighbours are of one part and take long together.
+        # Dealt out like cards: slow pages are often neighbours.
         docnames[:] = [n for hand in range(app.parallel) for n in docnames[hand :: app.parallel]]
 
     app.connect("builder-inited", _keep_formatters)
@@ -39,7 +39,7 @@ def connect(app: Sphinx) -> None:
 
 
 def _keep_formatters(app: Sphinx) -> None:
-    """Use one formatter for all code that is shown alike: making one takes as long as using it."""
+    """Cache Pygments' formatters: creating one takes as long as using it."""
     highlighter = getattr(app.builder, "highlighter", None)
     if isinstance(highlighter, PygmentsBridge):
         made: dict[str, Any] = {}
@@ -48,13 +48,13 @@ def _keep_formatters(app: Sphinx) -> None:
             key = repr(sorted(options.items()))
             return made.get(key) or made.setdefault(key, highlighter.html_formatter(**options))
 
-        highlighter.formatter = cast("Any", kept)  # it is called only
+        highlighter.formatter = cast("Any", kept)  # it is only called
 
 
 def beside(app: Sphinx, task: Callable[[], object]) -> None:
-    """Do something in a process of its own while pages are written; the build ends after it.
+    """Run a task in its own process while pages are written; wait for it at the end of the build.
 
-    Pages go first: they take longer.
+    It has a lower priority than the pages, which take longer.
     """
     apart = parallel_available and app.parallel > 1
     tasks = ParallelTasks(1) if apart else SerialTasks()

@@ -1,1 +1,1 @@
-"""What runs while the site is built: claims, cells of pages, labs."""
+"""Run claims, code cells and labs during a build."""

@@ -1,6 +1,6 @@
-"""The cells of pages, which draw: run as claims are, those of a page one after the other.
+"""Run the code cells of pages, which draw, as claims are run: all cells of a page in one session.
 
-What they drew is kept until their code, the helpers that draw, or the environment changes.
+Pictures are cached until the code, the drawing helpers or the environment changes.
 """
 
 import ast
@@ -28,36 +28,36 @@ from claimbook.sphinx.execute.labs import drawn_with
 from claimbook.sphinx.render import Link
 
 SECONDS = 120.0
-"""After which the cells of a page are ended."""
+"""Time limit for the cells of a page, in seconds."""
 
 PRINT = (
     "import base64, zlib; "
     "print('picture', base64.b85encode(zlib.compress(({})._repr_html_().encode())).decode())\n"
 )
-"""Prints a picture as HTML, compressed: of what is printed a worker keeps 100,000 characters."""
+"""Prints a picture as compressed HTML, since a worker keeps only 100,000 characters."""
 
 
 def connect(app: Sphinx) -> None:
-    """Draw what has not been drawn once all pages are read; show it when they are written."""
+    """Draw missing pictures after all pages are read."""
     app.add_directive("code-cell", CellDirective)
     app.connect("env-updated", draw, priority=450)
 
 
 class CellDirective(SphinxDirective):
-    """Shows what its code draws: its last expression, as a notebook would show it."""
+    """Shows the value of its last expression, as a notebook does."""
 
     optional_arguments = 1
     has_content = True
     option_spec: ClassVar[dict[str, Any]] = {"tags": directives.unchanged}
 
     def run(self) -> list[nodes.Node]:
-        """Return a place for the picture."""
+        """Return a placeholder for the picture."""
         try:
             statements = ast.parse("\n".join(self.content)).body
         except SyntaxError as error:
-            raise self.error(f"a code cell is no Python: {error}") from error
+            raise self.error(f"a code cell is not valid Python: {error}") from error
         if not (statements and isinstance(last := statements.pop(), ast.Expr)):
-            raise self.error("a code cell ends with an expression, which draws")
+            raise self.error("a code cell must end with an expression that draws")
         setup = "".join(f"{ast.unparse(statement)}\n" for statement in statements)
         cells = claim_domain(self.env).cells.setdefault(self.env.docname, [])
         cells.append((setup, ast.unparse(last), self.lineno))
@@ -65,7 +65,7 @@ class CellDirective(SphinxDirective):
 
 
 def draw(app: Sphinx, env: BuildEnvironment) -> None:
-    """Run the cells of which nothing is kept."""
+    """Run the cells without cached pictures."""
     domain, folder = claim_domain(env), Path(app.srcdir, "_build", "cells", drawn_with())
     claims = {name: _as_claim(name, cells) for name, cells in domain.cells.items()}
     files = {name: folder / f"{claim.digest(Lane.CPU)}.json" for name, claim in claims.items()}
@@ -82,7 +82,7 @@ def draw(app: Sphinx, env: BuildEnvironment) -> None:
 
 
 def _as_claim(docname: str, cells: list[tuple[str, str, int]]) -> Claim:
-    """Return what a runner takes: of each cell what it does, and its picture as HTML."""
+    """Return the cells of a page as a claim: two examples for each, its statements and picture."""
     examples = list[Example]()
     for setup, last, line in cells:
         examples.append(Example(f"exec({setup!r})\n", "", line, line))
@@ -103,14 +103,14 @@ def _run(due: list[Claim]) -> Iterator[Run]:
 
 
 def _first_problem(claim: Claim, run: Run) -> tuple[int, str]:
-    """Return the line of the first cell that did not just draw, and what it did."""
+    """Return the line of the first cell with a problem, and the problem."""
     for mismatch in mismatches(claim, Lane.CPU, run.outputs):
         return mismatch.example.line, str(mismatch.difference)
     return claim.examples(Lane.CPU)[: len(run.outputs) + 1][-1].line, run.message
 
 
 def show(domain: ClaimDomain, place: nodes.Element, link: Link) -> list[nodes.Node]:
-    """Return what the cell of a page has drawn; nothing of one that failed."""
+    """Return the picture of a cell; an empty container if it failed."""
     pictures = domain.drawings.get(place["page"], ())[place["number"] :]
     shown = (
         nodes.raw("", picture, format="html", classes=["output", "text_html"])

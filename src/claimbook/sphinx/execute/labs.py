@@ -1,7 +1,7 @@
-"""What sphinx-gallery is told of labs: how to start each afresh, and how to take its pictures.
+"""Hooks for sphinx-gallery: reset the state before each lab, and save its figures.
 
-sphinx-gallery's own ways import Matplotlib in every build, also where no lab is run; that is a
-fifth of the time of a build in which nothing changed.
+sphinx-gallery's own hooks import Matplotlib in every build, even if no lab is run, which takes a
+fifth of the time of a build without changes.
 """
 
 import io
@@ -31,22 +31,22 @@ from claimbook.sphinx.complaints import warn
 logger = logging.getLogger(__name__)
 
 PROCESSES = 2
-"""Labs that are drawn at once."""
+"""Number of labs that run in parallel."""
 
 TRIES = 3
-"""How often a lab that observes its machine is drawn before what it expected is told as missing."""
+"""Most attempts for a lab that observes its machine."""
 
 SECONDS = 300
-"""After which a lab is ended."""
+"""Time limit of a lab, in seconds."""
 
 INKS = {"light": "#1b1f24", "dark": "#e3e7ec"}
-"""The colour of text and axes on a light page and on a dark one."""
+"""The colour of text and axes in light and in dark mode."""
 
 
 def connect(app: Sphinx) -> None:
-    """Leave Matplotlib to the labs that draw with it, without a screen as sphinx-gallery would.
+    """Import Matplotlib only in labs, with the `agg` backend; set up their environment.
 
-    Labs and cells lack the variables that claims lack, and torch does not warn of few cores.
+    Labs and cells lose the same variables as claims, and torch's warning about few cores.
     """
     for name in filter(SETTINGS.match, [*os.environ]):
         del os.environ[name]
@@ -59,19 +59,19 @@ def connect(app: Sphinx) -> None:
 def _connect_gallery(app: Sphinx, config: Config) -> None:
     if "sphinx_gallery_conf" in config:
         _Gallery(app)
-        # A lab that fails may hold when it is tried again; one that does not, ends the build.
+        # A failed lab is tried again; `_tell_failed` reports it if it fails for good.
         config.suppress_warnings.append("sphinx_gallery.example_error")
 
 
 def drawn_with() -> str:
-    """Return what names the environment and the helpers with which pictures are drawn."""
+    """Return a digest of the environment and of the helpers that draw."""
     helpers = sorted(Path(claimbook.__file__).with_name("teach").glob("[!.]*.py"))
     made_in = environment.describe(Lane.CPU).digest()
     return digest([made_in, environment.digest_of_code(helpers)])[:12]
 
 
 class _Gallery:
-    """The labs of one build, and the folder in which sphinx-gallery keeps what they drew."""
+    """The labs of one build, and the folder in which sphinx-gallery keeps their figures."""
 
     def __init__(self, app: Sphinx) -> None:
         self._conf: dict[str, Any] = app.config.sphinx_gallery_conf
@@ -82,11 +82,11 @@ class _Gallery:
             for lab in scripts.rglob("plot_*.py")
         }
         self._pens = Stamp(made / ".drawn-with", drawn_with())
-        app.connect("builder-inited", self._prepare, priority=400)  # before it draws
+        app.connect("builder-inited", self._prepare, priority=400)  # before sphinx-gallery runs
         app.connect("builder-inited", self._try_again, priority=600)
 
     def _prepare(self, app: Sphinx) -> None:
-        """Take away what has to be drawn again, and the pages of labs that are gone."""
+        """Remove outdated figures, and the pages of deleted labs."""
         self._pens.renew()
         for page in self._pens.path.parent.rglob("plot_*.rst"):
             if page.with_suffix(".py.md5") not in [lab.path for lab in self._labs.values()]:
@@ -96,7 +96,7 @@ class _Gallery:
         self._conf["parallel"] = PROCESSES if len(due) > 1 else False
 
     def _try_again(self, app: Sphinx) -> None:
-        """Draw labs again that failed and observe their machine, alone; at last that is told."""
+        """Retry failed labs that observe their machine, one at a time; report those that fail."""
         failing = self._conf["failing_examples"]
         for again in range(2, TRIES + 1):
             if any("observe(" in Path(lab).read_text("utf-8") for lab in failing):
@@ -107,11 +107,11 @@ class _Gallery:
                     gen_gallery.generate_gallery_rst(app)
         for lab, traceback in failing.items():
             _tell_failed(Path(lab), traceback)
-        failing.clear()  # or sphinx-gallery ends the build with all of it once more
+        failing.clear()  # or sphinx-gallery would report them again and fail
 
 
 def _tell_failed(lab: Path, traceback: str) -> None:
-    """Warn of a lab that failed at its own line; the next build draws it again."""
+    """Warn of a failed lab, at the line in the lab; the next build runs it again."""
     first, _, _ = traceback.partition(f'File "{lab}"')
     own = traceback.removeprefix(first).strip()
     line = own.partition(", line ")[2].partition(",")[0] or "1"
@@ -122,7 +122,7 @@ def _tell_failed(lab: Path, traceback: str) -> None:
 
 @contextmanager
 def _telling(told: bool) -> Iterator[None]:
-    """Let labs of this process print what they expected and did not observe."""
+    """Let labs in this process print what they expected but did not observe."""
     from claimbook.teach import observation
 
     observation.told = told
@@ -131,7 +131,7 @@ def _telling(told: bool) -> Iterator[None]:
 
 
 def _end_processes(app: Sphinx, exception: Exception | None) -> None:
-    """End the processes in which labs ran; left to themselves they complain as Python ends."""
+    """Shut down the processes of labs, which otherwise print warnings on exit."""
     if "joblib.externals.loky" in sys.modules:
         from joblib.externals.loky import get_reusable_executor
 
@@ -139,7 +139,7 @@ def _end_processes(app: Sphinx, exception: Exception | None) -> None:
 
 
 def reset(gallery_conf: dict[str, Any], filename: str, when: str) -> None:
-    """Give a lab its time, the book's colours, and torch as it starts: seed 0, but one thread."""
+    """Before a lab, set the book's style, seed 0, one thread, and an alarm for its time limit."""
     signal.alarm(0)
     if when == "after":
         return
@@ -161,13 +161,13 @@ def reset(gallery_conf: dict[str, Any], filename: str, when: str) -> None:
 
 
 def _end(*_: object) -> None:
-    raise TimeoutError(f"a lab was ended after {SECONDS} seconds")
+    raise TimeoutError(f"a lab was stopped after {SECONDS} seconds")
 
 
 def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
-    """Return the figures that a block of a lab drew, each for a light page and a dark one.
+    """Return the reST of the figures that a block of a lab drew, in light and dark versions.
 
-    What is seen is the figure's label, `fig.set_label(…)`; it follows the title in the alt text.
+    The alt text is the figure's title, followed by its label, set by `fig.set_label(…)`.
     """
     import matplotlib.pyplot as plt
 
@@ -190,7 +190,7 @@ def _save(figure: Any, path: str, source: str) -> str:
     text = ""
     for theme, ink in INKS.items():
         file = Path(path).with_suffix(".svg")
-        if theme == "dark":  # the light one's name is where the thumbnail is looked for
+        if theme == "dark":  # the light one must keep the name for the thumbnail
             file = file.with_stem(f"{file.stem}_dark")
         file.write_text(buffer.getvalue().replace(INK, ink), "utf-8")
         place = PurePosixPath(os.path.relpath(file, source))

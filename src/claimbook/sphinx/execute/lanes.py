@@ -1,4 +1,4 @@
-"""Which claims a build runs, and what each lane says of every claim."""
+"""Run the claims of a build that are due, and give the status of every claim on each lane."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -24,25 +24,25 @@ from claimbook.sphinx.domain import claim_domain, tell_broken
 logger = logging.getLogger(__name__)
 
 SETTLED = {Status.CURRENT, Status.VARIED}
-"""What is said of a claim that is not run again while it stays the same, and the machine does."""
+"""Statuses of claims that are not run again while code and environment stay the same."""
 
 LOGGED = 50
-"""Of so many claims that have run, a log names one."""
+"""Number of claims per line of progress in a log."""
 
 
 RUN_BY = ("engine", "checking", "teach")
-"""The folders of the package whose code runs claims, compares outputs, or is called by claims."""
+"""The folders of the package with code that runs claims, compares outputs, or is used by claims."""
 
 
 def run_by(records: Path) -> Stamp:
-    """Return what names the code by which the records of a folder were made."""
+    """Return a stamp for a folder of records, with a digest of the code that makes them."""
     package = Path(claimbook.__file__).parent
     code = (path for folder in RUN_BY for path in sorted(package.glob(f"{folder}/[!.]*.py")))
     return Stamp(records / ".run-by", environment.digest_of_code(code))
 
 
 class Lanes:
-    """The lanes of one build; its workers import torch while pages are read."""
+    """The lanes of one build; workers import torch while pages are read."""
 
     def __init__(self, app: Sphinx) -> None:
         self._app = app
@@ -50,12 +50,12 @@ class Lanes:
         self._open = ExitStack()
         self._kept: dict[Lane, Records] = {}
         app.connect("env-before-read-docs", self._prepare)
-        # Before other processes are forked: they would hold the workers' sockets open.
+        # Before Sphinx forks: its processes would keep the workers' sockets open.
         app.connect("env-updated", self._close, priority=800)
         app.connect("build-finished", self._close, priority=100)
 
     def read(self) -> Iterator[tuple[Claim, Lane, Shown]]:
-        """Run what has no valid record; yield what each lane says of each claim."""
+        """Run claims without a valid record; yield the status of each claim on each lane."""
         domain = claim_domain(self._app.env)
         for lane in Lane:
             claims = [claim for claim in domain.book.claims if lane in claim.lanes]
@@ -101,7 +101,7 @@ class Lanes:
         return self._kept[lane]
 
     def _environment(self, lane: Lane) -> Environment | None:
-        """Return where claims of the lane run here, as far as this or the last build knows."""
+        """Return the environment of a lane here; None if no build has found it yet."""
         if lane is Lane.CPU:
             return environment.describe(lane)
         return claim_domain(self._app.env).environments.get(lane)
@@ -116,7 +116,7 @@ class Lanes:
         self._runner = None
 
     def _run(self, records: Records, due: list[Claim]) -> int:
-        """Run claims and keep what they did; return how many ran."""
+        """Run claims and save their records; return how many ran."""
         if not due:
             return 0
         runner, count = self._start(), 0
@@ -148,5 +148,5 @@ def _told(runner: Runner, due: Iterable[Claim], lane: Lane) -> Iterator[tuple[Cl
 
 
 def _may_run(lane: Lane) -> bool:
-    # A torch that was built with CUDA may still find no GPU; the runner then skips the claims.
+    # A CUDA build may find no GPU; the runner then skips the claims.
     return lane is Lane.CPU or not environment.torch_version().endswith(("+cpu", "none"))

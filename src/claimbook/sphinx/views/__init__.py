@@ -1,1 +1,1 @@
-"""What pages show of the whole book."""
+"""Views of the whole book, shown on pages."""

@@ -1,4 +1,4 @@
-"""The names of torch that claims use, each with those that speak of it."""
+"""The view `apis`: the names of torch that claims use, each with claims about it."""
 
 import re
 from collections.abc import Iterator
@@ -12,14 +12,14 @@ from claimbook.sphinx.domain import ClaimDomain
 from claimbook.sphinx.render import Link
 
 NAMED = 5
-"""How many claims are shown that speak of the same name."""
+"""Most claims shown for a name."""
 
 Used = tuple[str, str, list[render.Sentence], int]
-"""A name of torch, the address of its documentation, claims that name it, and how many use it."""
+"""A name of torch, its documentation's address, claims about it, and the number that use it."""
 
 
 def data(domain: ClaimDomain) -> list[Used]:
-    """Return what is shown; of the claims that use a name those that name it, titles first."""
+    """Return the names in use, with claims whose statement has the name, titles first."""
     addresses, found = _addresses(domain), dict[str, list[Claim]]()
     for claim in domain.book.claims:
         for name in addresses.keys() & domain.apis[claim.docname][claim.id]:
@@ -38,12 +38,12 @@ def _naming(name: str, claims: list[Claim]) -> Iterator[render.Sentence]:
 
 
 def _holder(name: str) -> str:
-    """Return the module or class that a name of torch stands in."""
+    """Return the module or class of a name of torch."""
     return name.rpartition(".")[0]
 
 
 def _addresses(domain: ClaimDomain) -> dict[str, str]:
-    """Return where torch's own documentation explains each name."""
+    """Return name → address in torch's documentation."""
     inventory = getattr(domain.env, "intersphinx_named_inventory", {}).get("torch", {})
     return {
         name: item.uri
@@ -53,7 +53,7 @@ def _addresses(domain: ClaimDomain) -> dict[str, str]:
 
 
 def show(used: list[Used], link: Link) -> list[nodes.Node]:
-    """Return a section for each module and class."""
+    """Return a section for each module or class."""
     by_holder: dict[str, nodes.bullet_list] = {}
     for name, address, claims, count in used:
         there = nodes.reference("", "", nodes.literal("", name), refuri=address)

@@ -1,4 +1,4 @@
-"""Every claim by its first sentence, in the order of the book."""
+"""The view `claim-index`: the first sentences of all claims, in book order."""
 
 from docutils import nodes
 
@@ -9,11 +9,11 @@ from claimbook.sphinx.domain import ClaimDomain
 from claimbook.sphinx.render import Link
 
 Listed = tuple[str, str, list[render.Sentence]]
-"""A page, its title, and its claims."""
+"""A docname, the page's title, and its claims."""
 
 
 def data(domain: ClaimDomain) -> list[tuple[str, list[Listed]]]:
-    """Return the title of each part that has claims, with its pages."""
+    """Return the title and pages of each part with claims."""
     found = []
     for part in parts(domain.env):
         names = [name for name in part.pages if name in domain.pages and domain.pages[name].claims]
@@ -29,11 +29,11 @@ def _page(domain: ClaimDomain, name: str) -> Listed:
 
 
 def show(found: list[tuple[str, list[Listed]]], link: Link) -> list[nodes.Node]:
-    """Return a section for each part, and in it one for each page."""
+    """Return a section for each part, with one for each page."""
     return [
         render.section(
             f"part-{nodes.make_id(title)}",
-            nodes.Text(title or "Beside the parts"),
+            nodes.Text(title or "Other pages"),
             *(_section(*page, link) for page in pages),
         )
         for title, pages in found

@@ -1,4 +1,4 @@
-"""The directive `code-map`: the folders of this package and who imports whom, drawn from them."""
+"""The directive `code-map`: draw the folders of this package and their imports."""
 
 import ast
 from collections.abc import Iterator
@@ -12,14 +12,14 @@ import claimbook
 
 PACKAGE = Path(claimbook.__file__).parent
 SHARED = {"__init__", "__main__", "model", "files"}
-"""What all import, or nobody; arrows to it would say nothing."""
+"""Modules that all folders import, or none: not drawn."""
 
 
 class CodeMapDirective(SphinxDirective):
-    """Draws the package as it is now; any change of its code has all pages read anew."""
+    """Draws the package as it is; any change of the code makes Sphinx read all pages again."""
 
     def run(self) -> list[nodes.Node]:
-        """Return boxes for the folders, with an arrow to each that builds on another."""
+        """Return boxes for the folders, with arrows to the folders that import them."""
         from claimbook.teach.boxes import Box, draw
         from claimbook.teach.figure import Figure
 
@@ -29,14 +29,14 @@ class CodeMapDirective(SphinxDirective):
         boxes = [Box(name, _count(name)) for name in folders]
         words = (f"{name} imports {', '.join(sorted(used[name])) or 'nothing'}" for name in folders)
         alt = "\n".join(
-            ["The folders of the package; an arrow leads to what builds on them.", *words]
+            ["The folders of the package; arrows lead to the folders that import them.", *words]
         )
         picture = Figure(draw(boxes, arrows), alt)._repr_html_()
         return [nodes.raw("", picture, format="html")]
 
 
 def imports_between_folders() -> dict[str, set[str]]:
-    """Return each folder, or module beside them, with those that its files import."""
+    """Return folder, or top-level module → the ones that it imports."""
     used: dict[str, set[str]] = {}
     for file in sorted(PACKAGE.rglob("*.py")):
         if (here := _folder(file)) not in SHARED:
@@ -45,7 +45,7 @@ def imports_between_folders() -> dict[str, set[str]]:
 
 
 def shown(used: dict[str, set[str]]) -> list[tuple[str, str]]:
-    """Return the pairs (below, above) that do not follow from others: a path says as much."""
+    """Return the pairs (imported, importer) to draw, without those implied by a path of others."""
     reached = {name: set(below) for name, below in used.items()}
     for _ in used:
         for name, below in reached.items():

@@ -1,4 +1,4 @@
-"""What became of all statements, how many claims there are, and where they ran, in numbers."""
+"""The view `counts`: numbers of statements by verdict, of claims, and of runs."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -13,12 +13,12 @@ from claimbook.sphinx.render import Link
 
 
 def data(domain: ClaimDomain) -> tuple[dict[str, int], list[str]]:
-    """Return the number of entries by verdict, and other numbers in words."""
+    """Return the number of entries by verdict, and lines with other numbers."""
     return verdicts(domain), list(_totals(domain))
 
 
 def show(data: tuple[dict[str, int], list[str]], link: Link) -> list[nodes.Node]:
-    """Return a bar of verdicts with its legend, each a link to the ledger, and other numbers."""
+    """Return a bar of verdicts, its legend with links to the ledger, and other numbers."""
     counted, totals = data
     found = {word: count for word, count in counted.items() if count}
     legend = [_verdict(word, count, link) for word, count in found.items()]
@@ -26,7 +26,7 @@ def show(data: tuple[dict[str, int], list[str]], link: Link) -> list[nodes.Node]
 
 
 def _bar(found: dict[str, int]) -> nodes.raw:
-    """Draw parts as long as their numbers are large; these stand beside it in words."""
+    """Draw the counts as a bar, hidden from screen readers, as the legend has the numbers."""
     parts = (
         f'<span class="relation-{word}" style="flex-grow: {count}"></span>'
         for word, count in found.items()
@@ -47,7 +47,7 @@ def _items(lines: Iterable[nodes.Node], kind: str) -> nodes.bullet_list:
 
 
 def verdicts(domain: ClaimDomain) -> dict[str, int]:
-    """Count the entries by what became of them."""
+    """Count the entries by verdict."""
     words = [answer.word or "open" for answer in domain.book.answers.values()]
     return {word: words.count(word) for word in render.WORDS}
 
@@ -82,7 +82,7 @@ def _totals(domain: ClaimDomain) -> Iterator[str]:
 
 
 def _last(ran: Iterable[Shown]) -> str:
-    """Return when and where the last of those ran that ran as printed."""
+    """Return when and where the newest successful run was; empty if there is none."""
     records = [each.first for each in ran if each.first and each.status is Status.CURRENT]
     if not records:
         return ""

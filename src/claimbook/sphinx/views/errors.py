@@ -1,4 +1,4 @@
-"""Every error and warning that claims print, by its type, with the claims that print it."""
+"""The view `errors`: all errors and warnings that claims print, by type."""
 
 from docutils import nodes
 
@@ -7,11 +7,11 @@ from claimbook.sphinx.domain import ClaimDomain
 from claimbook.sphinx.render import Link
 
 Printed = tuple[str, str, list[tuple[str, str, str, str]]]
-"""Type and text of a message; of each claim its page, that page's title, its id and statement."""
+"""Type and text of a message; docname, page title, id and statement of each claim."""
 
 
 def data(domain: ClaimDomain) -> list[Printed]:
-    """Return what is shown."""
+    """Return all messages with their claims."""
     titles = {name: domain.env.titles[name].astext() for name in domain.pages}
     return [
         (m.type, m.text, [(c.docname, titles[c.docname], c.id, c.statement) for c in m.claims])
@@ -20,7 +20,7 @@ def data(domain: ClaimDomain) -> list[Printed]:
 
 
 def show(printed: list[Printed], link: Link) -> list[nodes.Node]:
-    """Return what is folded for each type: the list is long, and the page looks it through."""
+    """Return a folded list for each type; the page has a search for it."""
     by_type: dict[str, nodes.bullet_list] = {}
     for name, text, claims in printed:
         item = nodes.list_item()

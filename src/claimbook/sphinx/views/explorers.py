@@ -1,6 +1,6 @@
-"""The directive `explorer`: a place where a reader tries cases, and what torch said of its rule.
+"""The directive `explorer`: an interactive widget, and how its rule compared with torch.
 
-What a page shows without a script stands before it: a cell that draws one case.
+Without JavaScript, a page shows only the code cell before it, which draws one case.
 """
 
 from dataclasses import dataclass
@@ -17,18 +17,18 @@ from sphinx.util.docutils import SphinxDirective
 from claimbook.records.store import RecordError, load_file, structure
 
 RECORD = Path("records", "explorers.json")
-"""What `python tests/explorers` has found, below the folder of the pages."""
+"""The results of `python tests/explorers`, relative to docs."""
 SCRIPTS = Path(__file__).parents[1] / "static" / "explorers"
 
 
 class ExplorerDirective(SphinxDirective):
-    """Lets a reader try what its argument names; `start` is the case that it shows first."""
+    """Shows the explorer named by its argument; `start` is the first case."""
 
     required_arguments = 1
     option_spec: ClassVar[dict[str, Any]] = {"start": directives.unchanged}
 
     def run(self) -> list[nodes.Node]:
-        """Return its place."""
+        """Return the element that the script fills."""
         name = self.arguments[0]
         if not (SCRIPTS / f"{name}.js").exists():
             raise self.error(f"there is no explorer `{name}`")
@@ -45,12 +45,12 @@ class ExplorerDirective(SphinxDirective):
             f'data-start="{start}">\n<p class="explorer-agreed">{said}</p></div>\n'
         )
         shown = nodes.raw("", text, format="html", explorer=name)
-        return [only("", shown, expr="not builder_epub")]  # which has no scripts
+        return [only("", shown, expr="not builder_epub")]  # no scripts in an EPUB
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """What came of comparing an explorer with torch."""
+    """The result of comparing an explorer with torch."""
 
     cases: int
     agreed: int
@@ -65,7 +65,7 @@ def _agreements(data: Any) -> dict[str, Agreement]:
 
 
 def agreed(found: Agreement) -> str:
-    """Return how many cases agreed with torch, as a sentence.
+    """Return a sentence on how many cases agreed with torch.
 
     >>> agreed(Agreement(6000, 6000, drawn=True, errors=90, torch="2.13.0"))
     'All 6,000 drawn cases agreed with torch 2.13.0, error texts included.'
@@ -78,7 +78,7 @@ def agreed(found: Agreement) -> str:
 
 
 def connect(app: Sphinx) -> None:
-    """Give a page the scripts of its explorers."""
+    """Add the scripts of explorers to their pages."""
     app.add_directive("explorer", ExplorerDirective)
     app.connect("html-page-context", _add_files)
 

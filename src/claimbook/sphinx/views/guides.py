@@ -1,6 +1,6 @@
 """Views that lead through the book: `route`, `overview`, `questions` and `beliefs`.
 
-Each has a line for every page or section that it names, and shows what these say of themselves.
+Each line of a guide names a page, section or claim, from which the view takes its content.
 """
 
 import json
@@ -26,14 +26,14 @@ ROUTES = "routes.js"
 
 
 def connect(app: Sphinx) -> None:
-    """Warn of guides that lead nowhere once all pages are read; write the routes at the end."""
+    """Warn of broken guides after all pages are read; write the routes."""
     app.connect("env-updated", _tell_unknown)
     app.connect("html-page-context", _add_routes)
     app.connect("env-updated", _write_routes, priority=900)
 
 
 def _tell_unknown(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Warn of lines of guides that name no page or section; change no page."""
+    """Warn of lines in guides that name nothing; return no page."""
     domain = claim_domain(env)
     for docname, views in domain.views.items():
         for kind, lines, at, _ in views:
@@ -46,14 +46,14 @@ def _tell_unknown(app: Sphinx, env: BuildEnvironment) -> list[str]:
 
 @dataclass(frozen=True)
 class Guide:
-    """One way to lead through the book."""
+    """A kind of guide."""
 
     data: Callable[[ClaimDomain, str], Iterator[Any]]
-    """A line of it → what it says of the page or section, as plain data; nothing of one unknown."""
+    """Yields plain data for a line; nothing if the line names nothing known."""
     show: Callable[[list[Any], render.Link], nodes.Node]
 
     def data_of(self, domain: ClaimDomain, lines: Iterable[str]) -> list[Any]:
-        """Return what it shows, as plain data: its page is written anew when that changes."""
+        """Return all its data; its page is written again when this changes."""
         return [data for line in lines for data in self.data(domain, line)]
 
 
@@ -63,7 +63,7 @@ def _stop(domain: ClaimDomain, name: str) -> Iterator[Any]:
 
 
 def _route(stops: list[Any], link: render.Link) -> nodes.Node:
-    """Return pages in the order in which to read them, with the minutes of each and of all."""
+    """Return pages in reading order, with the minutes of each and in total."""
     items = [nodes.list_item("", _line(stop, link)) for stop in stops]
     whole = nodes.paragraph("", f"{_hours(sum(stop[2] for stop in stops))} of reading in all")
     whole["classes"].append("minutes")
@@ -89,7 +89,7 @@ def _chapter(domain: ClaimDomain, name: str) -> Iterator[Any]:
 
 
 def _overview(chapters: list[Any], link: render.Link) -> nodes.Node:
-    """Return chapters with what they are about, and their questions, which fold the answers."""
+    """Return chapters with their summaries, and their questions with folded answers."""
     whole = nodes.container(classes=["overview"])
     for name, title, minutes, summary, asked in chapters:
         whole += nodes.rubric("", "", *_line((name, title, minutes), link).children)
@@ -117,7 +117,11 @@ def _question(domain: ClaimDomain, line: str) -> Iterator[Any]:
 
 
 def _said(domain: ClaimDomain, claims: Iterable[Claim], entry: str) -> Iterator[Any]:
-    """Yield what sources say that the claims decide, or that entry, first what is wrong."""
+    """Yield statements of sources that the claims decide, wrong ones first.
+
+    Args:
+        entry: the only entry to consider; empty for all.
+    """
     related = [(claim, relation) for claim in claims for relation in claim.relations]
     for kind in (RelationKind.CORRECTS, RelationKind.UPDATES, RelationKind.CONFIRMS):
         for claim, relation in related:
@@ -128,7 +132,7 @@ def _said(domain: ClaimDomain, claims: Iterable[Claim], entry: str) -> Iterator[
 
 
 def _questions(asked: list[Any], link: render.Link) -> nodes.Node:
-    """Return questions to be tried first; each folds its answer, with something to judge below."""
+    """Return questions with folded answers, each with a statement to judge, if any."""
     listed = nodes.enumerated_list(enumtype="arabic", classes=["questions"])
     for name, title, place, question, short, said in asked:
         item = nodes.list_item()
@@ -160,7 +164,7 @@ def _belief(domain: ClaimDomain, line: str) -> Iterator[Any]:
 
 
 def _beliefs(found: list[Any], link: render.Link) -> nodes.Node:
-    """Return what is often said, to be turned over: what is true, with a link to the example."""
+    """Return beliefs as cards that unfold to what is true, with a link to the example."""
     cards = nodes.container(classes=["beliefs"])
     for docname, claim, quote, statement in found:
         card = elements.fold(title=quote, classes=["belief"])
@@ -179,20 +183,20 @@ GUIDES = {
 
 
 def _add_routes(app: Sphinx, name: str, *rest: Any) -> None:
-    """Let each page know the routes, so that a reader who follows one finds its next page."""
+    """Add the routes to each page, so that a reader who follows one finds its next page."""
     if app.builder.name == "html" and any(routes(app.env)):
         app.add_js_file(ROUTES, loading_method="defer")
 
 
 def _write_routes(app: Sphinx, env: BuildEnvironment) -> None:
-    """Write the routes before the pages, whose links to them hold a digest of them."""
+    """Write the routes before the pages, which link to them with a digest."""
     if app.builder.name == "html" and (found := list(routes(env))):
         text = f"const bookRoutes = {json.dumps(found, ensure_ascii=False)};\n"
         write_changed(Path(app.outdir, "_static", ROUTES), text)
 
 
 def routes(env: BuildEnvironment) -> Iterator[dict[str, Any]]:
-    """Yield each route: its name, where it stands, and its pages."""
+    """Yield each route: its title, the page it is on, and its pages."""
     domain = claim_domain(env)
     for docname, views in sorted(domain.views.items()):
         for route in views:

@@ -1,4 +1,4 @@
-"""The ledger as docutils nodes: every entry of the register, and what the book says of it."""
+"""The view `ledger`: every entry of the register, with the book's answer."""
 
 import re
 from typing import NamedTuple
@@ -13,23 +13,23 @@ from claimbook.sphinx.domain import ClaimDomain
 
 
 class Row(NamedTuple):
-    """An entry."""
+    """An entry with its answer."""
 
     entry: Entry
     word: str
     claims: list[tuple[render.Sentence, dict[Lane, Status]]]
-    """Those that relate to it, each with its status by lane."""
+    """The claims that relate to it, each with its status by lane."""
     remark: str
     named: dict[str, str]
-    """The claims that the remark names, with their pages."""
+    """Claim id → docname, for the claims that the remark names."""
 
 
 Asked = tuple[Question, list[Row]]
-"""A question and its entries."""
+"""A question with its entries."""
 
 
 def data(domain: ClaimDomain) -> list[Asked]:
-    """Return every question of the register."""
+    """Return all questions of the register."""
     answers = domain.book.answers
     return [
         (question, [_row(domain, answers[entry.id]) for entry in question.entries])
@@ -51,7 +51,7 @@ def _row(domain: ClaimDomain, answer: Answer) -> Row:
 
 
 def show(asked: list[Asked], link: render.Link) -> list[nodes.Node]:
-    """Return every entry against its claims: a section a source, a table a question."""
+    """Return a section for each source, with a table for each question."""
     found: dict[str, nodes.section] = {}
     for question, rows in asked:
         source = question.source
@@ -63,7 +63,7 @@ def show(asked: list[Asked], link: render.Link) -> list[nodes.Node]:
         grid = render.table(head, (_cells(row, link) for row in rows), [14, 38, 48])
         grid["classes"].append("ledger")
         found[source] += grid
-    # What leads to a verdict: the filter shows its rows; without JavaScript this is the top.
+    # Targets of links to a verdict: the filter shows its rows; without JavaScript, the top.
     top = nodes.container(ids=[f"verdict-{word}" for word in render.WORDS])
     return [top, *found.values()]
 

@@ -1,4 +1,4 @@
-"""What cards show of claims about a machine: on which it held, and the figures of each."""
+"""Show on the cards of claims about a machine where they held, and the figures measured."""
 
 from collections.abc import Iterator
 
@@ -18,21 +18,21 @@ FACTORS = {
     Factor.MEMORY: "memory",
     Factor.SYSTEM: "the operating system",
 }
-"""What a claim depends on, as a reader is told."""
+"""Factor → its wording for readers."""
 
 
 Row = tuple[str, Record | Result]
-"""A machine, and what it did."""
+"""A description of a machine, and its result."""
 
 
 def data(claim: Claim, domain: ClaimDomain) -> dict[str, str]:
-    """Return what came of the claim on each reference machine, by its name."""
+    """Return name of a reference machine → outcome of the claim."""
     found = ((machine.name, machine.of(claim)) for machine in domain.machines)
     return {name: str(result.outcome) for name, result in found if result}
 
 
 def badges(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
-    """Yield on how many processors it held, this one among them, and on how many GPUs."""
+    """Yield badges with the number of processors, this one included, and GPUs on which it held."""
     for kind, rows in ("processor", _processors(claim, domain)), ("GPU", _gpus(claim, domain)):
         if count := len(rows):
             held = sum(did.outcome is Outcome.PASSED for _, did in rows)
@@ -41,7 +41,7 @@ def badges(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
 
 
 def table(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
-    """Yield the machines, on demand, each with what it did and measured."""
+    """Yield a folded table of machines with results and figures."""
     rows = [*_processors(claim, domain), *_gpus(claim, domain)]
     if rows:
         heads, widths = ["Machine", "Held", "Measured"], [48, 20, 32]
@@ -55,7 +55,7 @@ def table(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
 
 
 def _processors(claim: Claim, domain: ClaimDomain) -> list[Row]:
-    """Return this machine's run, then the reference machines'; none of a claim about PyTorch."""
+    """Return the results of this and the reference machines; none unless it depends on them."""
     if not claim.machine or Lane.CPU not in claim.lanes:
         return []
     shown, here = domain.shown[claim.id][Lane.CPU], environment.describe(Lane.CPU)
@@ -71,7 +71,7 @@ def _processors(claim: Claim, domain: ClaimDomain) -> list[Row]:
 
 
 def _gpus(claim: Claim, domain: ClaimDomain) -> list[Row]:
-    """Return what each GPU did; none of a claim about PyTorch or one that was edited."""
+    """Return the results of GPUs; none if they are stale or it does not depend on the machine."""
     shown = domain.shown[claim.id].get(Lane.CUDA)
     if not (shown and claim.machine and shown.status is not Status.STALE):
         return []

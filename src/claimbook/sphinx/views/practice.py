@@ -1,4 +1,4 @@
-"""The practice page: its decks, the data files that it loads, and the Anki deck beside them."""
+"""The view `practice`: decks of cards, their data files, and the Anki deck."""
 
 import os
 import time
@@ -20,11 +20,11 @@ from claimbook.sphinx.render import Link
 from claimbook.sphinx.tuning import beside
 
 MAKERS = [Path(str(module.__file__)) for module in (cards, anki, markup)]
-"""The code that makes cards."""
+"""The modules that make cards."""
 
 
 def connect(app: Sphinx) -> None:
-    """Add the page's own script and style, and make its data while pages are written."""
+    """Add the page's script and style, and write its data while pages are written."""
     app.connect("html-page-context", _add_files)
     app.connect("env-updated", _start_decks, priority=900)
 
@@ -38,7 +38,7 @@ def _add_files(
 
 
 def decks(domain: ClaimDomain) -> list[Deck]:
-    """Return what the sources say, and a deck for each part of the book."""
+    """Return the deck of statements by sources, and one for each part of the book."""
     said = said_cards(domain.book.answers.values(), domain.places)
     found = [Deck(SAID, "Often said: right or wrong?", list(said))]
     for part in parts(domain.env):
@@ -61,7 +61,7 @@ def data(domain: ClaimDomain) -> tuple[list[tuple[str, str, int]], str]:
 
 
 def show(data: tuple[list[tuple[str, str, int]], str], link: Link) -> list[nodes.Node]:
-    """Return the decks as a list, of which the page's script makes a desk, and Anki's deck."""
+    """Return the list of decks, which the page's script makes interactive, and the Anki file."""
     sizes, address = data
     honest = nodes.paragraph("", "Practising on this page needs JavaScript, which is off.")
     listed = nodes.bullet_list("", *(_item(*d) for d in sizes), classes=["practice-decks"])
@@ -78,7 +78,7 @@ def _item(name: str, title: str, count: int) -> nodes.list_item:
 
 
 def apkg(project: str) -> str:
-    """Return the name of the file with the Anki deck."""
+    """Return the file name of the Anki deck."""
     return f"{nodes.make_id(project)}.apkg"
 
 
@@ -88,9 +88,9 @@ def _start_decks(app: Sphinx, env: BuildEnvironment) -> None:
 
 
 def write_decks(app: Sphinx, folder: Path) -> None:
-    """Write a data file for each deck, and the Anki deck if any of them changed.
+    """Write a data file for each deck, and the Anki deck if any has changed.
 
-    The file of a deck that is no more goes.
+    Files of decks that no longer exist are removed.
     """
     found, made_with = decks(claim_domain(app.env)), digest_of_code(MAKERS)
     before = {path: path.read_text("utf-8") for path in folder.glob("*.js")}
@@ -106,7 +106,7 @@ def write_decks(app: Sphinx, folder: Path) -> None:
     data = {title: cards_in(texts[path]) for title, path in paths.items()}
     now = int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
     anki.write_deck(file, title, data, site=app.config.html_baseurl, seconds=now)
-    for path, text in texts.items():  # last: while one of them is old, the deck is written again
+    for path, text in texts.items():  # last: if this is interrupted, the Anki deck is written again
         write_changed(path, text)
     for gone in before.keys() - texts.keys():
         gone.unlink()

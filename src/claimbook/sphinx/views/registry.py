@@ -1,4 +1,4 @@
-"""What some pages show of the whole book, by the directive that asks for it."""
+"""The views of the whole book, by the name of their directive."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,10 +23,10 @@ from claimbook.sphinx.views.guides import GUIDES
 
 @dataclass(frozen=True)
 class View:
-    """One way to show the whole book."""
+    """A kind of view."""
 
     data: Callable[[ClaimDomain], Any]
-    """What it shows, as plain data: its page is written anew when that changes."""
+    """Returns its plain data; its page is written again when this changes."""
     show: Callable[[Any, Link], list[nodes.Node]]
 
 
@@ -42,11 +42,11 @@ VIEWS = {
 }
 
 OF_RUNS = {"counts", "ledger"}
-"""Those that show what came of the claims in this build."""
+"""The views that show results of this build."""
 
 
 def shown_on(domain: ClaimDomain, docname: str) -> list[Any]:
-    """Return what each view of a page shows, as plain data."""
+    """Return the data of each view on a page."""
     return [_data(domain, docname, placed) for placed in domain.views[docname]]
 
 
@@ -58,7 +58,7 @@ def _data(domain: ClaimDomain, docname: str, placed: Placed) -> Any:
 
 
 def show(placed: Placed, data: Any, link: Link) -> list[nodes.Node]:
-    """Return a view with its data, as it stands on its page."""
+    """Return the nodes of a view."""
     if guide := GUIDES.get(placed.kind):
         return [guide.show(data, link)]
     return VIEWS[placed.kind].show(data, link)

@@ -1,4 +1,4 @@
-"""What pages show of other releases of torch: a badge, what these print, and the timeline."""
+"""Show other releases of torch: badges and outputs on cards, and the view `timeline`."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -18,27 +18,27 @@ HOLDS = "holds"
 
 
 def data(claim: Claim, releases: Iterable[BookRun]) -> dict[str, str]:
-    """Return the number of each release → what came of the claim there."""
+    """Return release → result of the claim, in a word."""
     return {run.name: result.word for run in releases if (result := run.of(claim))}
 
 
 def _spans(claim: Claim, domain: ClaimDomain) -> dict[Lane, list[Span]]:
-    """Return on which releases the claim did what, on each lane."""
+    """Return lane → spans of releases with the same result."""
     runs = {Lane.CPU: domain.releases, Lane.CUDA: domain.cuda_releases}
     return {lane: spans(claim, found) for lane, found in runs.items()}
 
 
 def usual(claims: Iterable[Claim], releases: list[BookRun]) -> str:
-    """Return the releases on which most claims of a page hold; empty if none was run on any."""
+    """Return the span of releases on which most claims of a page hold; empty without any."""
     found = (spans(claim, releases) for claim in claims if Lane.CPU in claim.lanes)
     held = Counter(str(s[0]) for s in found if len(s) == 1 and s[0].result.word == HOLDS)
     return max(held, key=held.__getitem__, default="")
 
 
 def badges(claim: Claim, domain: ClaimDomain, usual: str) -> Iterator[nodes.Node]:
-    """Yield on which releases the claim holds, if these are not those of its whole page.
+    """Yield a badge with the releases on which the claim holds, if not the usual ones.
 
-    On CUDA, which few releases were run on, only those on which it does not.
+    On CUDA, where few releases were run, name only those on which it does not hold.
     """
     by_lane = _spans(claim, domain)
     found = by_lane[Lane.CPU]
@@ -54,7 +54,7 @@ def badges(claim: Claim, domain: ClaimDomain, usual: str) -> Iterator[nodes.Node
 
 
 def folds(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
-    """Yield what the releases print on which it does something else."""
+    """Yield a folded output for each span of releases on which the claim does not hold."""
     for lane, found in _spans(claim, domain).items():
         for span in found:
             if (result := span.result).word != HOLDS:
@@ -63,15 +63,15 @@ def folds(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
 
 
 WITH = {Lane.CPU: "", Lane.CUDA: " with CUDA"}
-"""What tells the releases of a lane apart."""
+"""Suffix of releases on a lane."""
 
 
 Step = tuple[str, str, list[Change]]
-"""Two releases of a lane in a row, with what changed between them."""
+"""Two consecutive releases on a lane, with the changes between them."""
 
 
 def timeline_data(domain: ClaimDomain) -> tuple[list[list[str]], list[Step]]:
-    """Return how many claims hold on each release, and what each changed."""
+    """Return how many claims hold on each release, and what each release changed."""
     claims = domain.book.claims
     runs = [*domain.releases, *domain.cuda_releases]
     pairs = [*pairwise(domain.cuda_releases), *pairwise(domain.releases)]
@@ -86,7 +86,7 @@ def _name(run: BookRun) -> str:
 
 
 def timeline(data: tuple[list[list[str]], list[Step]], link: Link) -> list[nodes.Node]:
-    """Return how many claims hold on each release, and what each changed, newest first."""
+    """Return a table of how many claims hold on each release, and the changes, newest first."""
     counted, steps = data
     rows = [render.plain(*row) for row in counted]
     table = render.table(["torch", "Claims", "Hold", "Differ"], rows, [14, 14, 14, 58])
@@ -94,7 +94,7 @@ def timeline(data: tuple[list[list[str]], list[Step]], link: Link) -> list[nodes
 
 
 def _counted(run: BookRun, claims: Iterable[Claim]) -> list[str]:
-    """Return how many claims ran on a release, how many hold, and what became of the others."""
+    """Return a row: release, number of claims run, number that hold, and results of the others."""
     words = Counter(result.word for claim in claims if (result := run.of(claim)))
     ran, holds = words.total(), words.pop(HOLDS, 0)
     others = ", ".join(f"{count} {word}" for word, count in words.most_common())
@@ -106,7 +106,7 @@ def _step(older: str, newer: str, changes: list[Change], link: Link) -> nodes.se
     title = nodes.Text(f"From {older.removesuffix(WITH[Lane.CUDA])} to {newer}")
     section = render.section(f"torch-{newer.lower().replace(' ', '-')}", title)
     if not changes:
-        section += nodes.paragraph("", "No claim prints anything else.")
+        section += nodes.paragraph("", "No claim prints anything different.")
     for kind, count in Counter(change.kind for change in changes).most_common():
         section += nodes.rubric("", f"{kind} ({count})")
         alike = (change for change in changes if change.kind == kind)
@@ -128,7 +128,7 @@ def _changed(change: Change, older: str, newer: str, link: Link) -> nodes.Node:
 
 
 def _alike(found: Iterable[Span]) -> list[Span]:
-    """Return the spans, those in a row as one if the claim holds on all of them, or on none."""
+    """Join consecutive spans in which the claim holds throughout, or nowhere."""
     rows = [[*row] for _, row in groupby(found, key=lambda span: span.result.word == HOLDS)]
     return [Span(row[0].first, row[-1].last, row[0].result) for row in rows]
 

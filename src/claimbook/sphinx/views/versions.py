@@ -1,4 +1,4 @@
-"""What the site shows of the book's versions: what each changed, and where the others are."""
+"""The view `changes`: what each version of the book changed; and links to other versions."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -20,17 +20,17 @@ from claimbook.sphinx.render import Link
 
 NEWEST, NOW = "newest", ""
 TOLD = (Kind.OUTPUT, Kind.CODE, Kind.NEW, Kind.WITHDRAWN)
-"""How claims changed of which each is named; of what was restated or moved there is the count."""
+"""Kinds of change for which claims are listed; restated and moved claims are only counted."""
 
 
 def connect(app: Sphinx) -> None:
-    """Let every page name the versions; all are written anew when there is another one."""
+    """Add the versions to every page; all are written again when there is a new one."""
     app.add_config_value("claimbook_version", "", rebuild="html", types=str)
     app.connect("config-inited", _find_sites)
 
 
 def _find_sites(app: Sphinx, config: Config) -> None:
-    # Links to what is beneath an address without a slash at its end leave out its last part.
+    # Without a trailing slash, urljoin would drop the last part of the address.
     url = config.html_baseurl
     config.html_baseurl = address = f"{url.rstrip('/')}/" if url else ""
     this, names = config.claimbook_version, Versions.of(Path(app.srcdir)).names()
@@ -39,12 +39,12 @@ def _find_sites(app: Sphinx, config: Config) -> None:
 
 
 def sites(versions: list[str], address: str, this: str) -> list[tuple[str, str]]:
-    """Return each version with its site's address, if there are several and it is known.
+    """Return (version, address) of each site; empty unless there are several and `address`.
 
     Args:
-        versions: from the oldest on.
-        address: that of the newest site.
-        this: the version of which the site is made; empty for the newest site.
+        versions: oldest first.
+        address: the address of the newest site.
+        this: the version of this site; empty for the newest.
 
     >>> sites(["0.1.0", "0.2.0"], "https://example.org/", "")
     [('newest', 'https://example.org/'), ('0.1.0', 'https://example.org/0.1.0/')]
@@ -55,23 +55,23 @@ def sites(versions: list[str], address: str, this: str) -> list[tuple[str, str]]
 
 
 class Step(NamedTuple):
-    """What changed from a version to the next, or from the newest to the book now."""
+    """The changes from one version to the next, or from the newest one to now."""
 
     older: str
     newer: str
     changes: Changes
     said: dict[str, str]
-    """Of the entries that changed, those that the register has, with their statements."""
+    """Id → statement, of changed entries that are in the register."""
     sentences: dict[str, render.Sentence]
-    """Of the claims that changed, those that the book has."""
+    """Id → sentence, of changed claims that are in the book."""
     titles: dict[str, str]
-    """Of the pages on which something changed, those that the book has."""
+    """Docname → title, of changed pages that are in the book."""
 
 
 def data(domain: ClaimDomain) -> tuple[str, list[Step]]:
-    """Return a line about the first version, and the steps from each to the next and to now."""
+    """Return a line about the first version, and the steps between versions and to now."""
     if not domain.versions:
-        return "No version of the book has been kept yet.", []
+        return "No version of the book has been saved yet.", []
     first = domain.versions[0]
     size = f"{len(first.claims)} claims and {len(first.entries)} entries"
     known = [*((version.name, version) for version in domain.versions), (NOW, domain.contents())]
@@ -92,13 +92,13 @@ def _step(domain: ClaimDomain, older: str, newer: str, found: Changes) -> Step:
 
 
 def show(data: tuple[str, list[Step]], link: Link) -> list[nodes.Node]:
-    """Show what changed since the newest version, and what each version changed, newest first."""
+    """Return a section for each step, newest first, and the line about the first version."""
     first, steps = data
     return [*(_section(step, link) for step in reversed(steps)), nodes.paragraph("", first)]
 
 
 def _section(step: Step, link: Link) -> nodes.section:
-    """Return counts, verdicts, and on demand the pages with their counts, and claims by page."""
+    """Return a section: counts, verdicts, and folded tables of pages and lists of claims."""
     older, newer, changes = step[:3]
     since = f"Since {older}"
     section = nodes.section(ids=[f"since-{older}"], names=[since])
@@ -121,7 +121,7 @@ def _section(step: Step, link: Link) -> nodes.section:
 
 
 def _pages(step: Step, link: Link) -> nodes.container:
-    """Return the pages on which something changed, with how many claims did so how."""
+    """Return a table of changed pages, with the number of claims by kind of change."""
     counts = Counter((c.page, kind) for c in step.changes.claims for kind in c.kinds)
     kinds = [kind for kind in Kind if any(kind is each for _, each in counts)]
     pages = dict.fromkeys(change.page for change in step.changes.claims)
@@ -135,7 +135,7 @@ def _pages(step: Step, link: Link) -> nodes.container:
 
 
 def _claims(claims: list[ClaimChange], step: Step, link: Link) -> Iterator[nodes.Node]:
-    """Yield each page with the sentences of claims; the ids of those that the book has no more."""
+    """Yield each page with its claims: their sentences, or ids if they no longer exist."""
     for page, changed in groupby(claims, key=lambda change: change.page):
         yield nodes.paragraph("", "", nodes.strong("", "", _page(page, step, link)))
         gone = (step.sentences.get(c.id, ("", c.id, f"`{c.id}`")) for c in changed)
