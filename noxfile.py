@@ -1,6 +1,6 @@
-"""What is done to the book: `nox -l` lists it. All sessions share one environment.
+"""The project's tasks, listed by `nox -l`. All sessions share one environment.
 
-It is the one that is active; where none is, nox makes one.
+It is the active virtual environment; without one, a new one is created.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import nox
 
-signal.signal(signal.SIGTERM, signal.default_int_handler)  # nox ends what it runs, as after ^C
+signal.signal(signal.SIGTERM, signal.default_int_handler)  # nox stops its children, as on ^C
 nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "none"
 nox.options.sessions = ["docs", "tests", "lint"]
@@ -26,40 +26,40 @@ ENVIRONMENT = Path(os.environ.get("VIRTUAL_ENV", OWN)).resolve()
 PROGRAMS = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 SITE = Path("docs/_build/html")
 BUILD = ["-W", "--keep-going", "-j", "auto"]
-"""How sphinx-build makes the site: a warning fails it, at its end."""
+"""Options of sphinx-build: warnings fail the build, at its end."""
 EPUB = Path("docs/_build/epub")
 DOWNLOADS = Path("docs/_build/downloads")
 NOT_READ = [".doctrees", ".buildinfo", "objects.inv", "sitemap.xml"]
-"""What no reader of the offline site opens: Sphinx's own state, and what speaks to other sites."""
+"""Left out of the offline site: Sphinx's state, and files for other sites."""
 VNU = "vnu-jar@26.9.27"
 BOOK = "pytorch-under-test"
 PYTHONS = nox.project.python_versions(PYPROJECT)
 RELEASES = ["2.6.0", "2.8.0", "2.10.0", "2.12.1", "2.13.0", "2.14.1", "2.15.0"]
-"""The releases of torch on which all claims are run, and which pages show."""
+"""The releases of torch on which all claims are run, as shown on pages."""
 NIGHTLY = "https://download.pytorch.org/whl/nightly/cpu"
 UPCOMING = {"newest": ["torch"], "nightly": ["--pre", "--index-url", NIGHTLY, "torch"]}
-"""What pip is told to install what may become one."""
+"""pip's arguments for upcoming releases."""
 SHARED = ["--durations", "10", "--numprocesses", "auto", "--maxprocesses", "4", "--dist"]
-"""What makes pytest share tests among processes, and say which took longest."""
+"""pytest's options to run in parallel and report the slowest tests."""
 BY_FILE = ["loadfile", "--no-loadscope-reorder"]
-"""Each file to one process, in the order that tests/conftest.py gives: the longest first."""
+"""Run each file in one process, in the order of tests/conftest.py: slowest first."""
 OTHERS = ["--ignore", "tests/browser", "--ignore", "tests/editions"]
-"""Tests of what is made of the book, which have sessions of their own."""
+"""Tests with their own sessions."""
 MADE = [Path("docs/_build"), Path("docs/labs")]
 BROWSERS = ["chromium-headless-shell", "chromium"]
-"""Either looks at the site; the first, which draws no window, opens pages in half the time."""
+"""Either can test the site; the first, without windows, is twice as fast."""
 PROCESSORS = {
     "default": {"ONEDNN_MAX_CPU_ISA": "SSE41", "MKL_CBWR": "COMPATIBLE"},
     "avx2": {"ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"},
     "avx512": {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE", "MKL_ENABLE_INSTRUCTIONS": "AVX512"},
 }
-"""What torch calls the instructions that it may use → the same for the libraries it calls."""
+"""torch's name for a set of instructions → the settings of its libraries for the same set."""
 
 
 def install(session: nox.Session, *groups: str) -> None:
-    """Install the project and groups of dependencies, each at the version in constraints.txt.
+    """Install the project and groups of dependencies, at the versions in constraints.txt.
 
-    There is one environment, because torch fills gigabytes; what it holds already is left as it is.
+    There is one environment, as torch takes gigabytes; what is already installed is kept.
     """
     os.environ["PATH"] = os.pathsep.join([str(PROGRAMS), os.environ["PATH"]])
     files = [Path("pyproject.toml"), Path("constraints.txt")]
@@ -73,20 +73,20 @@ def install(session: nox.Session, *groups: str) -> None:
     held = held if kept == versions else []
     missing = [group for group in groups if group not in held]
     packages = nox.project.dependency_groups(PYPROJECT, *missing) if missing else []
-    # To compile all that is installed takes a third of the time, and most of it nobody imports.
+    # Byte-compiling takes a third of the time, and most modules are never imported.
     pip = ["python", "-m", "pip", "install", "--no-compile", "-c", "constraints.txt"]
-    # The project is built anew wherever it is named, and what is there is resolved again.
+    # Naming the project would rebuild it and resolve its dependencies again.
     pip += packages if held else ["-e", ".", *packages]
     session.run_install(*pip, silent=not sys.stdout.isatty())
     stamp.write_text(" ".join([versions, *held, *missing]))
 
 
 def run_with(session: nox.Session, *torch: str) -> None:
-    """Run all claims with another torch in the session's own environment, and remove that."""
+    """Run all claims with another torch in the session's environment, then delete this."""
     needed = {re.split(r"\W*=", name)[0] for name in PYPROJECT["project"]["dependencies"]}
     pins = Path("constraints.txt").read_text("utf-8").split("\n")
     own = [pin for pin in pins if pin.partition("==")[0] in needed - {"torch"}]
-    # Named again, or pip takes another torch where a version of something else does not suit it.
+    # Pinned again, or pip may choose another torch to satisfy other packages.
     kept = [name for name in torch if "==" in name]
     try:
         session.install(*torch)
@@ -97,7 +97,7 @@ def run_with(session: nox.Session, *torch: str) -> None:
 
 
 def passes(session: nox.Session, *command: str) -> bool:
-    """Run a command; return whether it ended well, so that others may run all the same."""
+    """Run a command; return whether it succeeded, instead of ending the session."""
     try:
         session.run(*command)
     except nox.command.CommandFailed:
@@ -106,18 +106,18 @@ def passes(session: nox.Session, *command: str) -> bool:
 
 
 def check_built(session: nox.Session) -> None:
-    """End a session that reads the site, if there is none."""
+    """End the session with an error if the site is not built."""
     if not (SITE / "index.html").exists():
         session.error("the site is not built; nox -s docs builds it")
 
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Build docs/_build/html; warnings are errors. `-- --help` lists what else it takes."""
-    parser = argparse.ArgumentParser(prog="nox -s docs --", epilog="The rest goes to sphinx-build.")
-    parser.add_argument("--fresh", action="store_true", help="run and draw everything anew")
+    """Build docs/_build/html; warnings are errors. `-- --help` lists the options."""
+    parser = argparse.ArgumentParser(prog="nox -s docs --", epilog="Others go to sphinx-build.")
+    parser.add_argument("--fresh", action="store_true", help="run and draw everything again")
     parser.add_argument(
-        "--strict", action="store_true", help="fail for what comes out otherwise on this machine"
+        "--strict", action="store_true", help="fail for claims that differ on this machine only"
     )
     parser.add_argument(
         "--strict-cuda", action="store_true", help="fail for each claim without a current record"
@@ -127,7 +127,7 @@ def docs(session: nox.Session) -> None:
     )
     options, rest = parser.parse_known_args(session.posargs)
     if options.max_age is not None and not options.strict_cuda:
-        parser.error("--max-age goes with --strict-cuda")
+        parser.error("--max-age needs --strict-cuda")
     install(session, "docs")
     if options.fresh:
         for folder in MADE:
@@ -146,8 +146,8 @@ def docs(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Run every claim on the CPU, then test the package and the examples in its docstrings.
 
-    Both run, whatever comes of the first. `-- --strict` fails for what comes out otherwise on this
-    machine; what else is given goes to one pytest.
+    The second runs even if the first fails. `-- --strict` fails for claims about a machine that
+    differ on this one; other arguments go to a single pytest.
     """
     install(session, "docs", "test")
     strict = ["--strict-machine"] if "--strict" in session.posargs else []
@@ -156,13 +156,13 @@ def tests(session: nox.Session) -> None:
         session.run("pytest", *strict, *rest)
         return
     halves = {
-        # Alone: claims compare times, and share the cores themselves.
+        # Without xdist: claims compare times, and the runner uses all cores itself.
         "the book's claims": ["docs", *strict],
         "the package's tests": [*SHARED, *BY_FILE, *OTHERS, "tests", "src"],
     }
     failed = [name for name, half in halves.items() if not passes(session, "pytest", *half)]
     if failed:
-        session.error(f"failed: {' and '.join(failed)}; what failed stands above")
+        session.error(f"failed: {' and '.join(failed)}; see above")
 
 
 @nox.session
@@ -188,9 +188,9 @@ def processors(session: nox.Session) -> None:
 
 @nox.session(python=PYTHONS, venv_backend="venv")
 def pythons(session: nox.Session) -> None:
-    """Run all claims on each Python that is found, with torch as PyPI gives it: 5 GB each.
+    """Run all claims on each installed Python, with PyPI's build of torch: 5 GB each.
 
-    Once in the order of pages and once in another; whatever either says, the 5 GB are removed.
+    Run them in page order and in another order; the environment is removed in any case.
     """
     session.install("-c", "constraints.txt", "-e", ".", "setuptools")
     run = ["claimbook", "run", *session.posargs]
@@ -200,19 +200,19 @@ def pythons(session: nox.Session) -> None:
     finally:
         shutil.rmtree(session.virtualenv.location, ignore_errors=True)
     if failed:
-        session.error(f"what does not hold in {' and '.join(failed)} stands above")
+        session.error(f"claims failed in {' and '.join(failed)}; see above")
 
 
 @nox.session
 def rehearse(session: nox.Session) -> None:
-    """Run the CUDA lane on an emulated device, where there is no GPU; needs a C++ compiler."""
+    """Run the CUDA lane on an emulated device, without a GPU; needs a C++ compiler."""
     install(session, "docs")
     session.run("python", "tests/rehearsal", *session.posargs)
 
 
 @nox.session
 def sweeps(session: nox.Session) -> None:
-    """Search for counterexamples to general statements: what has changed, or `-- --fresh` all."""
+    """Search for counterexamples to changed general statements; `-- --fresh` for all."""
     install(session, "test")
     session.run("claimbook", "sweep", *session.posargs)
 
@@ -221,46 +221,46 @@ def sweeps(session: nox.Session) -> None:
 def record(session: nox.Session) -> None:
     """Run claims and write their records: `-- --lane cuda` on a CUDA machine."""
     install(session)
-    # A record of a claim that differs is a record too (3); a machine without a GPU writes none (2).
+    # 3: records of claims that differ are written too. 2, an error: no GPU, no records.
     session.run("claimbook", "record", *session.posargs, success_codes=[0, 3])
 
 
 @nox.session(venv_backend="venv")
 @nox.parametrize("release", RELEASES, ids=RELEASES)
 def matrix(session: nox.Session, release: str) -> None:
-    """Run all claims on another release of torch, minutes and 5 GB for each: `-- --changed`."""
+    """Run all claims on another release of torch: minutes and 5 GB each; see `-- --changed`."""
     run_with(session, f"torch=={release}")
 
 
 @nox.session(venv_backend="venv")
 @nox.parametrize("build", [*UPCOMING], ids=[*UPCOMING])
 def upcoming(session: nox.Session, build: str) -> None:
-    """Run all claims on what is not recorded yet: `-- --report FILE` says which flipped."""
+    """Run all claims on upcoming releases: `-- --report FILE` lists those that flipped."""
     run_with(session, *UPCOMING[build])
 
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measure the engine against the other ways to run the same claims: minutes, quiet machine."""
+    """Benchmark the engine against other ways to run claims: minutes, on a quiet machine."""
     install(session, "docs", "test", "bench")
     session.run("python", "tests/bench", *session.posargs)
 
 
 @nox.session
 def serve(session: nox.Session) -> None:
-    """Build the book, serve it, and build and reload at each save."""
+    """Build and serve the book; rebuild and reload on each save."""
     install(session, "docs", "serve")
     watched = [argument for folder in ("gallery", "src") for argument in ("--watch", folder)]
     ignored = [argument for folder in MADE for argument in ("--ignore", str(folder.resolve()))]
     command = ["sphinx-autobuild", *BUILD, "-q", *watched, *ignored, *session.posargs]
-    # Builds then find torch imported, which takes longer than all else that one save asks for.
+    # Builds then need not import torch, which would take most of their time.
     kept = ["python", "-m", "claimbook.engine.fork_server"]
     session.run(*kept, *command, "docs", str(SITE))
 
 
 @nox.session
 def browser(session: nox.Session) -> None:
-    """Look at the built site with Chromium: errors, phone width, accessibility, lookup."""
+    """Test the built site in Chromium: errors, phone width, accessibility, lookup."""
     if not any(map(shutil.which, BROWSERS)):
         session.error(f"there is no Chromium; on Debian: apt-get install {BROWSERS[0]}")
     check_built(session)
@@ -270,13 +270,13 @@ def browser(session: nox.Session) -> None:
 
 @nox.session
 def editions(session: nox.Session) -> None:
-    """Make the EPUB and the offline zip of the built site; `-- --run` runs all notebooks too."""
+    """Make the EPUB and the offline zip of the built site; `-- --run` also runs all notebooks."""
     parser = argparse.ArgumentParser(prog="nox -s editions --")
     parser.add_argument("--run", action="store_true", help="run all notebooks too")
     options = parser.parse_args(session.posargs)
     check_built(session)
     install(session, "docs", "test", "editions")
-    # Pages are read once: a copy of what the site was built from leaves the site's own state alone.
+    # A copy of the site's doctrees saves reading pages again and leaves the site's state alone.
     shutil.copytree(SITE / ".doctrees", EPUB / ".doctrees", dirs_exist_ok=True)
     session.run("sphinx-build", "-W", "--keep-going", "-q", "-b", "epub", "docs", str(EPUB))
     DOWNLOADS.mkdir(exist_ok=True)
@@ -294,7 +294,7 @@ def editions(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Check format, rules, types, spelling, and the workflow files: their schema, their safety."""
+    """Check formatting, rules, types, spelling, and the schema and safety of workflow files."""
     install(session, "docs", "test", "lint")
     session.run("ruff", "format", "--check", ".")
     session.run("ruff", "check", ".")

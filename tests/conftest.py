@@ -1,6 +1,6 @@
-"""What all tests share: pytester, and hypothesis at a pace that two cores can keep.
+"""Shared by all tests: pytester, and hypothesis profiles that suit two cores.
 
-The examples are the same in each run. `pytest --hypothesis-profile search` looks for others.
+Examples are the same in each run; `pytest --hypothesis-profile search` looks for others.
 """
 
 import signal
@@ -16,20 +16,20 @@ collect_ignore = [
     "modules",
     "stand_in",
     "rehearsal",
-]  # no tests, and some systems have a sitecustomize of their own
+]  # not tests; their sitecustomize may clash with the system's
 
-# A script's commands in the background ignore ^C, and so would what the tests start and interrupt.
+# Background jobs of a shell script ignore SIGINT, and child processes inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LONGEST = [
     *("test_explorers", "test_labs", "test_incremental", "test_machines", "test_editions"),
     *("test_cuda", "test_cli", "test_rehearsal", "test_sphinx", "test_sweeps", "test_soak"),
 ]
-"""The files that take longest, which begin: at the end no process then waits for another."""
+"""The slowest files, which run first, so that no process idles at the end."""
 
 
 def pytest_collection_modifyitems(items):
-    """Puts the longest files first."""
+    """Sort the slowest files first."""
     items.sort(key=lambda item: item.path.stem not in LONGEST)
 
 
@@ -41,6 +41,6 @@ settings.load_profile("claims")
 
 @pytest.fixture(scope="session", autouse=True)
 def torch_is_imported_once():
-    """A fork server that all runs of this process use, and those of what it starts."""
+    """Share one fork server among all runs of this process and its children."""
     with kept():
         yield

@@ -1,4 +1,4 @@
-"""Small claims and small books for tests to run."""
+"""Small claims and books for tests."""
 
 import atexit
 import json
@@ -30,17 +30,17 @@ SITE = ROOT / "docs/_build/html"
 STAND_IN = {
     "PYTHONPATH": os.pathsep.join([str(ROOT / "tests/stand_in"), os.environ.get("PYTHONPATH", "")])
 }
-"""The variables of the environment with which a lane `cuda` that is none stands in for it."""
+"""Environment variables that make a stand-in serve as the lane `cuda`."""
 
 
 def claim_text(name, session, options=""):
-    """A claim as a page writes it; the session may be indented."""
+    """Return a claim as Markdown; the session may be indented."""
     session = textwrap.dedent(session).strip("\n")
     return f":::{{claim}} {name}\n{options}\nIt says so.\n\n```pycon\n{session}\n```\n:::\n"
 
 
 def claim(name, session, options="") -> Claim:
-    """A claim as the page scan reads it, alone on its page; it may be too wide for a card."""
+    """Return a scanned claim, alone on its page; its lines may be too long for a card."""
     page = scan_page(claim_text(name, session, options), "docs/page.md")
     assert not [each for each in page.problems if each.kind != ProblemKind.BAD_FORM]
     return page.claims[0]
@@ -48,28 +48,28 @@ def claim(name, session, options="") -> Claim:
 
 @cache
 def whole_book() -> Book:
-    """The book itself, which takes seconds to read: once for all tests of a process."""
+    """Return the real book, which takes seconds to read; cached per process."""
     return Book.load(ROOT)
 
 
 @cache
 def whole_sections() -> list[tuple[Page, list[Section]]]:
-    """The pages of docs with their sections."""
+    """Return the pages of docs with their sections."""
     pages = [page for page in whole_book().pages if page.path.startswith("docs/")]
     return [(page, sections((ROOT / page.path).read_text("utf-8"))) for page in pages]
 
 
 @cache
 def known_errors() -> list[errors.Message]:
-    """All that the book's lookup of errors compares with."""
+    """Return the messages that the book's lookup of errors compares with."""
     return errors.known(errors.messages(whole_book().claims), whole_sections())
 
 
 def processes(*words, temporary=None):
-    """Ids of the running processes whose command line holds all the words.
+    """Return the ids of running processes whose command line contains all words.
 
     Args:
-        temporary: the folder of their temporary files; None for whatever folder.
+        temporary: the folder of their temporary files; None for any.
     """
     found, mark = [], f"TMPDIR={temporary}\0".encode() if temporary else b""
     for path in Path("/proc").glob("[0-9]*"):
@@ -84,7 +84,7 @@ def processes(*words, temporary=None):
 
 
 def is_soon(condition):
-    """Whether something holds within two minutes that takes other processes a moment."""
+    """Return whether a condition becomes true within two minutes."""
     deadline = time.monotonic() + 120
     while not (holds := condition()) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -92,23 +92,23 @@ def is_soon(condition):
 
 
 def git(root, *arguments):
-    """Runs git as somebody, whatever is set on this machine."""
+    """Run git with a fixed user, whatever is configured on this machine."""
     who = ["user.name=A", "user.email=a@example.com", "commit.gpgsign=false"]
     settings = [word for setting in who for word in ("-c", setting)]
     subprocess.run(["git", *settings, *arguments], cwd=root, check=True, capture_output=True)
 
 
 def data_of(script):
-    """The arguments of the one call that a data file of the site is."""
+    """Return the arguments of the call in a data file of the site."""
     arguments = script.read_text("utf-8").partition("(")[2].rpartition(")")[0]
     return json.loads(f"[{arguments}]")
 
 
 def python(*arguments, cwd=None, **environ):
-    """Runs Python in a process of its own.
+    """Run Python in a separate process.
 
-    Sphinx and `claimbook` run in a fork of a process that has imported what they need, unless they
-    are given variables: those may say how Python starts, or how torch does.
+    Sphinx and `claimbook` run in a fork of a process that has imported what they need, unless
+    environment variables are given, which may change how Python or torch starts.
     """
     if arguments[:2] in {("-m", "sphinx"), ("-m", "claimbook")} and not environ:
         return _forked(*map(str, arguments[1:]), cwd=cwd or Path.cwd())
@@ -126,7 +126,7 @@ def python(*arguments, cwd=None, **environ):
 
 @contextmanager
 def started_with(**environ):
-    """A fork server that starts with variables; yields them, with what leads programs to it."""
+    """Start a fork server with environment variables; yield those with which programs find it."""
     with ExitStack() as until_the_end:
         with patch.dict(os.environ, environ):
             until_the_end.enter_context(kept())
@@ -161,7 +161,7 @@ def _run_module(command, cwd, environ, folder):
     try:
         runpy.run_module(command[0], run_name="__main__", alter_sys=True)
     finally:
-        atexit._run_exitfuncs()  # as at the end of any other process
+        atexit._run_exitfuncs()  # multiprocessing skips these
 
 
 REGISTER = """\
@@ -218,7 +218,7 @@ PAGES = {
 
 
 class TinyBook:
-    """A book of a few pages in a folder of its own."""
+    """A book of a few pages in its own folder."""
 
     def __init__(self, root: Path, pages=PAGES, register=REGISTER, conf=CONF) -> None:
         self.root, self.docs, self.site = root, root / "docs", root / "docs/_build/html"
@@ -229,44 +229,44 @@ class TinyBook:
             self.write(f"docs/{name}.md", text)
 
     def write(self, path, text):
-        """Writes a file, named from the root of the project."""
+        """Write a file; the path is relative to the root of the project."""
         (self.root / path).parent.mkdir(parents=True, exist_ok=True)
         (self.root / path).write_text(text, "utf-8")
 
     def replace(self, path, old, new):
-        """Changes one place in a file."""
+        """Replace a text that occurs once in a file."""
         text = (self.root / path).read_text("utf-8")
         assert text.count(old) == 1
         self.write(path, text.replace(old, new))
 
     def page(self, name):
-        """A page of the site, parsed."""
+        """Return a parsed page of the site."""
         return BeautifulSoup((self.site / f"{name}.html").read_text("utf-8"), "html.parser")
 
     def sphinx(self, *options):
-        """Builds the site as `nox -s docs` does: warnings are errors."""
+        """Build the site with warnings as errors, as `nox -s docs` does."""
         command = ["-m", "sphinx", "-W", "--keep-going", "--color", "-N", *options]
         return python(*command, "docs", str(self.site), cwd=self.root)
 
     def build(self, *options, **environ):
-        """Builds the site with the command of `nox -s docs` itself."""
+        """Build the site with the exact command of `nox -s docs`."""
         command = ["-m", "sphinx", "-W", "--keep-going", "-j", "auto"]
         return python(*command, *options, "docs", self.site, cwd=self.root, **environ)
 
     def claimbook(self, *arguments, **environ):
-        """Runs the command `claimbook` at the root."""
+        """Run `claimbook` at the root."""
         return python("-m", "claimbook", *arguments, cwd=self.root, **environ)
 
     def pytest(self, *arguments):
-        """Runs pytest on the docs."""
+        """Run pytest on the docs."""
         return python("-m", "pytest", "docs", "-p", "no:cacheprovider", *arguments, cwd=self.root)
 
 
 def signed(data, ran_on=(None, None)):
-    """Return the line of a record with these fields, whatever they are, and their checksum.
+    """Return a line of a record with any fields and a valid checksum.
 
     Args:
-        ran_on: torch and device, of a line that shares them; none of the line that is shared.
+        ran_on: torch and device, if they are in a shared line.
     """
     own = {name: value for name, value in data.items() if name != "claim"}
     return json.dumps({**data, "checksum": digest([own, list(ran_on)])[:16]})

@@ -327,7 +327,7 @@ SPOILT = {
     "it breaks off": (lambda line: line[:-100], "not a record: "),
     "another output": (
         lambda line: line.replace("tensor(2.)", "<script>alert(1)</script>"),
-        "was changed, by hand or a merge",
+        "checksum is wrong after an edit or a merge",
     ),
 }
 

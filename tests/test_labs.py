@@ -148,7 +148,7 @@ def test_a_lab_that_does_not_end_is_ended(monkeypatch):
     """As an example would be; what is drawn after it has its own time, and the build has none."""
     monkeypatch.setattr(labs, "SECONDS", 1)
     labs.reset({}, "plot_slow.py", "before")
-    with pytest.raises(TimeoutError, match="ended after 1 seconds"):
+    with pytest.raises(TimeoutError, match="stopped after 1 seconds"):
         signal.pause()
     labs.reset({}, "plot_slow.py", "before")
     labs.reset({}, "plot_slow.py", "after")

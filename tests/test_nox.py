@@ -62,7 +62,7 @@ def sessions(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "options", "said"),
     [
-        ("docs", ["--max-age", "30"], "--max-age goes with --strict-cuda"),
+        ("docs", ["--max-age", "30"], "--max-age needs --strict-cuda"),
         ("editions", ["--rnu"], "unrecognized arguments: --rnu"),
     ],
 )
@@ -117,7 +117,7 @@ def test_both_halves_of_the_tests_run(sessions, monkeypatch, failing):
     assert [ran.split()[1] for ran in session.ran] == ["docs", "--durations"]
     assert session.ran[0] == "pytest docs --strict-machine"
     half = "the book's claims" if failing[1] == "docs" else "the package's tests"
-    assert str(stopped.value) == f"failed: {half}; what failed stands above"
+    assert str(stopped.value) == f"failed: {half}; see above"
 
 
 def test_what_is_installed_stays(sessions, monkeypatch, tmp_path):

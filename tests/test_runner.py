@@ -685,7 +685,7 @@ def test_a_worker_that_cannot_be_set_up_says_why(capfd, monkeypatch):
     monkeypatch.delenv(KEPT)  # which says it elsewhere
     with Runner(jobs=1) as runner:
         shutil.rmtree(runner._processes._scratch.name)
-        with pytest.raises(RunnerError, match=r"no worker started on cpu.* stands above"):
+        with pytest.raises(RunnerError, match=r"no worker started on cpu.* above"):
             next(runner.run([SUM], Lane.CPU))
         assert runner._processes._scratch.name in capfd.readouterr().err
 
@@ -693,7 +693,7 @@ def test_a_worker_that_cannot_be_set_up_says_why(capfd, monkeypatch):
 def test_a_claim_that_ends_the_parent_of_its_worker():
     """No other claim can run then; what is said is not that torch is missing."""
     session = ">>> import os\n>>> os.kill(os.getppid(), 9)"
-    with Runner(jobs=1) as runner, pytest.raises(RunnerError, match="starts workers was ended"):
+    with Runner(jobs=1) as runner, pytest.raises(RunnerError, match="fork server was killed"):
         list(runner.run([claim("ends", session), SUM], Lane.CPU))
 
 
@@ -920,7 +920,7 @@ def test_a_worker_that_hangs_before_it_begins(monkeypatch, tmp_path):
     started = time.monotonic()
     with (
         Runner(jobs=1) as runner,
-        pytest.raises(RunnerError, match="said nothing for 1 seconds"),
+        pytest.raises(RunnerError, match="no answer for 1 seconds"),
     ):
         run(runner, claim("sum", ">>> 1 + 1\n2"))
     assert time.monotonic() - started < 60

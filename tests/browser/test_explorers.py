@@ -357,7 +357,7 @@ def test_typing_bits(open_page):
     page.keyboard.press("Enter")
     assert field.input_value() == "-0.9990234375"
     field.fill("one")
-    assert "is not a number that this explorer reads" in said(page, "bits")
+    assert "is not a number that this explorer can read" in said(page, "bits")
     place.get_by_role("button", name="16777217").click()
     assert "none of the five stores it exactly" in said(page, "bits")
     field.fill("-inf")

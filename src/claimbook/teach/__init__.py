@@ -1,4 +1,4 @@
-"""What pages draw and measure with: autograd graphs, line charts, speed ratios, peak memory."""
+"""Helpers for pages: draw autograd graphs and charts; measure speed ratios and peak memory."""
 
 from claimbook.teach.bars import bars
 from claimbook.teach.bits import bits

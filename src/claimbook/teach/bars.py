@@ -1,4 +1,4 @@
-"""Draw named numbers as horizontal bars, so that they can be compared at a glance."""
+"""Draw named numbers as horizontal bars."""
 
 from collections.abc import Mapping
 from math import inf
@@ -6,13 +6,13 @@ from math import inf
 from claimbook.teach.figure import BRAND, CHAR, NARROW, Figure, box, drawing, text
 
 ROW, BAR, PAD, LEAST = 26, 16, 8, 120
-"""Of less than ``LEAST`` pixels, bars stand under their names and not beside them."""
+"""Bars with less than ``LEAST`` pixels of room go below their names, not beside them."""
 
 
 def bars(values: Mapping[str, float], *, unit: str = "", alt: str) -> Figure:
-    """Draw one bar a value, in the order given, the longest over the whole length.
+    """Draw one bar per value, in the given order; the longest takes the full width.
 
-    ``alt`` says what is to be seen; name and value of each bar are added to it from the data.
+    ``alt`` says what the picture shows; the name and value of each bar are appended.
 
     Raises ValueError for no value, one that is negative or not finite, or none above zero.
 

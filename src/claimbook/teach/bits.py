@@ -1,4 +1,4 @@
-"""Draw the bits of a float, one row a dtype: sign, exponent, fraction, and the next number."""
+"""Draw the bits of a float, one row per dtype: sign, exponent and fraction."""
 
 from math import isfinite, log2
 
@@ -9,15 +9,15 @@ from claimbook.teach.figure import BRAND, CHAR, Figure, box, drawing, text
 CELL, HIGH, GAP, HEAD, ROW, PAD = 10, 20, 6, 18, 58, 8
 SAME_WIDTH = {16: torch.int16, 32: torch.int32, 64: torch.int64}
 FIELDS = {"sign": "0", "exponent": ".45", "fraction": ".12"}
-"""Each field of a float, and how strongly its boxes are filled."""
+"""Field of a float → opacity of its boxes."""
 
 
 def bits(value: float, *dtypes: torch.dtype) -> Figure:
-    """Draw how each dtype stores ``value``, with what it stores and the step to the next number.
+    """Draw how each dtype stores ``value``, with the stored value and the gap to the next one.
 
-    The next number is the one further from zero; an infinity and a NaN have none.
+    The next one is further from zero; infinities and NaN have none.
 
-    Raises ValueError for no dtype, or one that is not a float of 16, 32 or 64 bits.
+    Raises ValueError without dtypes, or for one that is not a float of 16, 32 or 64 bits.
 
     >>> print(bits(1.5, torch.float16, torch.bfloat16).alt)
     The bits of 1.5 in float16, bfloat16.
@@ -25,7 +25,7 @@ def bits(value: float, *dtypes: torch.dtype) -> Figure:
     bfloat16: sign 0, exponent 01111111, fraction 1000000. Stores 1.5, the next is 0.007812 away.
     """
     if not dtypes or not all(d.is_floating_point and d.itemsize > 1 for d in dtypes):
-        raise ValueError("bits() draws floats of 16, 32 or 64 bits, one dtype and more")
+        raise ValueError("bits() draws at least one dtype, each a float of 16, 32 or 64 bits")
     names = [str(dtype).removeprefix("torch.") for dtype in dtypes]
     rows = [_fields(value, dtype) for dtype in dtypes]
     stored = [_stored(value, dtype) for dtype in dtypes]
@@ -51,7 +51,7 @@ def _pattern(value: float, dtype: torch.dtype) -> torch.Tensor:
 def _fields(value: float, dtype: torch.dtype) -> dict[str, str]:
     width = dtype.itemsize * 8
     digits = f"{int(_pattern(value, dtype)) % 2**width:0{width}b}"
-    start = width - round(-log2(torch.finfo(dtype).eps))  # of the fraction
+    start = width - round(-log2(torch.finfo(dtype).eps))  # start of the fraction
     return dict(zip(FIELDS, (digits[0], digits[1:start], digits[start:]), strict=True))
 
 

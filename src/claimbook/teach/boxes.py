@@ -1,4 +1,4 @@
-"""Boxes with two lines of text, and arrows between them, as SVG in the page's own colours."""
+"""Draw boxes with two lines of text, and arrows between them, as SVG in the page's colours."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ BOX_HEIGHT = 2 * LINE + PAD
 
 @dataclass(frozen=True)
 class Box:
-    """One node of a drawing."""
+    """A node of a drawing."""
 
     title: str
     note: str = ""  # the second line
@@ -24,7 +24,7 @@ class Box:
 def draw(boxes: Sequence[Box], edges: Sequence[Edge]) -> str:
     """Return an ``<svg>`` with a box per item of ``boxes`` and an arrow per item of ``edges``.
 
-    The edges are pairs of positions in ``boxes`` and form no circle. Arrows point down.
+    The edges are pairs of indices of ``boxes``, without cycles. Arrows point down.
     """
     rows, routes = rows_and_routes(len(boxes), edges)
     widths = [2 * PAD + CHAR * max(len(box.title), len(box.note)) for box in boxes]
@@ -47,7 +47,7 @@ def _row_width(row: Sequence[int], widths: Sequence[float]) -> float:
 
 
 def _xs(rows: Sequence[Sequence[int]], widths: Sequence[float], middle: float) -> dict[int, float]:
-    """Place the middle of each box and waypoint, each row centred."""
+    """Return the centre of each box and waypoint, with each row centred."""
     xs = {}
     for row in rows:
         left = middle - _row_width(row, widths) / 2
@@ -75,7 +75,7 @@ def _box(box: Box, width: float, x: float, top: float) -> str:
 def _ports(
     routes: list[list[int]], end: int, beside: int, xs: dict[int, float], widths: Sequence[float]
 ) -> list[float]:
-    """Return where each route meets the box at its ``end``; those of one box stand side by side."""
+    """Return where each route meets the box at its ``end``; at the same box, side by side."""
     ports = []
     for route in routes:
         box = route[end]
@@ -86,7 +86,7 @@ def _ports(
 
 
 def _arrow(xs: Sequence[float], top: float) -> str:
-    """Draw from the box at ``top`` down a row for each further x: a curve, straight past a row."""
+    """Draw an arrow from the box at ``top``, one row down per x: curved between rows."""
     path = f"M{xs[0]:.1f},{top + BOX_HEIGHT}"
     for i, (x, next_x) in enumerate(pairwise(xs), 1):
         upper, lower = top + ROW * (i - 1) + BOX_HEIGHT, top + ROW * i

@@ -1,4 +1,4 @@
-"""Draw how two tensors broadcast: their shapes aligned from the right, and each stretched."""
+"""Draw how two tensors broadcast: shapes aligned from the right, then both tensors expanded."""
 
 import torch
 from torch import Tensor
@@ -12,10 +12,10 @@ FAINT = ' opacity=".6"'
 
 
 def broadcast(a: Tensor, b: Tensor) -> Figure:
-    """Draw both shapes with their last dimensions below each other, then both tensors stretched.
+    """Draw both shapes aligned from the right, then both tensors expanded to the result's shape.
 
-    A cell that the tensor holds is filled; one that only repeats another is dashed. In the shapes
-    a size in brackets is one that broadcasting adds.
+    Cells that the tensor holds are filled; repeated ones are dashed. A size in brackets is added
+    by broadcasting.
 
     Raises ValueError if the result has more than two dimensions or no element, and torch's own
     RuntimeError if the shapes do not broadcast.
@@ -46,7 +46,7 @@ def _rule(sizes: list[list[str]]) -> str:
 
 
 def _stretched(tensor: Tensor, shape: torch.Size) -> list[list[tuple[str, bool]]]:
-    """Return rows of cells: the text of the value, and whether the tensor holds it itself."""
+    """Return rows of cells: the value as text, and whether the tensor holds it (or repeats it)."""
     own = torch.zeros(shape, dtype=torch.bool, device="cpu")
     own[tuple(slice(size) for size in (1,) * (len(shape) - tensor.ndim) + tensor.shape)] = True
     planes = [t[(None,) * (2 - len(shape))].tolist() for t in (tensor.expand(shape), own)]

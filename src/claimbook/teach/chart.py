@@ -1,4 +1,4 @@
-"""Turn number series into a Matplotlib chart, as SVG that belongs inside a page."""
+"""Turn number series into a Matplotlib chart, as SVG to embed in a page."""
 
 import hashlib
 import io
@@ -10,7 +10,7 @@ from typing import Any
 Numbers = Sequence[float]
 Series = Mapping[str, Numbers]
 Rules = Mapping[str, float]
-INK = "#010203"  # stands for the page's text colour until the SVG is made
+INK = "#010203"  # placeholder for the page's text colour
 STYLES = (
     ("#0a7fd9", "-", "o"),
     ("#d55e00", "--", "s"),
@@ -21,9 +21,9 @@ STYLES = (
 and on #131416, furo's dark page (WCAG 2.2, 1.4.11); dash and marker tell them apart without colour.
 """
 SIZE = (5.1, 3.25)
-"""Inches. Shrunk to a phone, its words have 10 pixels."""
+"""Inches; scaled to a phone, letters are 10 pixels high."""
 BESIDE = 24
-"""Of so many letters the names of two series stand side by side."""
+"""Longest name, in letters, for a legend with two columns."""
 SETTINGS: dict[Any, object] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "claimbook",
@@ -39,21 +39,21 @@ SETTINGS: dict[Any, object] = {
 def chart(
     lines: Series, at: Numbers, x: str, y: str, log: bool, logx: int, rules: Rules, **options: Any
 ) -> str:
-    """Draw each series over the places ``at``, as one ``<svg>``; the rest is that of `lines`."""
-    # A machine that only records claims has no Matplotlib, and to import it takes 0.3 s.
+    """Draw each series over the places ``at``, as an ``<svg>``; see `lines` for the arguments."""
+    # Not at the top: the import takes 0.3 s, and machines that only record lack Matplotlib.
     from matplotlib import style
     from matplotlib.figure import Figure as Canvas
 
     buffer = io.StringIO()
-    with style.context(["default", SETTINGS]):  # and nothing of a matplotlibrc
+    with style.context(["default", SETTINGS]):  # ignores any matplotlibrc
         canvas = Canvas(figsize=SIZE, layout="constrained")
         axes = canvas.add_subplot(yscale="log" if log else "linear")
         axes.set_xlabel(_plain(x))
-        # Read without tilting the head, and a long name has the picture's width.
+        # As the title: horizontal, and with the full width for long names.
         axes.set_title(_plain(y), loc="left", fontsize="medium")
         for (name, values), (colour, dash, marker) in zip(lines.items(), STYLES, strict=False):
             gap = max(1, len(values) // 8)
-            text = _plain(f" {name}")  # the blank: a legend leaves out what starts with "_"
+            text = _plain(f" {name}")  # the space: legends skip labels that start with "_"
             look: dict[str, Any] = {"linestyle": dash, "marker": marker, "markevery": gap}
             axes.plot(at[: len(values)], values, color=colour, label=text, **look | options)
             if values[-1] == inf:
@@ -74,12 +74,12 @@ def chart(
 
 
 def _plain(text: str) -> str:
-    """Keep Matplotlib from reading ``$…$`` as mathematics."""
+    """Keep Matplotlib from parsing ``$…$`` as mathematics."""
     return text.replace("$", r"\$")
 
 
 def _inline(document: str) -> str:
-    """Cut what is meant for a file of its own, and make ids differ from other figures' ids."""
+    """Strip what an inline SVG must not have, and make ids unique among figures."""
     svg = document[document.index("<svg") :].replace(INK, "currentColor")
     svg = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", svg, flags=re.DOTALL)
     mark = "c" + hashlib.sha256(svg.encode()).hexdigest()[:8]  # an id begins with a letter

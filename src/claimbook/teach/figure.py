@@ -1,4 +1,4 @@
-"""A picture for a page: inline SVG that takes the page's colours, and the same in words."""
+"""A picture for a page: inline SVG in the page's colours, with a text alternative."""
 
 import re
 from dataclasses import dataclass
@@ -6,21 +6,21 @@ from html import escape
 
 BRAND = "var(--color-brand-primary, currentColor)"
 NARROW = 405
-"""How wide a picture may be drawn, in pixels: shrunk to a phone its letters still have 10."""
+"""Greatest width of a picture in pixels; scaled to a phone, letters are 10 pixels high."""
 CELL = 26
 CHAR = 7.3
-"""How wide a letter of `FONT` is, in pixels."""
+"""Width of a letter of `FONT`, in pixels."""
 FONT = "font-family:var(--font-stack--monospace, monospace);font-size:12px"
 
 
 def drawing(width: float, height: float, content: str) -> str:
-    """Return an ``<svg>`` of that size; what says nothing else has the page's text colour."""
+    """Return an ``<svg>`` of a size, filled by default with the page's text colour."""
     size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
     return f'<svg {size} fill="currentColor">{content}</svg>'
 
 
 def text(x: float, y: float, words: str, kind: str, anchor: str = "start") -> str:
-    """Return a ``<text>`` in `FONT` of the class ``kind``; ``anchor`` is where in it ``x`` lies."""
+    """Return a ``<text>`` in `FONT` with class ``kind``; ``anchor`` is its ``text-anchor``."""
     place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
     return f'<text class="{kind}" {place} style="{FONT}">{escape(words)}</text>'
 
@@ -32,20 +32,20 @@ def box(x: float, y: float, width: float, height: float, style: str) -> str:
 
 
 def cell(x: float, top: float, width: float, words: str, style: str) -> str:
-    """Return a box as high as `CELL`, with words in its middle."""
+    """Return a box of height `CELL` with centred text."""
     return box(x, top, width, CELL, style) + text(x + width / 2, top + 17, words, "value", "middle")
 
 
 def number(value: float) -> str:
-    """Write a value as drawings show it."""
+    """Format a value for drawings."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True, repr=False)
 class Figure:
-    """An SVG picture and its text alternative; a notebook cell that returns one shows it.
+    """An SVG picture with its text alternative; a notebook cell that returns one shows it.
 
-    Whoever makes a figure escapes the text inside ``svg``; ``alt`` is plain text and escaped here.
+    Text inside ``svg`` must already be escaped; ``alt`` is plain text, escaped here.
 
     >>> Figure("<svg></svg>", "One box.")
     <Figure: One box.>
@@ -54,7 +54,7 @@ class Figure:
     svg: str
     """One ``<svg …>…</svg>`` element, without XML prolog or ``<style>``."""
     alt: str
-    """What the picture shows. The first line names it, each further line states one detail."""
+    """What the picture shows: a first line that names it, then one detail per line."""
 
     def __repr__(self) -> str:
         label, _, _ = self.alt.partition("\n")
@@ -63,7 +63,7 @@ class Figure:
     def _repr_html_(self) -> str:
         label, _, details = self.alt.partition("\n")
         width = re.match(r'<svg width="(\d+)"', self.svg)
-        least = int(width[1]) * 5 // 6 if width else 0  # the letters have 10 pixels
+        least = int(width[1]) * 5 // 6 if width else 0  # keeps letters at 10 pixels
         style = f"max-width:100%;height:auto;--least:{least}px"
         head = f'<svg role="img" aria-label="{escape(label)}" style="{style}"'
         picture = self.svg.replace("<svg", head, 1)

@@ -1,4 +1,4 @@
-"""Draw the graph that autograd recorded, read from the real ``grad_fn`` objects."""
+"""Draw the graph that autograd recorded, from the actual ``grad_fn`` objects."""
 
 from collections.abc import Mapping
 
@@ -13,11 +13,11 @@ Edges = list[tuple[int, int]]
 
 
 def graph(tensor: Tensor, names: Names | None = None) -> Figure:
-    """Draw what ``tensor.backward()`` would walk: one box per node, arrows along the gradients.
+    """Draw the graph that ``tensor.backward()`` walks: a box per node, arrows along the gradients.
 
-    ``names`` maps names to tensors of the graph, leaves or results; a leaf without a name is shown
-    as "leaf". Each leaf is shown with its shape. Inputs that need no gradient have no node, as in
-    torch, and are counted in the box of the operation that took them.
+    ``names`` maps names to tensors of the graph, leaves or results; an unnamed leaf is shown as
+    "leaf". Leaves are shown with their shapes. Inputs that need no gradient have no node, as in
+    torch; they are counted in the box of the operation that uses them.
 
     Raises ValueError for a tensor without ``grad_fn``.
 
@@ -45,9 +45,9 @@ def nodes_of(tensor: Tensor) -> tuple[list[Node], Edges]:
 
 
 def walk(root: Node) -> tuple[list[Node], Edges]:
-    """Return the nodes reachable from ``root``, nearest first, and the edges, pairs of positions.
+    """Return the nodes reachable from ``root``, nearest first, and the edges as pairs of indices.
 
-    An operation that takes the same tensor twice has two edges to the same node.
+    An operation that uses the same tensor twice has two edges to the same node.
     """
     nodes, edges = [root], []
     position = {root: 0}
@@ -63,7 +63,7 @@ def walk(root: Node) -> tuple[list[Node], Edges]:
 
 
 def label(node: Node, names: Names) -> tuple[str, str]:
-    """Return what the node does, and the leaf it ends in or the named results it made."""
+    """Return the name of a node's operation, and its leaf or its named results."""
     title = node.name().rpartition("::")[2]
     variable = getattr(node, "variable", None)  # only AccumulateGrad holds one: the leaf
     if variable is not None:
@@ -88,7 +88,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def describe(boxes: list[Box], edges: Edges) -> str:
-    """Say the same in words."""
+    """Describe a graph in words."""
     lines = [f"Autograd graph: {_count(len(boxes), 'node')}, {_count(len(edges), 'edge')}."]
     for i, box in enumerate(boxes):
         targets = ", ".join(str(end + 1) for start, end in edges if start == i)

@@ -1,4 +1,4 @@
-"""Draw tensors side by side as grids of their values, coloured by where each value came from."""
+"""Draw tensors side by side as grids of values, coloured by where each value came from."""
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import accumulate
@@ -16,15 +16,15 @@ Plane = list[list[float]]
 def grids(
     tensors: Mapping[str, Tensor], *, alt: str, group: Group | None = None, colours: str = ""
 ) -> Figure:
-    """Draw each tensor under its title: rows below each other, the planes of a third dimension too.
+    """Draw each tensor under its title; planes of a 3-D tensor are drawn below each other.
 
     A value has the shade of the first tensor that holds it, so draw the sources first and give
-    them different values. With ``group``, equal ``group(value)`` are of one shade instead, or of
-    one of the ``colours``, ``"red green"``, in the order in which the groups are first seen.
+    them different values. With ``group``, values with equal ``group(value)`` share a shade instead,
+    or one of ``colours``, such as ``"red green"``, in order of first appearance.
 
-    ``alt`` says what is to be seen; title, shape and values of each tensor are added to it.
+    ``alt`` says what the picture shows; title, shape and values of each tensor are appended.
 
-    Raises ValueError for no tensor, or one of more than three dimensions.
+    Raises ValueError without tensors, or for one of more than three dimensions.
 
     >>> import torch
     >>> a, b = torch.tensor([1, 2]), torch.tensor([3, 4])
@@ -35,7 +35,7 @@ def grids(
     stack, shape (2, 2): 1 2 / 3 4
     """
     if not tensors or any(tensor.ndim > 3 for tensor in tensors.values()):
-        raise ValueError("grids() draws one tensor and more, each of three dimensions at most")
+        raise ValueError("grids() draws at least one tensor, each of at most three dimensions")
     planes = {title: _planes(tensor) for title, tensor in tensors.items()}
     fills = _fills(planes, group, colours)
     texts = [number(v) for drawn in planes.values() for p in drawn for row in p for v in row]
@@ -64,7 +64,7 @@ def _words(tensor: Tensor, drawn: list[Plane]) -> str:
 
 
 def _fills(planes: Mapping[str, list[Plane]], group: Group | None, colours: str) -> dict[str, str]:
-    """Return how the box of each value is filled, by its text."""
+    """Return value as text → style of its box."""
     groups: dict[str, object] = {}
     for place, drawn in enumerate(planes.values()):
         for value in (value for plane in drawn for row in plane for value in row):

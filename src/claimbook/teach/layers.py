@@ -1,4 +1,4 @@
-"""Where the nodes of an acyclic graph stand: one row per depth, arrows pointing down."""
+"""Lay out an acyclic graph: one row per depth, arrows pointing down."""
 
 from collections.abc import Mapping, Sequence
 from graphlib import TopologicalSorter
@@ -10,11 +10,11 @@ SWEEPS = 4
 
 
 def rows_and_routes(count: int, edges: Sequence[Edge]) -> tuple[list[list[int]], list[list[int]]]:
-    """Give each of ``count`` nodes a row and each edge a route through the rows.
+    """Assign each of ``count`` nodes a row and each edge a route through the rows.
 
-    A node stands one row below the lowest node that points at it (longest path). An edge over more
-    than one row gets a waypoint in each row between, numbered from ``count`` up, so that it passes
-    beside the boxes (K. Sugiyama et al., 1981, doi:10.1109/TSMC.1981.4308636).
+    A node is one row below the lowest node that points to it (longest path). An edge across several
+    rows gets a waypoint in each row between, numbered from ``count`` up, so that it passes beside
+    the boxes (K. Sugiyama et al., 1981, doi:10.1109/TSMC.1981.4308636).
 
     Returns the rows, top first, and one route per edge, from its start to its end.
 
@@ -29,7 +29,7 @@ def rows_and_routes(count: int, edges: Sequence[Edge]) -> tuple[list[list[int]],
 
 
 def _rows(count: int, edges: Sequence[Edge]) -> list[list[int]]:
-    """Return the nodes by the longest path to each from a node that nothing points at."""
+    """Return rows of nodes, by the length of the longest path that leads to each."""
     order = TopologicalSorter(dict.fromkeys(range(count), ()))
     for start, end in edges:
         order.add(end, start)
@@ -52,7 +52,7 @@ def _route(edge: Edge, depth: Mapping[int, int], rows: list[list[int]]) -> list[
 
 
 def _untangle(rows: list[list[int]], steps: list[Edge]) -> None:
-    """Order each row by the mean place of its neighbours in the row above, then below, in turns."""
+    """Sort each row by the mean position of neighbours, in the row above and below in turn."""
     for _ in range(SWEEPS):
         for upper, row in pairwise(rows):
             _sort_beside(row, upper, [(end, start) for start, end in steps])

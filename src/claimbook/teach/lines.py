@@ -1,4 +1,4 @@
-"""Draw number series as a line chart that is readable on a light and on a dark page."""
+"""Draw number series as a line chart, readable in light and dark mode."""
 
 from math import inf, isfinite
 
@@ -18,18 +18,18 @@ def lines(
     rules: Rules | None = None,
     **options: object,
 ) -> Figure:
-    """Draw each of one to four series over the places ``at``, or over its index from 0 on.
+    """Draw one to four series over the places ``at``, by default over their indices.
 
     ``x`` and ``y`` label the axes; ``log`` makes the y axis logarithmic, and ``logx``, a base, the
-    x axis. ``rules`` are vertical lines, by name. ``options`` go to ``axes.plot`` and win:
-    ``linestyle=""`` for dots, ``drawstyle="steps-post"`` for values that stay until the next one.
-    Where a series becomes infinite for good, an arrow says so.
+    x axis. ``rules`` are named vertical lines. ``options`` override those for ``axes.plot``:
+    ``linestyle=""`` for dots, ``drawstyle="steps-post"`` for values that hold until the next one.
+    An arrow marks a series that ends with infinity.
 
-    ``alt`` says what is to be seen; first, last, least and greatest value of each series are added
-    to it from the data.
+    ``alt`` says what the picture shows; the first, last, least and greatest value of each series
+    are appended.
 
-    Raises ValueError for no series, more than four, a series without a finite number, or one with
-    more values than places.
+    Raises ValueError without series, or for more than four, a series without a finite number, or
+    one with more values than places.
 
     >>> print(lines({"loss": [4.0, 1.0, 2.0]}, x="step", y="loss", alt="It falls, then rises.").alt)
     It falls, then rises.

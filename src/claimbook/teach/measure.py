@@ -1,4 +1,4 @@
-"""The numbers that a run measured, for the runner to collect."""
+"""Record the numbers that a run measures, for the runner to collect."""
 
 from collections.abc import Callable
 
@@ -7,17 +7,17 @@ from claimbook.model import Measurement
 Work = Callable[[], object]
 
 measurements: list[Measurement] = []
-"""All measurements since the runner last emptied this list."""
+"""The measurements since the runner last cleared this list."""
 
 
 def record(name: str, value: float, unit: str) -> float:
-    """Add one measurement for the runner to collect; return its value."""
+    """Record a measurement; return its value."""
     measurements.append(Measurement(name, value, unit))
     return value
 
 
 def label(work: Work, otherwise: str) -> str:
-    """Name a function; ``otherwise`` for what has no name, a lambda for instance.
+    """Return the name of a function; ``otherwise`` for one without a name, such as a lambda.
 
     >>> label(sum, "work"), label(lambda: None, "work")
     ('sum', 'work')

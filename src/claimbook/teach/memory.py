@@ -1,4 +1,4 @@
-"""The most memory that tensors take at once while something runs."""
+"""Measure the peak memory of tensors during a call."""
 
 import gc
 import os
@@ -10,16 +10,15 @@ from claimbook.teach.measure import Work, label, record
 
 
 def peak_memory(work: Work) -> int:
-    """Count the most bytes of tensors that ``work()`` allocated and that were live at once.
+    """Return and record the peak number of bytes that ``work()`` held in tensors.
 
-    Autograd's saved tensors, the backward pass's temporaries and the kernels' own scratch tensors
-    count; memory from before does not, unless ``work`` frees it on CUDA, which lowers the number.
-    So let ``work`` make what it frees. Records the bytes under the function's name.
+    Autograd's saved tensors, temporaries of the backward pass and scratch tensors of kernels
+    count; earlier memory does not. On CUDA, freeing earlier memory lowers the result, so ``work``
+    should free only what it allocates. The function's name is the name of the record.
 
-    On the CPU these are the allocator's events as ``torch.profiler`` sees them with
-    ``profile_memory``, so ``work`` must not profile itself. If the default device is CUDA, it is
-    the peak of ``requested_bytes`` in ``torch.cuda.memory_stats``, which counts what was asked for
-    before the allocator rounds up, less its value at the start.
+    On the CPU, the bytes come from ``torch.profiler`` with ``profile_memory``, so ``work`` must not
+    use the profiler itself. If the default device is CUDA, they are the peak of ``requested_bytes``
+    in ``torch.cuda.memory_stats`` (before the allocator rounds up) minus its value at the start.
 
     >>> import torch
     >>> def one_after_the_other():
@@ -29,15 +28,15 @@ def peak_memory(work: Work) -> int:
     >>> peak_memory(one_after_the_other)
     8000
     """
-    gc.collect()  # earlier garbage must not be freed while we count
-    device = torch.empty(0).device  # torch 2.6 fails to say its default once that was reset
+    gc.collect()  # so that no earlier garbage is freed during the measurement
+    device = torch.empty(0).device  # torch 2.6: get_default_device fails after a reset
     peak = _peak_on_cuda(work, device) if device.type == "cuda" else _peak_on_cpu(work)
     record(label(work, "work"), peak, "bytes")
     return peak
 
 
 def _peak_on_cpu(work: Work) -> int:
-    # Read at the first profile; otherwise Kineto tells each start and stop on stderr.
+    # Read at the first profile; without it, Kineto logs each start and stop to stderr.
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")
     with profile(profile_memory=True) as profiler:
         work()
@@ -60,7 +59,7 @@ def _peak_on_cuda(work: Work, device: torch.device) -> int:
 
 
 def _make_cublas_workspaces(device: torch.device) -> None:
-    """Let cuBLAS take its scratch memory, once per thread, before anything is measured."""
+    """Make cuBLAS allocate its workspaces, one per thread, before the measurement."""
     with torch.inference_mode(False), torch.enable_grad():
         x = torch.ones(2, 2, device=device, requires_grad=True)
-        torch.addmm(x[0], x, x).mm(x).sum().backward()  # autograd.grad may hold its result on
+        torch.addmm(x[0], x, x).mm(x).sum().backward()  # autograd.grad may keep its result

@@ -1,4 +1,4 @@
-"""What a call says of the functions that it passes, so that a reader knows which is meant."""
+"""Name the two functions passed to a call, from its source code."""
 
 import ast
 import inspect
@@ -9,11 +9,10 @@ from claimbook.teach.measure import Work, label
 
 
 def said(frame: FrameType | None, a: Work, b: Work) -> tuple[str, str]:
-    """Return names for the two functions that were passed to the call which ``frame`` carries out.
+    """Return names for two functions passed to the function that runs in ``frame``.
 
-    A function has its own name, if the two differ; a lambda what it computes, anything else how
-    the call writes it. Where there is no source, as at a prompt, the two are the first and the
-    second.
+    They are the functions' own names if these differ, the bodies of lambdas, or else the arguments
+    as written. Without source code, as at a prompt, they are "the first" and "the second".
     """
     written = _arguments(frame.f_back) if frame and frame.f_back else []
     if len(written) < 2 or any(isinstance(each, ast.Starred) for each in written):

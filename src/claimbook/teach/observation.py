@@ -1,15 +1,13 @@
-"""State what a picture shows on this machine, where another machine may show something else."""
+"""State what a picture shows on this machine, when it may differ on another."""
 
 told = False
-"""Whether an observation that fails is printed, and not raised; a build sets it."""
+"""Whether to print a failed observation instead of raising; set by a build."""
 
 
 def observe(holds: bool, statement: str) -> None:
-    """State an observation that depends on the machine: on its clock, cache, cores, instructions.
+    """State an observation that depends on the machine: its clock, cache, cores or instructions.
 
-    Prints that the statement was not observed if `told`, so that the page of a lab says so.
-
-    Raises AssertionError if it does not hold, unless `told`.
+    Raises AssertionError if it does not hold; if `told`, prints so instead, for the lab's page.
     """
     if holds:
         return

@@ -1,4 +1,4 @@
-"""What labs draw with besides Matplotlib: series that differ without colour, and one legend."""
+"""Helpers for labs on top of Matplotlib: series that differ without colour, one legend."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -14,10 +14,10 @@ HATCHES = ("", "//", "..", "xx")
 
 
 def curves(axes: Axes, x: Any, series: Mapping[str, Any], **options: Any) -> None:
-    """Draw one to four series over the same ``x``, each with a colour, dash and marker of its own.
+    """Draw one to four series over the same ``x``, each with its own colour, dash and marker.
 
-    ``options`` go to ``axes.plot`` and win: ``marker=""`` for long series, ``linestyle=""`` for
-    dots.
+    ``options`` override those for ``axes.plot``: ``marker=""`` for long series, ``linestyle=""``
+    for dots.
 
     Raises ValueError for more series than there are styles.
     """
@@ -31,10 +31,9 @@ def curves(axes: Axes, x: Any, series: Mapping[str, Any], **options: Any) -> Non
 def grouped_bars(
     axes: Axes, names: Iterable[str], series: Mapping[str, Sequence[float]], form: str = "{:.2f}"
 ) -> None:
-    """Draw a group of bars for each of the names, one bar a series, with their values on them.
+    """Draw a group of bars for each name, one bar per series, labelled with their values.
 
-    A series that is shorter than the names has no bar in the last groups; ``form=""`` shows no
-    values.
+    A series shorter than ``names`` has no bar in the last groups; ``form=""`` shows no values.
 
     Raises ValueError for more series than there are hatches.
     """
@@ -50,7 +49,7 @@ def grouped_bars(
 
 
 def log_ticks(axes: Axes, **at: Sequence[float]) -> None:
-    """Make ``x`` or ``y`` logarithmic, with ticks at the given numbers alone, written in full."""
+    """Make ``x`` or ``y`` logarithmic, with ticks only at the given numbers, written in full."""
     for name, numbers in at.items():
         axes.set(**{f"{name}scale": "log"})
         axis = axes.xaxis if name == "x" else axes.yaxis
@@ -59,7 +58,7 @@ def log_ticks(axes: Axes, **at: Sequence[float]) -> None:
 
 
 def legend(figure: Figure, columns: int = 3) -> None:
-    """Put one legend below all panels; a label that several panels use stands there once."""
+    """Put one legend below all panels, with each label once."""
     entries: dict[str, Any] = {}
     for axes in figure.axes:
         handles, labels = axes.get_legend_handles_labels()
@@ -71,4 +70,4 @@ def legend(figure: Figure, columns: int = 3) -> None:
 
 def _distinct(series: Mapping[str, Any], looks: Sequence[object]) -> None:
     if len(series) > len(looks):
-        raise ValueError(f"{len(series)} series, and {len(looks)} looks to tell them apart")
+        raise ValueError(f"{len(series)} series, but only {len(looks)} styles to tell them apart")

@@ -13,10 +13,10 @@ RAW = "_raw_saved_"
 
 
 def saved(tensor: Tensor, names: Names | None = None) -> Figure:
-    """Draw what ``graph`` draws, and in each operation's box the tensors it saved, by torch's name.
+    """Draw the same as ``graph``, with the saved tensors in each operation's box, by torch's names.
 
-    "freed" stands where torch has let the tensors go, "overwritten" where an in-place write spoilt
-    one. ``names`` maps names to tensors of the graph, leaves or results.
+    "freed" marks tensors that torch has released, "overwritten" one that was modified in place.
+    ``names`` maps names to tensors of the graph, leaves or results.
 
     Raises ValueError for a tensor without ``grad_fn``.
 
@@ -49,10 +49,10 @@ def _note(node: Node) -> str:
 
 
 def _kept(node: Node) -> Iterator[tuple[str, str]]:
-    """Each saved tensor: how torch calls it, and its shape or what became of it."""
+    """Yield each saved tensor: torch's name, and its shape, "freed" or "overwritten"."""
     for raw in (name for name in dir(node) if name.startswith(RAW)):
         name = raw.removeprefix(RAW)
-        # A Function written in Python names all of its tensors together.
+        # A Function written in Python has one attribute for all its tensors.
         attribute = "saved_tensors" if name == "tensors" else f"_saved_{name}"
         try:
             value = getattr(node, attribute)

@@ -1,4 +1,4 @@
-"""Compare how long two callables take, as a ratio and never as a time."""
+"""Compare how long two callables take, as a ratio, never as a time."""
 
 from dataclasses import dataclass
 from inspect import currentframe
@@ -12,25 +12,25 @@ from claimbook.teach.measure import Work, record
 from claimbook.teach.names import said
 
 BATCH = 1e-3
-"""Seconds that one timing lasts at least, so that the clock's own error is small beside it."""
+"""Shortest timing in seconds, long compared with the clock's resolution."""
 LIMIT = 10.0
 """Seconds after which no further round starts."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The times of two callables, measured in turns."""
+    """The times of two callables, measured in turn."""
 
     name: str
-    """Under which a ratio is recorded as it is read, with … for the number."""
+    """The name for the record of a ratio, with … for the number."""
     a: tuple[float, ...]
-    """Seconds that one call of the first callable took, one value per round."""
+    """Seconds per call of the first callable, one value per round."""
     b: tuple[float, ...]
-    """The same of the second callable."""
+    """Seconds per call of the second callable."""
 
     @property
     def ratio(self) -> float:
-        """Median time of the first callable / median time of the second: above 1, it is slower.
+        """Median time of the first / median of the second: above 1, the first is slower.
 
         >>> Comparison("", a=(4.0, 6.0, 4.0), b=(2.0, 2.0, 3.0)).ratio
         2.0
@@ -39,17 +39,17 @@ class Comparison:
 
     @property
     def best(self) -> float:
-        """The same for the fastest round of each, which a busy machine disturbs least."""
+        """The ratio of the fastest rounds, which other load disturbs least."""
         return record(self.name, min(self.a) / min(self.b), "ratio")
 
 
 def compare(a: Work, b: Work, *, rounds: int = 7) -> Comparison:
-    """Time ``a()`` against ``b()`` in turns, so that a machine that slows down slows both.
+    """Time ``a()`` against ``b()`` in turn, so that a machine that slows down slows both.
 
-    Each is first called until one timing of it lasts a millisecond (which also warms it up), then
-    each round times both, in an order that alternates. CUDA work is waited for. Stops after
-    ``rounds`` rounds, at least one, or after the round in which ten seconds have passed. The ratio
-    that the caller reads, ``best`` or ``ratio``, is recorded under what the call says of both.
+    First, the number of calls per timing is doubled until a timing lasts a millisecond, which is
+    also the warm-up. Then each round times both, in alternating order, and waits for CUDA. Stops
+    after ``rounds`` rounds, or after the round in which ten seconds have passed. Reading ``best`` or
+    ``ratio`` records it, under a name made from the source code of the call.
 
     Raises ValueError for fewer than one round.
     """
@@ -69,7 +69,7 @@ def compare(a: Work, b: Work, *, rounds: int = 7) -> Comparison:
 
 
 def _calls(work: Work) -> int:
-    """Double the calls until they fill one timing, as ``timeit.Timer.autorange`` does."""
+    """Return the calls per timing, found by doubling, as in ``timeit.Timer.autorange``."""
     calls = 1
     while _seconds(work, calls) * calls < BATCH:
         calls *= 2
@@ -77,7 +77,7 @@ def _calls(work: Work) -> int:
 
 
 def _seconds(work: Work, calls: int) -> float:
-    """Return the seconds that one call takes, the mean of ``calls`` calls."""
+    """Return the mean seconds of ``calls`` calls."""
     _synchronize()
     start = perf_counter()
     for _ in repeat(None, calls):
@@ -87,6 +87,6 @@ def _seconds(work: Work, calls: int) -> float:
 
 
 def _synchronize() -> None:
-    # Asking a device that is not in use yet to synchronise would start it up.
+    # Synchronising an unused device would initialise it.
     if torch.cuda.is_initialized():
         torch.accelerator.synchronize()

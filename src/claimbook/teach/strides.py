@@ -1,4 +1,4 @@
-"""Draw a tensor's storage as a row of boxes, and which box each index of the tensor reads."""
+"""Draw a tensor's storage as a row of boxes, with the indices that read each box."""
 
 from itertools import product
 from operator import mul
@@ -13,13 +13,13 @@ STEP = "fill:none;stroke:currentColor"
 
 
 def strides(tensor: Tensor, title: str | None = None) -> Figure:
-    """Draw the storage with its positions above, its values inside, and the indices below.
+    """Draw the storage with positions above, values inside, and indices below.
 
-    A box that no index reads is pale; one that several indices read (an expanded tensor) has
-    several below it. For each dimension an arrow shows how far one step along it goes; a dot, that
-    it goes nowhere or that the storage ends before.
+    A box that no index reads is pale; one that several indices read (an expanded tensor) has them
+    all below it. For each dimension an arrow shows how far one step goes; a dot, that it goes
+    nowhere or beyond the storage.
 
-    Raises ValueError for a storage of no element, or of more than 24.
+    Raises ValueError for an empty storage, or one of more than 24 elements.
 
     >>> print(strides(torch.tensor([[5, 6, 7], [8, 9, 10]])[:, 1:], "Two columns").alt)
     Two columns: shape (2, 2), strides (3, 1), offset 1.
@@ -39,7 +39,7 @@ def strides(tensor: Tensor, title: str | None = None) -> Figure:
 
 
 def _readers(tensor: Tensor) -> list[tuple[str, int]]:
-    """Each index, as text, and the position in the storage that it reads."""
+    """Return each index, as text, with the storage position that it reads."""
     steps, start = tensor.stride(), tensor.storage_offset()
     return [
         (f"[{','.join(map(str, index))}]", start + sum(map(mul, index, steps)))
@@ -62,7 +62,7 @@ def _draw(
     width = max(CELL, CHAR * letters + PAD)
     xs = [
         PAD + width * (i + 0.5) for i in range(len(values) + 1)
-    ]  # an empty slice may start behind
+    ]  # an empty slice may start past the end
     top = PAD + LINE * (len(steps) + 2)
     parts = [text(PAD, PAD + 12, head, "head")]
     for dim, step in enumerate(steps):
@@ -75,7 +75,7 @@ def _draw(
 
 
 def _step(x: float, end: float, y: float, label: str) -> str:
-    """Return an arrow in a line of its own, or a dot."""
+    """Return a labelled arrow, or a dot."""
     head = f"M{end - 5:.1f},{y - 4}l5,4l-5,4" if end > x else f"M{x:.1f},{y}"
     dot = f'<circle cx="{x:.1f}" cy="{y}" r="2.5"/>'
     path = f'<path class="step" d="M{x:.1f},{y}H{end:.1f}{head}" style="{STEP}"/>'

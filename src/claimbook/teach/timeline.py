@@ -1,4 +1,4 @@
-"""Draw when things ran: one row a name, one block a span of time, over a common clock."""
+"""Draw when things ran: a row per name, a block per span of time, over a common clock."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -9,16 +9,16 @@ BLOCK = f"rx:2px;stroke:currentColor;fill:{BRAND};fill-opacity:.3"
 GRID = "stroke:currentColor;stroke-opacity:.25"
 
 Spans = Sequence[tuple[float, float] | tuple[float, float, object]]
-"""Start and end of each block, in seconds, and what stands in it: else its number in the row."""
+"""Start and end of each block in seconds, and its label; by default its number in the row."""
 
 
 def timeline(rows: Mapping[str, Spans], *, alt: str) -> Figure:
-    """Draw each row's spans as blocks from their start to their end, the clock from 0 on.
+    """Draw each row's spans as blocks from start to end; the clock starts at 0.
 
-    A block that is wide enough shows its label. ``alt`` says what is to be seen; how often and
-    until when each row ran is added to it.
+    A block shows its label if it is wide enough. ``alt`` says what the picture shows; number and
+    times of each row's blocks are appended.
 
-    Raises ValueError for no span at all, or one that starts before 0 or ends before it starts.
+    Raises ValueError without spans, or for one that starts before 0 or ends before it starts.
 
     >>> print(timeline({"load": [(0, 0.5), (0.5, 1)], "train": [(0.5, 1.5)]}, alt="Both.").alt)
     Both.
@@ -39,7 +39,7 @@ def timeline(rows: Mapping[str, Spans], *, alt: str) -> Figure:
 
 
 def _ticks(longest: float, left: float, scale: float, bottom: float) -> Iterator[str]:
-    from matplotlib.ticker import MaxNLocator  # not above: to import it takes 0.3 s
+    from matplotlib.ticker import MaxNLocator  # not at the top: the import takes 0.3 s
 
     ticks = MaxNLocator(5, steps=[1, 2, 5, 10]).tick_values(0, longest)
     for tick, x in [(tick, left + tick * scale) for tick in ticks if 0 <= tick <= longest]:
