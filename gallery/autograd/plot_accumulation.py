@@ -5,8 +5,8 @@ Accumulation: when pieces equal the batch
 Cut a batch into pieces, call ``backward()`` on the loss of each, and ``.grad`` ends up as the
 gradient of the whole batch, but for rounding in the last digits. Two things, among others, break
 this without any error. If a mean loss is not scaled, the gradient is too long, by a factor that is
-the number of equal pieces. With BatchNorm the gradient is another one altogether, because each
-piece is normalised by itself; the smaller the pieces, the larger the error.
+the number of equal pieces. With BatchNorm the gradient is a different one altogether, because
+each piece is normalised by itself; the smaller the pieces, the larger the error.
 """
 
 # %%
@@ -51,7 +51,7 @@ def error(size, norm=None):
 # batch, its vertical position the gradient from sixteen pieces of four samples. On the diagonal the
 # two agree. If each loss is weighted by its piece's share of the batch, all points lie on the
 # diagonal. If the losses are not scaled, the points lie on a line sixteen times as steep. With
-# BatchNorm they lie on no line, although the losses are weighted: the gradient has another
+# BatchNorm they lie on no line, although the losses are weighted: the gradient has a different
 # direction.
 
 SIZE = 4
@@ -64,7 +64,7 @@ clouds = {
 }
 assert torch.allclose(gradient(SIZE), plain, rtol=1e-9), "pieces equal the batch"
 assert torch.allclose(gradient(SIZE, scaled=False), PIECES * plain, rtol=1e-9), "k times too long"
-assert error(SIZE, nn.BatchNorm1d) > 0.2, "BatchNorm makes another gradient"
+assert error(SIZE, nn.BatchNorm1d) > 0.2, "BatchNorm makes a different gradient"
 
 fig, panels = plt.subplots(1, 3, figsize=(8, 3.2), layout="constrained")
 fig.suptitle("Weighted pieces give the batch's gradient; two things spoil it")
@@ -114,7 +114,7 @@ plt.show()
 
 # %%
 # To take away
-# ------------
+# ---------
 # * Weight the mean loss of each piece by the piece's share of the batch. Then the gradients of the
 #   pieces add up to that of the batch, even if the pieces are unequal.
 # * If the mean losses of equal pieces are not scaled, the gradient is too long by a factor that is

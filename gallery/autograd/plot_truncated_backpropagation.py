@@ -9,8 +9,8 @@ weights to keep it there.
 """
 
 # %%
-# The same data, the same updates, other cuts
-# -------------------------------------------
+# The same data, the same updates, different cuts
+# -----------------------------------------------
 # The task is to output the number that came in two, three or four steps ago. The state is a little
 # noisy, so that only what the weights keep up on purpose can be read from it. Each pair of a window
 # and a delay trains a model of its own. All models train side by side, with one update every 24
@@ -114,7 +114,7 @@ plt.show()
 
 # %%
 # To take away
-# ------------
+# ---------
 # * The window is a choice between memory on the device and memory in the model: with a shorter one
 #   fewer bytes are kept, and the model learns to look back less far.
 # * A window should hold all the steps from the one where something comes in to the one where it is

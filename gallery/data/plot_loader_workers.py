@@ -27,7 +27,7 @@ from claimbook.teach.plots import grouped_bars, legend
 
 
 class Samples(Dataset):
-    """As many samples as are asked for, each made by a function."""
+    """A dataset of a given size, whose samples are made by a function."""
 
     def __init__(self, size, make):
         self.size, self.make = size, make
@@ -88,7 +88,7 @@ observe(one[0] < 1.25, "one worker waits as long as the main process")
 observe(max(one[2], two[2]) < 0.6, "handing over costs more than making")
 
 fig, axes = plt.subplots(figsize=(8, 3.6), layout="constrained")
-fig.suptitle("Workers speed up waiting, and slow down trifles")
+fig.suptitle("Workers speed up waiting and slow down trivial work")
 fig.set_label("Bars: with two workers waiting is well above 1, and the trivial dataset far below.")
 axes.set(xlabel="dataset", ylabel="speed, no workers = 1")
 axes.axhline(1, linestyle=":", color=plt.rcParams["text.color"])
@@ -110,7 +110,7 @@ if CORE is not None:
 
 # %%
 # To take away
-# ------------
+# ---------
 # * Waiting needs no core: more workers than cores can pay off if samples come from disk or network.
 # * Computing needs cores: more workers than free cores gain nothing.
 # * For data that are in memory already and need no work, ``num_workers=0`` is the fast way.

@@ -72,9 +72,9 @@ plt.show()
 # A layout, a precision, a factor
 # -------------------------------
 # The picture shows the relative error of each layer's gradient, compared with contiguous
-# ``float32``. ``channels_last`` adds in another order, which changes the last digits. ``float16``
-# loses the gradients of the lower layers. A factor on the loss is a factor on every gradient: it
-# moves the hills of the first picture to the right, away from the line. Before the update, the
+# ``float32``. ``channels_last`` adds in a different order, which changes the last digits.
+# ``float16`` loses the gradients of the lower layers. A factor on the loss is a factor on every
+# gradient: it moves the hills of the first picture to the right, away from the line. Before the update, the
 # factor is divided out in ``float32``. Then the gradients of all layers are right, to within a
 # twentieth.
 #
@@ -106,7 +106,7 @@ plt.show()
 
 # %%
 # To take away
-# ------------
+# ---------
 # * ``channels_last`` moves the numbers and keeps their values. A ``view`` in the model may then
 #   raise an error.
 # * ``float16`` without loss scaling stops training where gradients are small, in the lower layers

@@ -70,7 +70,7 @@ for n in heights:
 observe(min(slower) > 1.3, "copies cost time")
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(8, 3.8), layout="constrained")
-fig.suptitle("Copies double the memory, and take their time")
+fig.suptitle("Copies double the memory, and take time")
 fig.set_label("repeat takes twice the bytes at every size, and more time at every size.")
 left.set(xlabel="rows", ylabel="bytes allocated")
 left.set(xscale="log", yscale="log")
@@ -102,7 +102,7 @@ for n in numbers:
 assert direct[-1] < differences[-1] / 10, "cdist takes less than a tenth"
 
 fig, axes = plt.subplots(figsize=(8, 3.8), layout="constrained")
-fig.suptitle("Nothing is copied, and the result is large all the same")
+fig.suptitle("Nothing is copied, but the result is still large")
 fig.set_label("Bytes of all differences lie far above those of cdist and of the inputs.")
 axes.set(xlabel="points on each side", ylabel="bytes", yscale="log")
 log_ticks(axes, x=numbers)
@@ -112,7 +112,7 @@ plt.show()
 
 # %%
 # To take away
-# ------------
+# ---------
 # * A stretched dimension has stride 0: its numbers are read again and take no further memory.
 # * ``repeat`` before an elementwise operation costs bytes and time, and gives the same result.
 # * The result has its full size. Watch this size when both sides are stretched.

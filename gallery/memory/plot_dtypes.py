@@ -61,8 +61,8 @@ legend(fig, columns=4)
 plt.show()
 
 # %%
-# Where the bytes are what takes the time
-# ---------------------------------------
+# When bytes decide the time
+# --------------------------
 # The left panel compares the time to copy four million numbers in each dtype with the time in
 # ``float32``. The time follows the bytes: with 8 bytes for each number a copy takes more than 1.3
 # times as long, with 1 byte less than 0.6 times as long. What kind of number the bytes stand for
@@ -99,7 +99,7 @@ observe(product["int8"] > 0.5, "a quarter of the bytes, more than a quarter of t
 
 labels = [f"{kind}: {getattr(torch, kind).itemsize}" for kind in kinds]
 fig, (left, right) = plt.subplots(1, 2, figsize=(8, 3.8), sharey=True, layout="constrained")
-fig.suptitle("Copying goes by the bytes, matrix products do not")
+fig.suptitle("The time of a copy follows the bytes, that of a matrix product does not")
 fig.set_label("Copying times rise with the bytes; times of products differ for the same bytes.")
 for axes, title, times, style in (
     (left, "copying", copying, "C0o"),
@@ -116,7 +116,7 @@ plt.show()
 
 # %%
 # To take away
-# ------------
+# ---------
 # * Exponent bits buy reach, fraction bits buy digits.
 # * Half the bytes take half the memory, and less time where numbers are only moved.
 # * Whether arithmetic is faster depends on the units of the processor: measure it on the machine

@@ -78,13 +78,13 @@ out = torch.empty(NUMBERS)
 
 
 def in_pieces(size, passes):
-    """Return a loop that adds so many pieces of a size."""
+    """Return a function that adds a number of pieces of a given size in a loop."""
     pairs = list(zip(*(t[: size * passes].split(size) for t in (x, out)), strict=True))
     return lambda: [torch.add(piece, piece, out=result) for piece, result in pairs]
 
 
 def in_calls(work):
-    """Return the time of the work, in times of one call on everything."""
+    """Return the time of the work, in multiples of one call on everything."""
     return compare(work, in_pieces(NUMBERS, passes=1), rounds=15).best
 
 
@@ -113,7 +113,7 @@ plt.show()
 # size depends on the machine and on the operation, not on the length of the loop.
 #
 # To take away
-# ------------
+# ---------
 # * What a loop adds is the number of its passes times the price of a pass.
 # * A loop over the numbers of a tensor is slow. A loop over large pieces is not, and may stay.
 #

@@ -59,7 +59,7 @@ plt.show()
 
 
 def nbytes(sparse):
-    """Return the bytes of all that a sparse matrix stores."""
+    """Return the number of bytes that a sparse matrix stores."""
     if sparse.layout == torch.sparse_coo:
         return sparse.indices().nbytes + sparse.values().nbytes
     parts = sparse.crow_indices(), sparse.col_indices(), sparse.values()
@@ -111,7 +111,7 @@ plt.show()
 
 # %%
 # To take away
-# ------------
+# ---------
 # * Sparse costs bytes and time for each number stored, dense for each place.
 # * The limit for bytes can be counted: a fifth in COO, nearly a third in CSR, for ``float32``.
 # * The limit for time must be measured. It depends on the processor and on the shapes.

@@ -2,7 +2,7 @@
 How memory order and time go together
 =====================================
 
-The same numbers, read in another order, can take several times as long. Memory comes to the
+The same numbers, read in a different order, can take several times as long. Memory comes to the
 processor in lines of many bytes. So reading neighbours is cheap and jumping is not, once the
 numbers do not fit into the cache. Many operations of PyTorch choose the cheap order by themselves,
 whatever the shape says. This lab also finds some that cannot; these are slower on small tensors
@@ -38,7 +38,7 @@ def rows_and_columns(n):
 
 
 def slowdown(values, order, reference):
-    """Return how many times as long it takes to read the values in one order as in another."""
+    """Return the time to read the values in one order over the time in another."""
     return compare(lambda: values.take(order), lambda: values.take(reference), rounds=5).best
 
 
@@ -58,7 +58,7 @@ apart = [slowdown(values, reads * step, reads) for step in steps]
 observe(apart[-1] > 2, "numbers far apart take longer")
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(8, 3.8), sharey=True, layout="constrained")
-fig.suptitle("Jumping is free within the cache and dear beyond it")
+fig.suptitle("Jumps are free within the cache and costly beyond it")
 fig.set_label("Time against reading in order rises with the size of the matrix and with the step.")
 left.set(xlabel="side of the matrix", ylabel="time / time in order")
 log_ticks(left, x=sides)
@@ -129,7 +129,7 @@ plt.show()
 
 # %%
 # To take away
-# ------------
+# ---------
 # * In large tensors the time of a cheap operation depends on how much memory has to be fetched, not
 #   on how many numbers are read.
 # * Jumps cost time if the numbers do not fit into the cache.

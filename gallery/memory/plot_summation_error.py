@@ -2,8 +2,8 @@
 How exact a sum is
 ==================
 
-The same numbers in another order can have another sum, because each addition rounds. How far the
-sum is off depends on how the numbers are added up, and on how many there are. The error of a
+The same numbers in another order can have a different sum, because each addition rounds. How far
+the sum is off depends on how the numbers are added up, and on how many there are. The error of a
 running total grows with the number of additions, while that of ``torch.sum`` hardly grows at all.
 In 16 bits a running total does worse than drift: from some point on it stands still.
 """
@@ -107,7 +107,7 @@ plt.show()
 
 # %%
 # To take away
-# ------------
+# ---------
 # * A sum of floats depends on the order, so compare two sums with a tolerance.
 # * A running total loses most. ``torch.sum`` over the whole tensor is usually more exact.
 # * Never keep a running total in 16 bits.

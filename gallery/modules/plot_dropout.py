@@ -1,6 +1,6 @@
 """
-Dropout at train and at test
-============================
+Dropout in training and at test time
+====================================
 
 In training mode the output of a linear layer behind dropout is a random number. Its mean is the
 output of ``eval()`` mode, and its variance follows from a formula. A network that memorises noisy
@@ -113,7 +113,7 @@ plt.show()
 
 # %%
 # To take away
-# ------------
+# ---------
 # * A sum behind dropout has as its mean the value of ``eval()`` mode; its variance grows with
 #   ``p / (1 - p)``.
 # * Dropout reduces overconfidence here, but does not remove it.
@@ -121,5 +121,5 @@ plt.show()
 # The chapter :doc:`/modules/dropout` answers the questions around this one; see the claims
 # :claim:`scaling-keeps-the-mean`, :claim:`scaling-raises-the-energy` and
 # :claim:`dropout-left-on-tells-the-uncertainty`. Averaging over masks is Monte Carlo dropout, of
-# `Gal and Ghahramani, 2016 <https://arxiv.org/abs/1506.02142>`_; on overconfidence see
-# `Guo and others, 2017 <https://arxiv.org/abs/1706.04599>`_.
+# `Gal and Ghahramani (2016) <https://arxiv.org/abs/1506.02142>`_; on overconfidence see
+# `Guo et al. (2017) <https://arxiv.org/abs/1706.04599>`_.

@@ -112,7 +112,7 @@ plt.show()
 
 # %%
 # To take away
-# ------------
+# ---------
 # * With positive weights and no activations, one backward pass from one output unit shows its
 #   receptive field.
 # * Strides and dilations can widen the field equally; dilations keep all outputs.
@@ -122,5 +122,5 @@ plt.show()
 # The chapter :doc:`/modules/receptive-field` has the formula; see the claims
 # :claim:`receptive-field-by-one-gradient`, :claim:`equal-dilations-leave-holes`,
 # :claim:`doubling-dilation-grows-exponentially` and :claim:`receptive-field-is-an-upper-bound`.
-# That the used part grows with the root of the depth is due to `Luo and others, 2016
+# That the used part grows with the root of the depth is due to `Luo et al. (2016)
 # <https://arxiv.org/abs/1701.04128>`_.

@@ -96,7 +96,7 @@ plt.show()
 
 # %%
 # To take away
-# ------------
+# ---------
 # * The product of the largest singular values bounds the slope, for any weights; it is not tight.
 # * With ``spectral_norm`` on all layers that bound is 1, but for the lag of the estimate.
 #
@@ -104,4 +104,4 @@ plt.show()
 # :claim:`slope-is-the-largest-singular-value`,
 # :claim:`the-estimate-lags-behind` and, for convolutions,
 # :claim:`convolution-is-bounded-as-a-matrix`.
-# The method is that of `Miyato and others, 2018 <https://arxiv.org/abs/1802.05957>`_.
+# The method is that of `Miyato et al. (2018) <https://arxiv.org/abs/1802.05957>`_.

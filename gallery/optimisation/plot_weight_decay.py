@@ -4,7 +4,7 @@ L2 and decoupled decay under Adam
 
 Under Adam, an L2 penalty hardly shrinks weights with large noisy gradients, and shrinks weights
 with small gradients far too fast. Decoupled decay, as in AdamW, shrinks all weights by the same
-factor. Without noise the result is another one: Adam with an L2 penalty ends where the loss with
+factor. Without noise the result is different: Adam with an L2 penalty ends where the loss with
 the penalty is least, and AdamW where the loss without any penalty is least.
 """
 
@@ -119,7 +119,7 @@ plt.show()
 # under the constraint that no weight exceeds ``1 / decay`` in absolute value.
 #
 # To take away
-# ------------
+# ---------
 # * Under Adam, an L2 penalty gets weaker as the gradients get noisier.
 # * Decoupled decay shrinks every weight by the same factor, at any noise.
 # * On full batches an L2 penalty changes where Adam ends. Decoupled decay does not, as long as the
