@@ -1,7 +1,7 @@
-// The filter of long lists, outputs to be predicted, and the lane whose outputs are shown. Without
-// JavaScript everything is shown. The controls stand in the page already: sphinx/controls.py.
+// Filters long lists, hides outputs to be predicted, switches lanes. Without JavaScript everything
+// is shown. The controls are already in the page's HTML, from sphinx/controls.py.
 
-// A browser may keep nothing, and say so by an error.
+// localStorage throws where the browser forbids storage.
 
 function remembered(name) {
   try {
@@ -14,7 +14,7 @@ function remembered(name) {
 function remember(name, value) {
   try {
     localStorage.setItem(`claimbook.${name}`, value);
-  } catch { /* then it holds for this page */ }
+  } catch { /* lasts only for this page */ }
 }
 
 function listFilter() {
@@ -32,7 +32,7 @@ function listFilter() {
       row.hidden = !words.every((word) => texts[number].includes(word))
         || (verdict && !row.querySelector(`.relation-${verdict}`));
     });
-    for (const table of document.querySelectorAll("table.ledger")) {  // with its question
+    for (const table of document.querySelectorAll("table.ledger")) {  // together with its question
       table.hidden = table.previousElementSibling.hidden = !table.querySelector("tbody tr:not([hidden])");
     }
     for (const group of groups) {
@@ -41,7 +41,7 @@ function listFilter() {
     const count = rows.filter((row) => !row.hidden).length;
     bar.querySelector("[role=status]").textContent = `${count} of ${rows.length}`;
   };
-  const follow = () => {  // a link to a verdict asks for all of its rows
+  const follow = () => {  // a link to a verdict selects it in the filter
     const asked = location.hash.match(/^#verdict-(\w+)$/);
     if (asked) bar.verdict.value = asked[1];
     show();
@@ -52,8 +52,8 @@ function listFilter() {
   follow();
 }
 
-// Outputs, and what is said of them, may be hidden and shown one by one. The choice is kept. Where a
-// lesson asks for a prediction they are hidden at first, and so are the titles, which tell them.
+// Hides outputs and the text about them, to be shown one by one; the choice is remembered. Where a
+// lesson asks for a prediction, outputs start hidden, and so do the titles that give them away.
 
 function prediction() {
   const box = document.querySelector(".page-tools input");
@@ -92,8 +92,7 @@ function prediction() {
   apply();
 }
 
-// Claims that are folded to their title, and answers to their question: all are opened by a button
-// and for paper, one by a link.
+// Folded claims and answers: a button opens all, as does printing; a link opens its target.
 
 function details() {
   const folded = [...document.querySelectorAll("details.detail, details.answer")];
@@ -126,8 +125,8 @@ function details() {
   follow();
 }
 
-// Where CPU and CUDA print different things, a switch on the claim says which is shown. It turns
-// all claims, and the choice is kept.
+// Where CPU and CUDA outputs differ, a switch on the claim selects one for all claims; the choice is
+// remembered.
 
 function laneSwitches() {
   const claims = [...document.querySelectorAll(".claim:has(.on-cuda)")];
@@ -153,7 +152,8 @@ function laneSwitches() {
   show(remembered("lane") === "cuda" ? "cuda" : "cpu");
 }
 
-// Who follows a route finds its next page at the end of each. What was read is kept here alone.
+// Shows readers who follow a route the next page, at the end of each. What was read is stored only
+// in the browser.
 
 function routes() {
   if (typeof bookRoutes === "undefined") return;
@@ -193,7 +193,7 @@ function routes() {
   }
 }
 
-// The contents beside a page begin far above it in a long book.
+// Scrolls the sidebar to the current page.
 
 function showPlace() {
   const here = document.querySelector(".sidebar-tree .current-page > a");
@@ -203,7 +203,7 @@ function showPlace() {
   if (bottom > box.bottom) contents.scrollTop += (top + bottom - box.top - box.bottom) / 2;
 }
 
-// What is wider than its box can be scrolled with the keyboard, from when it is shown.
+// Makes boxes with overflow scrollable with the keyboard.
 
 const widths = new ResizeObserver((changes) => {
   for (const { target: box } of changes) {
@@ -216,10 +216,10 @@ function watchWidths(place) {
   place.querySelectorAll("pre, .table-wrapper").forEach((box) => widths.observe(box));
 }
 
-// The copy button reads the page's source, which has blank lines around and between the boxes.
+// Removes the blank lines around and between boxes that the copy button includes.
 
 addEventListener("copy", (event) => {
-  if (!event.target.matches?.("textarea[readonly]")) return; // the copy button's own, out of sight
+  if (!event.target.matches?.("textarea[readonly]")) return; // the copy button's hidden one
   const text = event.target.value.replace(/^(\s*\n)+|\s+$/g, "").replace(/\n{4,}/g, "\n\n");
   event.clipboardData.setData("text/plain", text);
   event.preventDefault();

@@ -1,5 +1,5 @@
-// The lookup of errors, on its own page and in the search. It compares as claimbook/exports/lookup.py
-// does, by the patterns and words that come with the data.
+// The lookup of errors, on its own page and in the search; the same algorithm as in
+// claimbook/exports/lookup.py, with the patterns and words from the data.
 
 class ErrorLookup {
   constructor({ patterns, numbers, everyday, messages, sections }) {
@@ -14,12 +14,12 @@ class ErrorLookup {
     }
   }
 
-  // Whether a program printed it.
+  // Whether a text looks printed by a program.
   looks(text) {
     return this.patterns.looks.some((pattern) => new RegExp(pattern, "m").test(text));
   }
 
-  // Where a message is explained.
+  // The address of the section that explains a message.
   address(message) {
     return this.sections[message.sections[0]]?.[0];
   }
@@ -60,13 +60,13 @@ class ErrorLookup {
     return { type, ...this.marks(words) };
   }
 
-  // What a message is compared by: its words, and pairs that stand side by side.
+  // What is compared of a message: its words and pairs of adjacent words.
   marks(words) {
     const pairs = words.slice(1).map((word, number) => `${words[number]} ${word}`);
     return { words, marks: new Set([...words, ...pairs]) };
   }
 
-  // The messages most like the one in a text, the likest first, one a section.
+  // The messages most similar to the one in a text, most similar first, one per section.
   find(text, limit) {
     const { sameType, explains, like, part, some, enough, nearlyAll, same } = this.numbers;
     const wanted = this.read(text);
@@ -74,7 +74,7 @@ class ErrorLookup {
     const weight = (marks) => [...marks].reduce((sum, mark) => sum + rarity(mark), 0);
     const matches = [], asked = weight(wanted.marks), isPart = wanted.words.length >= some;
     for (const message of this.messages) {
-      // One word says something if it is all that was said.
+      // A single word matches only itself.
       if (message.words.length === 1 && wanted.words.join(" ") !== message.words[0]) continue;
       const common = weight([...message.marks].filter((mark) => wanted.marks.has(mark)));
       const whole = weight(message.marks);
@@ -97,7 +97,7 @@ class ErrorLookup {
   }
 }
 
-// Text with `code` in it, as nodes; one backtick alone is left out.
+// Text with `code`, as nodes; unpaired backticks are dropped.
 function marked(text) {
   return text.split(/`+([^`]+)`+/).map((piece, number) => {
     if (number % 2 === 0) return piece.replaceAll(/[*`]/g, "");
@@ -111,13 +111,13 @@ function element(name, properties, ...parts) {
   return made;
 }
 
-// A message with the sections that explain it, each with its short answer, and its examples.
+// A message with the section that explains it, its short answer, its examples and other sections.
 function errorItem(lookup, { message, same }) {
   const [first, ...others] = message.sections.map((number) => lookup.sections[number]);
   const item = element("li", { className: "error-hit" });
   const link = ([address, title]) => element("a", { href: address }, ...marked(title));
   if (first) item.append(link(first));
-  if (!same) item.append(element("p", { className: "error-near" }, "Not word for word; compare:"));
+  if (!same) item.append(element("p", { className: "error-near" }, "Not an exact match; compare:"));
   item.append(element("pre", { className: "error-text" },
     element("strong", {}, message.type), message.type && message.text ? ": " : "", message.text));
   if (first?.[2]) item.append(element("p", {}, ...marked(first[2])));
@@ -160,7 +160,7 @@ function errorPage(lookup) {
 }
 
 let theErrors = null;
-let withErrors = null;  // what another script does once they are there
+let withErrors = null;  // called by errorData, if another script sets it
 
 window.errorData = (data) => {
   theErrors = new ErrorLookup(data);

@@ -1,17 +1,17 @@
-// The practice page: a card, its answer, and when it is due again (Leitner's boxes).
-// Its data files are scripts that call practiceCards, so that they load from a file:// page too.
+// The practice page: shows cards and schedules them with Leitner boxes. Data files are scripts that
+// call practiceCards, so that they load from a file:// page too.
 
 const KEY = "claimbook.practice";
-const DAYS = [0, 1, 3, 7, 21, 60]; // until a card of that box is due again
+const DAYS = [0, 1, 3, 7, 21, 60]; // until a card in each box is due again
 
 const today = () => {
   const now = new Date();
   return Math.floor((now - now.getTimezoneOffset() * 60000) / 86400000);
 };
 
-// { deck, kind, cards: { id: [box, day when it is due] } }
+// Progress is { deck, kind, cards: { id: [box, day when due] } }.
 
-let unkept = null; // what the browser has refused to keep
+let unkept = null; // progress that the browser refused to store
 
 function readProgress() {
   try {
@@ -27,7 +27,7 @@ function checked(progress) {
   return progress;
 }
 
-// What another tab has marked in the meantime is kept.
+// Reads the progress again first, so that changes from another tab are not lost.
 function writeProgress(change) {
   const progress = readProgress();
   change(progress);
@@ -37,7 +37,7 @@ function writeProgress(change) {
   } catch {
     unkept = progress;
     document.querySelector(".practice-said").textContent =
-      "This browser keeps nothing for this page: export your progress before you leave.";
+      "This browser does not save your progress: export it before you leave.";
   }
 }
 
@@ -54,12 +54,12 @@ function load(folder, name) {
     loading[name] = resolve;
     const script = document.createElement("script");
     script.src = new URL(`${name}.js`, folder);
-    script.onerror = () => reject(new Error(`${name}.js is not there`));
+    script.onerror = () => reject(new Error(`${name}.js cannot be loaded`));
     document.head.append(script);
   });
 }
 
-// The cards that are due, the longest due first, and then those never seen, in the book's order.
+// The due cards, longest overdue first, then new cards in book order.
 function queueOf(cards) {
   const known = readProgress().cards;
   const due = cards.filter(({ id }) => id in known && known[id][1] <= today());
@@ -146,8 +146,8 @@ function practice() {
     const known = readProgress().cards;
     const days = cards.filter(({ id }) => id in known).map(({ id }) => known[id][1] - today());
     const next = Math.min(...days);
-    return days.length ? `Nothing is due. The next card is, in ${next} ${next === 1 ? "day" : "days"}.`
-      : "There is no such card in this deck.";
+    return days.length ? `Nothing is due. The next card is due in ${next} ${next === 1 ? "day" : "days"}.`
+      : "This deck has no such cards.";
   };
 
   const showAnswer = () => {
@@ -176,7 +176,7 @@ function practice() {
     const { deck, kind } = choice;
     writeProgress((progress) => Object.assign(progress, { deck: deck.value, kind: kind.value }));
     const name = deck.value;
-    kind.disabled = name === "said"; // it has but one
+    kind.disabled = name === "said"; // it has only one kind
     try {
       const all = await load(folder, name);
       if (deck.value !== name) return; // another was chosen while this one was loading
@@ -209,7 +209,7 @@ function practice() {
       queue = queueOf(cards);
       showCard();
     } catch {
-      say("This file holds no progress that this page has exported.");
+      say("This file was not exported from this page.");
     }
     target.value = "";
   };
@@ -218,7 +218,7 @@ function practice() {
   const before = readProgress();
   if (names.some(([name]) => name === before.deck)) choice.deck.value = before.deck;
   choice.kind.value = before.kind ?? "";
-  const page = new URLSearchParams(location.search).get("page"); // a chapter asks for its own cards
+  const page = new URLSearchParams(location.search).get("page"); // set by links from chapters
   if (names.some(([name]) => page?.startsWith(`${name}/`))) choice.deck.value = page.split("/")[0];
   choice.addEventListener("change", choose);
   choice.addEventListener("submit", (event) => event.preventDefault());
@@ -228,7 +228,7 @@ function practice() {
   button("export").addEventListener("click", exported);
   button("import").addEventListener("change", imported);
   document.addEventListener("keydown", (event) => {
-    // Only where no other control has the focus, which may want these keys itself.
+    // Not while another control has the focus: it may need these keys.
     const ours = event.target === document.body || event.target === desk;
     const act = { " ": showAnswer, 1: () => mark(true), 2: () => mark(false) }[event.key];
     if (!ours || !act || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -1,14 +1,14 @@
-// The search page. What looks like an error goes to the lookup of errors (errors.js), and all else
-// is a question: sections by the weights of its words, which claimbook/exports/search.py computed.
-// The data come by scripts, so that it works from a file:// page; the lines of the sections, which
-// hits quote, come after the first hits.
+// The search page. Text that looks like an error goes to the lookup of errors (errors.js); anything
+// else is a question, for which sections are ranked by the word weights that
+// claimbook/exports/search.py computed. Data are scripts, so that a file:// page can load them; the
+// lines that hits quote are loaded last.
 
 const HITS = 20, CLOSER = 60, LONG = 5;
 const WEIGHTS = { pair: 0.2, stopPair: 0.22, part: 0.35, whole: 0.6, exact: 0.4, synonym: 0.9, everywhere: 0.4, stop: 0.5 };
 const RARITY = 0.8, LIKE = 2;
-// A question with such a word is about a fault, and the sections whose title is a message count more.
+// For questions with such a word, sections with an error message as title count more.
 const FAULT = { words: /\b(?:errors?|exceptions?|warnings?|fail(?:s|ed)?|failures?|raises?|crash(?:es)?)\b/i, more: 1.7 };
-// A text so like a message of so many words is one, though nothing else shows it.
+// A text with this many words and this likeness to a message is taken for an error.
 const SURE = { words: 4, likeness: 0.8 };
 
 class Search {
@@ -26,7 +26,7 @@ class Search {
     this.lines = [];
   }
 
-  // The words of a text in small letters; those of one name together.
+  // The words of a text in lower case, grouped by name.
   names(text) {
     return (text.match(this.name) ?? [])
       .map((name) => name.split(this.humps).filter(Boolean).map((word) => word.toLowerCase()))
@@ -41,7 +41,7 @@ class Search {
     return this.terms.has(term) || this.synonyms.has(term);
   }
 
-  // What a question is looked for by: term → weight. A name counts as a whole, and its words less.
+  // The search terms of a question, with weights. A name counts as a whole, its words less.
   asked(question) {
     const found = new Map(), words = [];
     const add = (term, weight) => found.set(term, Math.max(weight, found.get(term) ?? 0));
@@ -74,8 +74,8 @@ class Search {
     return found;
   }
 
-  // The words of a name that somebody typed in small letters, `imagefolder`: they make a name of the
-  // book, or are long words of it.
+  // Splits a name typed in lower case, such as `imagefolder`, into words: they must make a name known
+  // to the book, or be long words known to it.
   apart(word, before = []) {
     const parts = [...before, word], stems = parts.map((part) => this.stem(part));
     const known = this.terms.has(stems.join(""))
@@ -89,8 +89,8 @@ class Search {
     return null;
   }
 
-  // A word that nobody uses may be a name with a number, `resnet18`, or a word with a letter too many,
-  // too few or another, or with two that changed places: the most frequent.
+  // Corrects an unknown word: strips a number, as in `resnet18`, or returns the most frequent known
+  // word with one letter added, removed or changed, or with two neighbours swapped.
   spelled(term) {
     if (this.knows(term)) return term;
     const name = term.replace(/\d+$/, "");
@@ -100,7 +100,7 @@ class Search {
     return near.sort(([, a], [, b]) => b.length - a.length)[0]?.[0] ?? term;
   }
 
-  // The words of a question that no section holds, nor one like them.
+  // The words of a question that are unknown even after correction.
   unknown(question) {
     const words = this.names(question).filter((name) => name.length === 1).flat();
     return [...new Set(words)].filter((word) => word.length > 2 && /[a-z]/.test(word)
@@ -139,8 +139,8 @@ class Search {
     }));
   }
 
-  // The numbers of places, the best first. Of the best by their words, those come closer to the top
-  // of which somebody asked in one line what is asked now.
+  // The numbers of the best places, best first. The best by words are ranked again: places with a
+  // typed line similar to the question move up.
   find(question) {
     const scores = new Map(), terms = this.asked(question);
     for (const [term, weight] of terms) {
@@ -168,7 +168,7 @@ class Search {
     return sorted(best).slice(0, HITS).map(([place]) => place);
   }
 
-  // Of lines as [claim, text], the one that holds most of the words that were asked for.
+  // The line, of [claim, text] pairs, that best matches a question.
   line(question, lines) {
     const asked = [...this.asked(question)].flatMap(([term, weight]) => (
       [[term, weight], ...(this.synonyms.get(term) ?? []).map((other) => [other, weight / 2])]));
@@ -188,7 +188,7 @@ class Search {
 
 const total = (weighed) => [...weighed.values()].reduce((sum, worth) => sum + worth, 0);
 
-// Whether two words differ by one letter, or by two neighbours that changed places.
+// Whether two words differ by one letter, or by two swapped neighbours.
 function oneApart(one, other) {
   if (Math.abs(one.length - other.length) > 1) return false;
   let start = 0, end = 0;
@@ -213,8 +213,7 @@ function hitItem(place, line) {
   return item;
 }
 
-// How many sections are hits, and for which words there is none: nobody takes the hits for answers
-// about these.
+// The status line: the number of hits, and the words that no section has.
 function told(unknown, hits) {
   const count = `${hits} section${hits === 1 ? "" : "s"}`;
   if (!unknown.length) return [`${hits === HITS ? "The best " : ""}${count}`];
@@ -242,13 +241,13 @@ function searchPage(search) {
     list.replaceChildren(...items);
     status.replaceChildren(...!text ? []
       : sure && !errors.length ? [
-        "No example of this book prints this error, nor one like it. Look for the last line that ",
-        "names a type, and paste that; see ", element("a", { href: "errors.html" }, "all errors"),
+        "No example in this book prints this error or a similar one. Paste the last line that ",
+        "names an error type, or see ", element("a", { href: "errors.html" }, "all errors"),
         ", by type. The sections below only share its words."]
         : sure ? [errors[0].same ? "An error, and what explains it" : "An error, and the nearest to it",
           "; then sections that share its words."]
           : hits.length ? told(search.unknown(text), hits.length)
-            : ["Nothing on this site holds these words."]);
+            : ["Nothing on this site has these words."]);
     history.replaceState(null, "", text ? `?${new URLSearchParams({ q: text })}` : location.pathname);
   };
 

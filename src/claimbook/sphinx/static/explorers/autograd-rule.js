@@ -1,40 +1,40 @@
-// What autograd records for a small program of x and y, and what backward() does with it: values,
-// nodes, what each saved, the gradient that each receives and passes on. Pure: a test compares all of
-// it with torch. Nothing typed is run: it is read here.
+// Simulates autograd for a small program of x and y, and backward(): values, nodes, saved tensors,
+// and the gradients that each node receives and passes on. Pure: a test compares all of it with
+// torch. Input is parsed here, never executed.
 
 const autograd = (() => {
   const { Raised, raise, unread, instead, answering } = rule;
   const FUNCTIONS = ["exp", "log", "sqrt", "sin", "cos", "relu", "sigmoid", "tanh"];
-  const MOST = 30; // nodes that are shown
+  const MOST = 30; // most nodes shown
 
-  // A value is a Python number { number, whole }, or a tensor { value, to, needs, made }: `to` is the
-  // node that made it, or the leaf itself, and null where nothing was recorded.
+  // A value is a Python number { number, whole }, or a tensor { value, to, needs, made }: `to` is its
+  // node, or the leaf itself, or null if nothing was recorded.
   const isTensor = (one) => one.value !== undefined;
   const plain = (number, whole) => {
     if (whole && !Number.isSafeInteger(number)) unread("That integer is too large for this page.");
-    return { number: whole ? number + 0 : number, whole }; // an integer has no -0
+    return { number: whole ? number + 0 : number, whole }; // integers have no -0
   };
 
-  // As C has it; JavaScript answers NaN to 1 ** NaN and to (-1) ** Infinity.
+  // As in C; in JavaScript, 1 ** NaN and (-1) ** Infinity are NaN.
   function power(base, exponent) {
     if (base === 1 || (base === -1 && Math.abs(exponent) === Infinity)) return 1;
     return base ** exponent;
   }
 
-  // As PyTorch has it where the exponent is a number.
+  // As in PyTorch, if the exponent is a number.
   function scalarPower(base, exponent) {
     if (exponent === 0.5) return Math.sqrt(base);
     if (exponent === -0.5) return 1 / Math.sqrt(base);
     return power(base, exponent);
   }
 
-  // Python's own arithmetic, before PyTorch sees anything.
+  // Python's arithmetic on two numbers, without PyTorch.
   const NUMBERS = {
     "+": (a, b) => plain(a.number + b.number, a.whole && b.whole),
     "-": (a, b) => plain(a.number - b.number, a.whole && b.whole),
     "*": (a, b) => plain(a.number * b.number, a.whole && b.whole),
     "/": (a, b) => {
-      if (b.number === 0) unread("Python raises an error where a number is divided by zero.");
+      if (b.number === 0) unread("Python raises an error when a number is divided by zero.");
       return plain(a.number / b.number, false);
     },
     "**": (a, b) => {
@@ -44,8 +44,8 @@ const autograd = (() => {
     },
   };
 
-  // What an operation is called, the values that it saves, and how it passes a gradient on: for each
-  // operand, by `self`, `other` and the result.
+  // The node's name, the result, the saved values, and the gradients of the operands, given `self`,
+  // `other` and the result.
   function tensorOperation(sign, a, b) {
     const [self, other] = [a.value, b.value];
     const both = { self: a, other: b };
@@ -64,7 +64,7 @@ const autograd = (() => {
     }[sign]();
   }
 
-  // The same with a Python number on the right, or on the left.
+  // The same for a Python number on the right or left.
   function rightNumber(sign, a, number) {
     if (sign !== "**") {
       return tensorOperation(sign, a, { value: number.number, needs: false, wrapped: number });
@@ -95,7 +95,7 @@ const autograd = (() => {
     tanh: (a) => ["TanhBackward0", Math.tanh(a), { result: null }, (g, r) => [g * (1 - r * r)]],
   };
 
-  // How each node makes what it passes on from g, the gradient that it receives, as Python writes it.
+  // The gradients that each node passes on, as Python expressions of g, the one that it receives.
   const FORMULAS = {
     AddBackward0: ["g", "g"], SubBackward0: ["g", "-g"], RsubBackward1: ["-g"], NegBackward0: ["-g"],
     MulBackward0: ["g * other", "g * self"],
@@ -114,7 +114,7 @@ const autograd = (() => {
   function recorder() {
     const nodes = [];
 
-    // The result of an operation, with a node if an operand needs a gradient.
+    // The result of an operation, with a node if an operand requires a gradient.
     function record([name, value, saved, backward], operands, made) {
       const result = { value, to: null, needs: operands.some((one) => one.needs), made };
       if (!result.needs) return result;
@@ -174,7 +174,7 @@ const autograd = (() => {
     return found;
   }
 
-  // One line of Python, read and computed from left to right.
+  // Parses and evaluates one line of Python.
   function evaluated(line, names, { unary, binary }) {
     const all = tokens(line);
     let at = 0;
@@ -246,7 +246,7 @@ const autograd = (() => {
     return found;
   }
 
-  // The lines of a program: [{ name, line }]; the last is the result.
+  // The lines of a program, [{ name, line }]; the last one is the result.
   function statements(program) {
     const lines = program.replace(/#.*$/gm, "").replace(/\b(torch|F)\.(?=[a-z])/g, "")
       .split(/[\n;]/).filter((line) => line.trim());
@@ -267,7 +267,7 @@ const autograd = (() => {
     return { value: Number(text), to: name, needs, made: name };
   }
 
-  // The nodes that lead to the result, in the order in which they were recorded, counted anew.
+  // The nodes that lead to the result, in recording order, renumbered.
   function reached(nodes, result) {
     const found = new Set();
     const visit = (to) => {
@@ -281,7 +281,7 @@ const autograd = (() => {
     return order.map((at) => ({ ...nodes[at], inputs: nodes[at].inputs.map(renamed) }));
   }
 
-  // The steps of backward(): from the last node to the first; a leaf as soon as it has all it waits for.
+  // The steps of backward(), from the last node to the first; a leaf once all its gradients are in.
   function backwards(nodes, result) {
     const waits = { x: 0, y: 0 };
     for (const { inputs } of nodes) for (const to of inputs) if (to in waits) waits[to] += 1;
@@ -305,7 +305,7 @@ const autograd = (() => {
     return steps;
   }
 
-  // The numbers of an answer as text, since JSON has no NaN.
+  // The numbers of an answer as text, as JSON has no NaN.
   function told(one, labels) {
     if (one.wrapped) return { kind: "tensor", value: String(one.wrapped.number), of: null };
     if (isTensor(one)) return { kind: "tensor", value: String(one.value), of: labels.get(one) ?? one.made };
@@ -324,7 +324,7 @@ const autograd = (() => {
     ].join("\n");
   }
 
-  // state: x and y as text, `needs` which of them require grad ("xy", "x", "y" or ""), the program.
+  // state: x and y as text, those that require grad (`needs`: "xy", "x", "y" or ""), the program.
   function run(state) {
     const lines = statements(state.program);
     const record = recorder();

@@ -1,4 +1,4 @@
-// The explorer of autograd by hand: what autograd-rule.js answers, as a graph and a table.
+// The explorer of autograd: shows the answers of autograd-rule.js as a graph and a table.
 
 explorers.start("autograd", (() => {
   const { table, python, code, error, escaped, readable } = explorers;
@@ -12,8 +12,8 @@ explorers.start("autograd", (() => {
 
   const titled = ({ label, made }) => (label === made ? made : `${label} = ${made}`);
 
-  // Rows of boxes, a node below what it reads; where an arrow crosses a row, it has a place there.
-  // single: one node a row, which is narrow.
+  // Rows of boxes, each node below its inputs; an arrow that crosses a row takes a place in it.
+  // single: one node per row, for narrow screens.
   function rowsOf(nodes, leaves, single) {
     const depth = new Map(leaves.map((name) => [name, 0]));
     nodes.forEach(({ inputs }, at) => depth.set(at, single ? at + 1 : 1 + Math.max(0, ...inputs.map((to) => (
@@ -46,7 +46,7 @@ explorers.start("autograd", (() => {
     return { rows, edges };
   }
 
-  // The same with a place for each box, and for each end of an arrow.
+  // The same with coordinates for each box and each end of an arrow.
   function placed({ rows, edges }) {
     const width = (box) => (box.one === null ? 12 : WIDE);
     const mean = ({ ins }) => ins.reduce((sum, { from }) => sum + from.x, 0) / (ins.length || 1);
@@ -61,7 +61,7 @@ explorers.start("autograd", (() => {
         x += width(box) + BETWEEN.x;
       }
     });
-    // Arrows do not cross at a box: its ends stand in the order of where they come from.
+    // The ends at a box are in the order of their origins, so that arrows do not cross there.
     const spread = (box, ends, other, key) => {
       ends.sort((a, b) => a[other].x - b[other].x);
       const apart = Math.min(70, (WIDE - 20) / ends.length);
@@ -76,7 +76,7 @@ explorers.start("autograd", (() => {
     return { rows, edges, width: whole, height: rows.length * (HIGH + BETWEEN.y) - BETWEEN.y };
   }
 
-  // An arrow with the gradient that went back through it.
+  // An arrow, labelled with the gradient that passed back through it.
   function arrow(found, state, { at, i, parts }) {
     const path = parts.map(({ from, to, start, end }, n) => {
       const [top, bottom] = [from.y + HIGH, to.y - (to.one === null ? 0 : 3)];
@@ -87,7 +87,7 @@ explorers.start("autograd", (() => {
     const passed = step < state.back ? short(found.steps[step].passes[i]) : "";
     const now = step === state.back - 1 && !state.all ? "now" : "";
     const { to, end } = parts.at(-1);
-    const raised = passed.length > 9 && end > to.x ? 22 : 8; // beside a long one
+    const raised = passed.length > 9 && end > to.x ? 22 : 8; // clear of a long label
     return `<path class="explorer-edge ${now}" d="${path}"/>${passed && `<text class="gradient ${now}"
       x="${end}" y="${to.y - raised}">${passed}</text>`}`;
   }
@@ -132,7 +132,7 @@ explorers.start("autograd", (() => {
     });
   }
 
-  // The gradients that arrived at a node or leaf by step `back`, one for each arrow.
+  // The gradients that arrived at a node or leaf by step `back`, one per arrow.
   const arrivals = ({ nodes, steps }, at, back) => steps.slice(0, back).flatMap((step) => (
     step.passes.filter((_, i) => nodes[step.at]?.inputs[i] === at))).map(short);
 
@@ -141,7 +141,7 @@ explorers.start("autograd", (() => {
     return all.length > 1 ? ` (${all.join(" + ")})` : "";
   }
 
-  // What one step does, in a sentence.
+  // A sentence on what a step does.
   function told(found, { forward, back }) {
     const { nodes, steps } = found;
     if (!back) {
@@ -161,7 +161,7 @@ explorers.start("autograd", (() => {
       short(arrives)}${sum} and passes on ${list(given(found, at, passes))}.`;
   }
 
-  // What a node passes on: the number, how it is made, and where it goes.
+  // The gradients that a node passes on: formula, number and target.
   const given = ({ nodes }, at, passes) => nodes[at].inputs.map((to, i) => (
     to === null ? "" : `${code(nodes[at].formulas[i])} = ${short(passes[i])} to ${
       code(typeof to === "string" ? to : nodes[to].label)}`)).filter(Boolean);

@@ -1,5 +1,5 @@
-// How PyTorch stores a typed number in narrow floats: its bits, what is lost, and the numbers beside
-// it. Pure: a test compares all of it with torch.
+// How PyTorch stores a number in various floats: its bits, the error, and the neighbouring numbers.
+// Pure: a test compares all of it with torch.
 
 const bits = (() => {
   const { unread, answering } = rule;
@@ -31,12 +31,12 @@ const bits = (() => {
   const NUMBER = String.raw`\d[\d_]*\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?|inf|nan`;
   const TYPED = new RegExp(`^(-?)\\s*(${NUMBER})\\s*(?:(\\*\\*|/)\\s*(-?)\\s*(${NUMBER}))?$`, "i");
 
-  // "0.1", "1/3", "2**-24", "inf" → { number, code }: its value, and as Python has it
+  // "0.1", "1/3", "2**-24", "inf" → { number, code }: its value and Python code
   function parse(text) {
     const trimmed = text.trim().replace(/^float\(["']?|["']?\)$/g, "").replace(/−/g, "-");
     const found = trimmed.match(TYPED);
     if (!found) {
-      unread(`“${text}” is not a number that this explorer reads; try 0.1, 1e-8, 1/3, 2**-24 or inf.`);
+      unread(`“${text}” is not a number that this explorer can read; try 0.1, 1e-8, 1/3, 2**-24 or inf.`);
     }
     const [, minus, first, operator, sign, second] = found;
     const value = (digits) => (
@@ -45,13 +45,13 @@ const bits = (() => {
     const negated = (one) => (whole ? 0 - one : -one); // Python's integers have no -0
     let number = value(first);
     if (operator) {
-      if (!/^[\d.]/.test(first) || !/^[\d.]/.test(second)) unread("Type inf or nan alone.");
+      if (!/^[\d.]/.test(first) || !/^[\d.]/.test(second)) unread("Type inf or nan on its own.");
       const other = sign ? -value(second) : value(second);
-      if (operator === "/" && other === 0) unread("Python does not divide by zero.");
+      if (operator === "/" && other === 0) unread("Python raises an error on division by zero.");
       if (operator === "**" && (number !== 2 || !Number.isInteger(other))) {
-        unread("Powers are read here of 2 alone, with a whole exponent.");
+        unread("Only powers of 2 with a whole exponent can be read here.");
       }
-      if (operator === "**" && Math.abs(other) > 1022) unread("That power is too far out.");
+      if (operator === "**" && Math.abs(other) > 1022) unread("That exponent is too large or too small.");
       if (operator === "**") number **= other;
       else number = (minus ? negated(number) : number) / other;
     }
@@ -60,7 +60,7 @@ const bits = (() => {
     return { number: minus && operator !== "/" ? negated(number) : number, code };
   }
 
-  // Each number of a format has a place among those of its sign, from 0: exponent and fraction as one
+  // The place of a number among those of its sign, from 0, is its exponent and fraction read as one
   // integer.
   function described({ exponent, fraction, finite = false, nan }) {
     const size = 2 ** fraction;
@@ -88,7 +88,7 @@ const bits = (() => {
     return rest > 0.5 || (rest === 0.5 && below % 2) ? below + 1 : below;
   }
 
-  // A number that is not negative → its place; PyTorch rounds it to float32 first.
+  // A non-negative number → its place; PyTorch rounds it to float32 first.
   function encoded(number, format) {
     const { size, infinity, least, largest, nan, fraction } = format;
     const single = Math.fround(number);
@@ -96,13 +96,13 @@ const bits = (() => {
     const most = infinity ?? largest;
     if (single === Infinity) return most;
     let exponent = Math.max(Math.floor(Math.log2(single)), least);
-    if (2 ** exponent > single && exponent > least) exponent -= 1; // where log2 was rounded
+    if (2 ** exponent > single && exponent > least) exponent -= 1; // if log2 was rounded up
     const digits = halfToEven(single / 2 ** (exponent - fraction));
     const place = (exponent - least) * size + digits;
     return place > largest ? most : place;
   }
 
-  // What became of the number, in a word.
+  // The number's fate, in a word.
   function fate(number, stored, place, format) {
     if (Number.isNaN(number)) return "nan";
     if (!Number.isFinite(stored)) return Number.isFinite(number) ? "overflows" : "infinite";

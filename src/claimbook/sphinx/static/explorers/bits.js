@@ -1,4 +1,4 @@
-// The explorer of a number's bits: what bits-rule.js answers, as one row of bits for each dtype.
+// The explorer of a number's bits: shows the answers of bits-rule.js, one row per dtype.
 
 explorers.start("bits", (() => {
   const { python, escaped, readable } = explorers;
@@ -16,7 +16,7 @@ explorers.start("bits", (() => {
   const fate = (format) => FATES[format.fate]?.(format) ?? (format.fate.startsWith("exact")
     ? format.fate : `${format.fate}: off by ${short(format.off)}`);
 
-  // A checkbox for each bit; one key of the keyboard leads into all those of a dtype.
+  // A checkbox for each bit; those of a dtype are one tab stop.
   function bitsOf({ dtype, digits, flips, fields: [, exponent, fraction] }) {
     const bit = (at) => {
       const part = at === 0 ? 0 : at <= exponent ? 1 : 2;
@@ -48,7 +48,7 @@ explorers.start("bits", (() => {
   const among = (names) => `${names.slice(0, -1).join(", ")}${
     names.length > 1 ? " and " : ""}${names.at(-1)}`;
 
-  // Which dtypes store the number, and which lose it altogether.
+  // Says which dtypes store the number exactly, and which lose it altogether.
   function summary({ number, formats }) {
     const having = (...fates) => formats.filter((one) => fates.includes(one.fate)).map(({ dtype }) => dtype);
     const exact = having("exact", "exact, subnormal", "infinite", "nan");

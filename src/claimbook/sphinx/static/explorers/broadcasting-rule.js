@@ -1,12 +1,12 @@
-// What torch answers to a + b (+ c) of given shapes. Pure: a test compares all of it with torch.
+// torch's answer to a + b (+ c) for given shapes. Pure: a test compares all of it with torch.
 
 const broadcasting = (() => {
   const NAMES = ["a", "b", "c"];
-  const MOST = 60; // numbers that are shown one by one
+  const MOST = 60; // most numbers shown one by one
   const BYTES = 4; // of a float32
   const { product: count, tuple } = rule;
 
-  // Two shapes → their common one, or torch's error.
+  // Two shapes → their broadcast shape, or torch's error.
   function pair(a, b) {
     const rank = Math.max(a.length, b.length);
     const shape = Array(rank);
@@ -21,7 +21,7 @@ const broadcasting = (() => {
     return { shape };
   }
 
-  // Steps of a row-major operand after expand(); 0 where it is stretched.
+  // Strides of a row-major operand after expand(); 0 where it is stretched.
   function strides(sizes, shape) {
     const missing = shape.length - sizes.length;
     const steps = Array(shape.length).fill(0);
@@ -52,7 +52,7 @@ const broadcasting = (() => {
     });
   }
 
-  // A size of 1 put into the shape of lower rank, or several at its end, with which the two fit.
+  // Where to insert a size of 1 into the shape of lower rank, or several at its end, to make both fit.
   function advice([a, b]) {
     const [name, short, long] = a.length < b.length ? ["a", a, b] : ["b", b, a];
     if (short.length === long.length) return "";
@@ -94,7 +94,7 @@ const broadcasting = (() => {
     };
   }
 
-  // For each dimension of the result: what each operand has there, and whether that is stretched.
+  // For each dimension of the result: each operand's size, and whether it is stretched.
   function aligned(shapes, rank) {
     return shapes.map((sizes) => Array.from({ length: rank }, (_, dim) => (
       sizes[dim - rank + sizes.length] ?? null)));

@@ -1,10 +1,10 @@
-// The explorer of broadcasting: what broadcasting-rule.js answers, as tables.
+// The explorer of broadcasting: shows the answers of broadcasting-rule.js as tables.
 
 explorers.start("broadcasting", {
   fields: {
     a: { label: "Shape of a", hint: "sizes with commas; () is a single number" },
     b: { label: "Shape of b" },
-    c: { label: "Shape of c", hint: "may stay empty" },
+    c: { label: "Shape of c", hint: "optional" },
   },
   examples: {
     "a column and a row": { a: "4, 1", b: "3" },
@@ -41,7 +41,7 @@ explorers.start("broadcasting", {
         raises: true,
         said: `${code(found.at)} raises an error: the sizes in dim ${at} differ, and neither is 1.`,
         html: error(found.error) + cure
-          + table("Aligned at the right", heads(rank), rows, "aligned") + python(found.code),
+          + table("Aligned from the right", heads(rank), rows, "aligned") + python(found.code),
       };
     }
     const { shape } = found;
@@ -64,7 +64,7 @@ explorers.start("broadcasting", {
     return {
       said: `${code(sum)} has the shape <strong>${list(shape)}</strong>, ${bytes(found.bytes)} in
         float32.${found.grows ? " It is larger than each of the operands." : ""}`,
-      html: table("Aligned at the right", heads(shape.length), [...rows, result], "aligned")
+      html: table("Aligned from the right", heads(shape.length), [...rows, result], "aligned")
         + (found.values?.length
           ? `<div class="explorer-sum">${operands.join("<span>+</span>")}<div class="explorer-sum"><span>=</span>${
             grid(shape.length > 2 ? `(${sum})` : sum, shape, found.values)}</div></div>` : "")

@@ -1,6 +1,6 @@
-// What the explorers have in common: a form, an answer under it, and the case in the address.
-// A case is #explore-NAME?field=value&…, a second explorer's stands behind a semicolon; what an
-// explorer shows first is its data-start.
+// Shared by the explorers: a form, the answer below it, and the case in the address.
+// A case is #explore-NAME?field=value&…; that of a second explorer follows a semicolon. The first
+// case of an explorer is its data-start.
 
 const explorers = (() => {
   const { product, list, tuple, Unread, unread, instead } = rule;
@@ -16,8 +16,8 @@ const explorers = (() => {
     return `${+(count / 1000 ** power).toPrecision(3)} ${UNITS[power]}`;
   }
 
-  // rows of cells, each HTML; the first cell of a row is its header. On a phone the cells of a
-  // stacked table stand below each other, each with its title; roles keep it a table.
+  // rows: cells of HTML; the first cell of a row is its header. On a phone, the cells of a stacked
+  // table are below each other, each with its title; ARIA roles keep it a table.
   function table(caption, head, rows, kind = "") {
     const title = (cell) => (cell ? `<th scope="col" role="columnheader">${cell}</th>` : "<td></td>");
     const data = (cell, at) => (
@@ -30,12 +30,12 @@ const explorers = (() => {
       <tbody role="rowgroup">${rows.map(line).join("")}</tbody></table></div>`;
   }
 
-  // The indices of a shape in their order; a tensor without dimensions has one.
+  // All indices of a shape, in order; a 0-d tensor has one.
   const indices = (shape) => shape.reduce((found, size) => (
     found.flatMap((index) => Array.from({ length: size }, (_, i) => [...index, i]))), [[]]);
 
-  // Numbers as rows of cells, for more than two dimensions plane by plane. about: flat index →
-  // attributes of its button; without, there are none.
+  // Numbers as rows of cells, in planes for more than two dimensions. about: flat index → attributes
+  // of its button; without it, there are no buttons.
   function grid(label, shape, values, about) {
     const sizes = shape.length > 1 ? shape : [1, ...shape, ...Array(1 - shape.length).fill(1)];
     const [rows, columns] = sizes.slice(-2);
@@ -56,7 +56,7 @@ const explorers = (() => {
       drawn.join("")}</div>`;
   }
 
-  // The control of a field: a line, lines (rows), one of some choices, or a slider of steps.
+  // The control of a field: a line, several lines (rows), a choice, or a slider of steps.
   function control({ rows, choices, slide }, about) {
     if (choices) {
       const option = ([value, label]) => `<option value="${escaped(value)}">${escaped(label)}</option>`;
@@ -68,15 +68,15 @@ const explorers = (() => {
         `<button type="button" data-move="${move}" aria-label="${label}">${sign}</button>`);
       return `<span class="explorer-slide">${button(-999, "«", "To the first step")}
         ${button(-1, "‹", "One step back")}<input type="range" min="0" max="0" ${about}>
-        ${button(1, "›", "One step on")}</span>`;
+        ${button(1, "›", "One step forward")}</span>`;
     }
     return rows ? `<textarea ${about} rows="${rows}"></textarea>` : `<input type="text" ${about}>`;
   }
 
-  // An answer of a rule, if it could read what was typed.
+  // The answer of a rule, or undefined if it could not read the input.
   const readable = (found) => (found.unread ? unread(found.unread) : found);
 
-  // Of many buttons one is reached by the Tab key; from it the arrow keys lead to the others.
+  // Many buttons are one tab stop; the arrow keys move between them.
   function moveAmongButtons(place) {
     const among = ({ target }) => [
       ...target.closest("[data-columns]")?.querySelectorAll("button") ?? []];
@@ -103,13 +103,13 @@ const explorers = (() => {
     try {
       await navigator.clipboard.writeText(text);
       button.textContent = "copied";
-    } catch { // without https, or where the reader forbids it
+    } catch { // without https or permission
       button.textContent = "not allowed";
     }
     setTimeout(() => { button.textContent = label; }, 2000);
   }
 
-  // The cases in the address: anchor → query.
+  // The cases in the address, anchor → query.
   const cases = () => new Map(location.hash.slice(1).split(";").map((text) => text.split(/\?(.*)/s))
     .filter(([, query]) => query !== undefined));
 
@@ -119,7 +119,7 @@ const explorers = (() => {
     history.replaceState(null, "", `#${all.join(";")}`);
   }
 
-  // The form of an explorer, and what stands under it.
+  // The HTML of an explorer: its form, and the elements below it.
   function written(anchor, { fields, examples, tools }) {
     const inputs = Object.entries(fields).map(([field, about]) => {
       const id = `${anchor}-${field}`;
@@ -142,8 +142,8 @@ const explorers = (() => {
   }
 
   // fields: { name: { label, hint, and rows, choices or slide } }; examples: { label: state };
-  // tools: buttons that add a line to a field, each from what `at(form)` finds;
-  // show(state, width) → { said, html, steps }, or an Error for what is no case.
+  // tools: buttons that append a line to a field, made from the result of `at(form)`;
+  // show(state, width) → { said, html, steps }, or an Error for invalid input.
   function start(name, { fields, examples, tools, show }) {
     const place = document.querySelector(`.explorer[data-explorer="${name}"]`);
     const names = Object.keys(fields);
@@ -156,7 +156,7 @@ const explorers = (() => {
     let query = "";
     let width = answer.clientWidth;
 
-    // A slider at its end says nothing: all steps are shown, however many there are.
+    // A slider at its end is not part of the address: all steps are shown, however many.
     const valued = (field) => (
       field === slider && +form[field].value >= +form[field].max ? "" : form[field].value);
     const slideTo = (state, { steps = 0, stepped = "" }) => {
@@ -183,7 +183,7 @@ const explorers = (() => {
     };
     const fill = (state) => {
       for (const field of names) {
-        if (field === slider) form[field].max = 999; // as far as any: the answer says how far
+        if (field === slider) form[field].max = 999; // the answer sets the real maximum
         form[field].value = state[field] ?? (field === slider ? 999 : "");
         if (form[field].selectedIndex < 0) form[field].selectedIndex = 0;
       }
@@ -197,7 +197,7 @@ const explorers = (() => {
       if ([...asked.keys()][0] !== anchor) return;
       const lead = () => place.scrollIntoView({ behavior: "instant" });
       if (document.readyState === "complete") lead();
-      else addEventListener("load", lead); // before, the browser still leads elsewhere itself
+      else addEventListener("load", lead); // earlier, the browser may still scroll
     };
     const addLine = (tool) => {
       const lines = form[tools.field].value.trimEnd();
@@ -248,10 +248,10 @@ const explorers = (() => {
     if (!parts.every((part) => /^\d+$/.test(part))) {
       unread(`${what}: sizes are whole numbers, separated by commas, for example 4, 1.`);
     }
-    if (parts.length > rank) unread(`${what}: up to ${rank} dimensions are shown here.`);
+    if (parts.length > rank) unread(`${what}: at most ${rank} dimensions can be shown here.`);
     const sizes = parts.map(Number);
     if (sizes.some((size) => size > most)) {
-      unread(`${what}: sizes up to ${most} are shown here.`);
+      unread(`${what}: sizes up to ${most} can be shown here.`);
     }
     return sizes;
   }

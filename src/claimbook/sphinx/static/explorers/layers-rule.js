@@ -1,5 +1,5 @@
-// What torch makes of a shape by one layer after the other: sizes, parameters, multiply-adds,
-// receptive field, or its error. Pure: a test compares all of it with torch.
+// What a sequence of layers does to a shape: sizes, parameters, multiply-adds, receptive field, or
+// torch's error. Pure: a test compares all of it with torch.
 
 const layers = (() => {
   const { product, list, Raised, Unread, raise, unread, outOfRange, instead, answering } = rule;
@@ -13,7 +13,7 @@ const layers = (() => {
       name}, but got input of size: ${list(shape)}`);
   }
 
-  // Without a batch, torch puts one of 1 in front before it compares channels.
+  // Without a batch dimension, torch adds one of size 1 before it compares channels.
   function checkChannels(shape, rank, wanted, weight, given) {
     const batched = shape.length === rank + 2 ? shape : [1, ...shape];
     if (batched[1] === wanted) return;
@@ -40,7 +40,7 @@ const layers = (() => {
     const weight = [out, from / groups, ...kernel];
     const spatial = shape.slice(-rank);
     const reach = effective(kernel, dilation);
-    // What does not pad evenly is padded by one at the end, before anything else is looked at.
+    // Uneven padding is one larger at the end, and done before any other check.
     const seen = same ? spatial.map((size, i) => size + (reach[i] - 1) % 2) : spatial;
     const before = [...shape.slice(0, -rank), ...seen];
     checkChannels(before, rank, from, weight, `groups=${groups}`);
@@ -161,7 +161,7 @@ const layers = (() => {
   function adaptivePool(shape, { sizes }) {
     const rank = shape.length;
     if (sizes.length === 2 && rank < 3) raise("ValueError", "Input dimension should be at least 3");
-    const mean = sizes.every((size) => size === 1); // for which torch does not look at the rank
+    const mean = sizes.every((size) => size === 1); // torch then does not check the rank
     if (mean && rank < 2) outOfRange(-2, rank);
     if (!mean && rank !== 3 && rank !== 4) {
       raise("RuntimeError",
@@ -177,7 +177,7 @@ const layers = (() => {
 
   const same = (shape) => ({ shape, keepsField: true });
 
-  // The arguments in torch's order: [name here, torch's name, default]; no default: needed.
+  // The arguments in torch's order: [name here, torch's name, default]; required without a default.
   const CONV = [["in", "in_channels"], ["out", "out_channels"], ["kernel", "kernel_size"],
     ["stride", "stride", 1], ["padding", "padding", 0]];
   const convolved = (rank) => [convolution(rank), rank, [...CONV, ["dilation", "dilation", 1],
@@ -208,11 +208,11 @@ const layers = (() => {
     if (/^["'](same|valid)["']$/.test(text)) return text.slice(1, -1);
     if (/^(\d+\.?\d*|\.\d+)$/.test(text)) return Number(text);
     const tuple = text.match(/^[([]\s*(\d+(?:\s*,\s*\d+)*)\s*,?\s*[)\]]$/);
-    if (!tuple) unread(`“${text}” is not an argument that this explorer reads.`);
+    if (!tuple) unread(`“${text}” is not an argument that this explorer can read.`);
     return tuple[1].split(",").map(Number);
   }
 
-  // An argument as its layer reads it; one number stands for all dimensions of an image.
+  // An argument as its layer reads it; one number is used for all dimensions of an image.
   function checked(name, [own, word, usual], one) {
     const [, rank] = KINDS[name];
     const wrong = (text) => unread(`${name}: ${word} ${text}.`);
@@ -236,7 +236,7 @@ const layers = (() => {
     for (const [at, part] of parts.map((one) => one.trim()).filter(Boolean).entries()) {
       const [, word, text] = part.match(/^(?:(\w+)\s*=\s*)?(.*)$/s);
       const known = word ? signature.find(([, own]) => own === word) : signature[at];
-      if (!known?.[0]) unread(`${name}: “${part}” is not an argument that this explorer reads.`);
+      if (!known?.[0]) unread(`${name}: “${part}” is not an argument that this explorer can read.`);
       found[known[0]] = value(text);
     }
     const args = {};
@@ -248,12 +248,12 @@ const layers = (() => {
     return /(Max|Avg)Pool2d$/.test(name) ? { dilation: [1, 1], ...args } : args;
   }
 
-  // Text as Python has it, in an nn.Sequential(…) or not → [{ line, name, args }]
+  // Python code, in an nn.Sequential(…) or not → [{ line, name, args }]
   function parse(text) {
     const found = [];
     let rest = text.replace(/#.*$/gm, "").replace(/^\s*\w+\s*=\s*(?=\w)/, "")
       .replace(/^\s*(torch\.)?(nn\.)?Sequential\(/, "");
-    while ((rest = rest.replace(/^[\s,)]+/, ""))) { // the bracket of Sequential may stand anywhere
+    while ((rest = rest.replace(/^[\s,)]+/, ""))) { // Sequential's bracket may be anywhere
       const called = rest.match(/^(?:torch\.)?(?:nn\.)?(\w+)\(((?:[^()]|\([^()]*\))*)\)/);
       if (!called || !(called[1] in KINDS)) {
         unread(`“${rest.split("\n")[0]}” is none of the layers of this explorer: ${
@@ -266,7 +266,7 @@ const layers = (() => {
     return found;
   }
 
-  // The first argument with which the layer would take the shape.
+  // The first argument with which the layer would accept the shape.
   function cure(shape, name, args) {
     const wanted = { Linear: -1, Conv1d: -2, Conv2d: -3, Conv3d: -4, ConvTranspose2d: -3, BatchNorm2d: -3 }[name];
     if (wanted === undefined || !(shape.at(wanted) >= 1)) return null;
@@ -279,7 +279,7 @@ const layers = (() => {
     const code = `x = torch.empty(${start.join(", ")})\nmodel = nn.Sequential(\n${
       asked.map(({ line }) => `    nn.${line},\n`).join("")})\nmodel(x).shape`;
     let shape = start;
-    let field = null; // for each dimension of an image: how far it reads, how far steps are apart
+    let field = null; // for each dimension of an image: receptive field, and distance between steps
     let lost = false;
     const steps = [];
     for (const { line, name, args } of asked) {

@@ -1,4 +1,4 @@
-// The explorer of sizes through layers: what layers-rule.js answers, as a table.
+// The explorer of sizes through layers: shows the answers of layers-rule.js as a table.
 
 explorers.start("layers", (() => {
   const { table, python, code, error, list, readable, unread } = explorers;
@@ -6,7 +6,7 @@ explorers.start("layers", (() => {
 
   const remark = (text) => `<br><small>${text}</small>`;
 
-  // What another padding, or the other ceil_mode, would do to the sizes.
+  // Hints: a padding that keeps the sizes, or the sizes with the other ceil_mode.
   function note({ line, keeps, shape }, before) {
     if (keeps) {
       const padding = new Set(keeps).size === 1 ? keeps[0] : `(${keeps.join(", ")})`;
@@ -19,7 +19,7 @@ explorers.start("layers", (() => {
     return other && list(other) !== list(shape) ? remark(`${code(mode)}: ${list(other)}`) : "";
   }
 
-  // An input, or a first argument, with which the layer runs.
+  // Hints: a first argument, or an input, with which the layer would run.
   function cure({ line, cure: channels }, came) {
     if (channels !== null) {
       const cured = line.replace(/\(\s*(\w+\s*=\s*)?\d+/, (all) => all.replace(/\d+$/, channels));
@@ -49,7 +49,7 @@ explorers.start("layers", (() => {
 
   return {
     fields: {
-      input: { label: "Shape of the input", hint: "batch, channels, height, width; the batch may be missing" },
+      input: { label: "Shape of the input", hint: "batch, channels, height, width; the batch is optional" },
       layers: { label: "Layers", rows: 6, hint: "as in nn.Sequential, one after the other" },
     },
     tools: {
@@ -57,7 +57,7 @@ explorers.start("layers", (() => {
       at: ({ input, layers: typed }) => {
         const shape = explorers.shape(input.value, "Shape of the input");
         const { steps = [] } = layers.answer(shape, typed.value);
-        return [1, 1, 1, ...(steps.at(-1)?.shape ?? shape)]; // where a dimension is missing: 1
+        return [1, 1, 1, ...(steps.at(-1)?.shape ?? shape)]; // 1 for missing dimensions
       },
       lines: {
         Conv1d: (shape) => `Conv1d(${shape.at(-2)}, 16, 3)`,
@@ -88,7 +88,7 @@ explorers.start("layers", (() => {
     },
     show(state) {
       const shape = explorers.shape(state.input, "Shape of the input", { most: 9999 });
-      if (!shape.length || shape.includes(0)) unread("The input needs sizes of 1 and more.");
+      if (!shape.length || shape.includes(0)) unread("The input needs sizes of at least 1.");
       const found = readable(layers.answer(shape, state.layers));
       const steps = layerByLayer(found, shape) + python(found.code);
       if (found.error) {

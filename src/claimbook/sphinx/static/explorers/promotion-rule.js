@@ -1,7 +1,7 @@
-// What torch answers to a + b and other operations on two operands of given dtypes. Pure: a test
-// compares all of it with torch.
+// torch's answer to a + b and other operations on two operands of given dtypes. Pure: a test compares
+// all of it with torch.
 //
-// An operand is "float16[3]" (a tensor with a dimension), "float16[]" (one without), or a Python
+// An operand is "float16[3]" (a tensor with a dimension), "float16[]" (a 0-d tensor), or a Python
 // number: True, 2, 2.5 or 2j.
 
 const promotion = (() => {
@@ -27,7 +27,7 @@ const promotion = (() => {
     dtype === "bool" ? 0 : dtype.includes("int") ? 1 : dtype.includes("complex") ? 3 : 2);
   const bits = (dtype) => Number(dtype.match(/\d+/)[0]);
 
-  // Two dtypes of operands that count alike → their common one.
+  // The common dtype of two operands of equal priority.
   function promote(a, b) {
     if (a === b || !b) return a;
     if (!a) return b;
@@ -49,7 +49,7 @@ const promotion = (() => {
     return kind(a) === 1 ? "int16" : "float32"; // uint8 and int8, float16 and bfloat16
   }
 
-  // What an operand that counts less adds to one that counts more.
+  // The dtype of two operands of different priority.
   function combine(higher, lower) {
     if (!higher || !lower) return higher ?? lower;
     if (kind(higher) === 3) return higher;
@@ -68,7 +68,7 @@ const promotion = (() => {
     return { text, dtype, counts: sizes ? 0 : 1, number: false };
   }
 
-  // Tensors with dimensions count before those without, and these before Python's numbers.
+  // Priority: tensors with dimensions, then 0-d tensors, then Python numbers.
   function common(...operands) {
     const found = [undefined, undefined, undefined];
     for (const { dtype, counts } of operands) found[counts] = promote(found[counts], dtype);
@@ -84,7 +84,7 @@ const promotion = (() => {
   }
 
   const COMPLEX = ["complex32", "complex64", "complex128"];
-  const alone = ({ counts }) => counts > 0; // a single number, which has a kernel of its own
+  const alone = ({ counts }) => counts > 0; // a single number, which has its own kernel
 
   function add(a, b) {
     return refuse("add_stub", common(a, b), WIDE_UNSIGNED, FLOAT8);
@@ -138,7 +138,7 @@ const promotion = (() => {
     return "bool";
   }
 
-  // Whether a result can be written into a tensor of another dtype.
+  // Whether a result can be cast to a tensor's dtype in place.
   function castable(from, to) {
     if (kind(to) === 0) return from === to;
     return kind(from) <= Math.max(kind(to), 1);
@@ -166,7 +166,7 @@ const promotion = (() => {
   const attempt = instead(Raised, ({ message }) => ({ error: message }),
     (operation, a, b) => ({ dtype: ANSWERS[operation](a, b) }));
 
-  // How the operand would count with a dimension: what its dtype alone says.
+  // The operand as if it had a dimension, so that only its dtype counts.
   const dimensioned = (one) => ({ ...one, counts: 0, number: false });
 
   function written(name, { text, dtype, counts, number }) {
@@ -174,7 +174,7 @@ const promotion = (() => {
     return `${name} = ${number ? text : `torch.ones(${sizes}, dtype=torch.${dtype})`}`;
   }
 
-  // What an operation of two operands answers; `wide`: and if both had dimensions.
+  // The answer to an operation on two operands; `wide`: the answer if both had dimensions.
   function answer(left, right, operation) {
     const [a, b] = [operand(left), operand(right)];
     const change = operation.length > 1 && operation.endsWith("=") && operation !== "==";

@@ -1,4 +1,4 @@
-// The explorer of type promotion: what promotion-rule.js answers, as a table.
+// The explorer of type promotion: shows the answers of promotion-rule.js as a table.
 
 explorers.start("promotion", (() => {
   const { DTYPES, NUMBERS, OPERATIONS, KINDS } = promotion;
@@ -12,7 +12,7 @@ explorers.start("promotion", (() => {
   const TERMS = ["a tensor with a dimension", "a 0-d tensor", "a Python number"];
   const { table, python, code, error } = explorers;
 
-  // Why the sum has its dtype, in one sentence.
+  // A sentence that explains the dtype of the sum.
   function reason(a, b, dtype) {
     const [kindA, kindB] = [a, b].map((one) => promotion.kind(one.dtype));
     if (a.counts === b.counts) {
@@ -45,7 +45,7 @@ explorers.start("promotion", (() => {
       a: { label: "a", choices, hint: "the left operand" },
       b: { label: "b", choices, hint: "the right operand" },
       of: {
-        label: "Operation", hint: "the code and the sentence are about it",
+        label: "Operation", hint: "for the code and the sentence",
         choices: { Operation: OPERATIONS.map((sign) => [sign, `a ${sign} b`]) },
       },
     },

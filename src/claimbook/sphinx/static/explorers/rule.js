@@ -1,4 +1,4 @@
-// What the rules have in common: how sizes are written, and the two ways to end without a result.
+// Shared by the rules: formatting of sizes, and two kinds of error.
 
 const rule = (() => {
   const product = (sizes) => sizes.reduce((all, size) => all * size, 1);
@@ -6,7 +6,7 @@ const rule = (() => {
   const tuple = (sizes) => `(${sizes.join(", ")}${sizes.length === 1 ? "," : ""})`;
 
   class Raised extends Error {} // an error of torch or Python
-  class Unread extends Error {} // what was typed is none of the cases of an explorer
+  class Unread extends Error {} // the input is not a case of the explorer
 
   const raise = (kind, text) => { throw new Raised(`${kind}: ${text}`); };
   const unread = (text) => { throw new Unread(text); };
@@ -14,7 +14,7 @@ const rule = (() => {
   const outOfRange = (dim, rank) => raise("IndexError",
     `Dimension out of range (expected to be in range of [${-rank}, ${rank - 1}], but got ${dim})`);
 
-  // The function, with `otherwise(problem)` in place of a kind of error.
+  // Wraps a function so that errors of a kind become `otherwise(problem)`.
   const instead = (Kind, otherwise, made) => (...given) => {
     try {
       return made(...given);

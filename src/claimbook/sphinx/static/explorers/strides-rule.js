@@ -1,5 +1,5 @@
-// What torch makes of x = torch.arange(n).view(shape) by one step after the other: the storage, and
-// how it is read. Pure: a test compares all of it with torch.
+// What a sequence of steps does to x = torch.arange(n).view(shape): the storage, and how it is read.
+// Pure: a test compares all of it with torch.
 
 const strides = (() => {
   const BYTES = 8; // of an int64
@@ -32,7 +32,7 @@ const strides = (() => {
     return true;
   }
 
-  // The position in the storage of each element, in the order of their indices.
+  // The storage positions of all elements, in index order.
   function positions({ shape, stride, offset }) {
     let found = [offset];
     shape.forEach((size, dim) => {
@@ -48,7 +48,7 @@ const strides = (() => {
     storage: values(x), shape, stride: rowMajor(shape), offset: 0, shares: false,
   });
 
-  // The sizes that view and reshape are asked for, -1 worked out.
+  // The sizes for view and reshape, with -1 resolved.
   function inferred(sizes, count) {
     let left = -1;
     let known = 1;
@@ -72,14 +72,14 @@ const strides = (() => {
     return sizes.with(left, count / known);
   }
 
-  // The strides with which the same storage is read in another shape; null where none would do.
+  // The strides with which the same storage has another shape; null if there are none.
   function viewed({ shape, stride }, wanted) {
     if (product(shape) === 0) {
       return list(shape) === list(wanted) ? stride : rowMajor(wanted);
     }
     const found = Array(wanted.length).fill(1);
     let at = wanted.length - 1;
-    let step = stride.at(-1) ?? 1; // of a block of dimensions that are read without a jump
+    let step = stride.at(-1) ?? 1; // of a block of dimensions without jumps between them
     let block = 1;
     let filled = 1;
     for (let dim = shape.length - 1; dim >= 0; dim--) {
@@ -157,7 +157,7 @@ const strides = (() => {
         + `dimensions in the tensor (${x.shape.length})`);
     }
     if (!x.shape.length && sizes.includes(-1)) {
-      unread("A tensor without dimensions has no size that -1 could leave as it is.");
+      unread("A 0-d tensor has no size that -1 could keep.");
     }
     const shape = [...sizes];
     const stride = Array(sizes.length).fill(0);
@@ -220,7 +220,7 @@ const strides = (() => {
 
   const contiguous = (x) => (isContiguous(x) ? x : copied(x));
 
-  // One place of x[…]: a number, { from, to, step }, null for None, "..." for an ellipsis.
+  // One part of x[…]: a number, { from, to, step }, null for None, "..." for an ellipsis.
   function index(x, places) {
     const rank = x.shape.length;
     const read = places.filter((place) => place !== null && place !== "...").length;
@@ -242,7 +242,7 @@ const strides = (() => {
         }
         const size = shape[dim];
         if (place < -size || place >= size) {
-          // torch counts the places between the brackets, None and ... among them.
+          // torch counts the parts in the brackets, including None and ....
           raise("IndexError",
             `index ${place} is out of bounds for dimension ${at} with size ${size}`);
         }
@@ -273,7 +273,7 @@ const strides = (() => {
     squeeze: [squeeze, 0, 1], flatten: [flatten, 0, 2], contiguous: [contiguous, 0, 0],
   };
   const ATTRIBUTES = { T: reversed, mT: matrices };
-  const MANY = ["permute", "expand", "view", "reshape"]; // their numbers may be a tuple
+  const MANY = ["permute", "expand", "view", "reshape"]; // these accept a tuple of numbers
 
   const integer = (text) => {
     if (!/^-?\d+$/.test(text)) unread(`“${text}” is not a whole number.`);
@@ -292,7 +292,7 @@ const strides = (() => {
 
   const parts = (text) => text.replace(/,\s*$/, "").split(",").map((part) => part.trim());
 
-  // Text as Python has it, ".t()[1:].view(-1)", in lines or not → [{ line, run }]
+  // Python code such as ".t()[1:].view(-1)", on one or several lines → [{ line, run }]
   function parse(text) {
     const found = [];
     let rest = text.replace(/^\s*(x\s*=\s*)?x?(?=[.[])/gm, "").trim();
@@ -314,10 +314,10 @@ const strides = (() => {
         const bare = MANY.includes(name) ? inner.trim().replace(/^[([](.*)[)\]]$/s, "$1") : inner;
         const numbers = bare.trim() ? parts(bare).map(integer) : [];
         if (numbers.length < least || numbers.length > most) {
-          unread(`${name}() does not go with ${numbers.length} numbers here.`);
+          unread(`${name}() does not accept ${numbers.length} numbers here.`);
         }
         if (name === "expand" && numbers.some((size) => size < -1)) {
-          unread("expand() goes with sizes, and -1 for one that stays.");
+          unread("expand() accepts sizes, and -1 to keep a size.");
         }
         found.push({
           line: `.${called[0].trim().replace(/^\.\s*/, "")}`,

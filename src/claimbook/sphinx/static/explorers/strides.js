@@ -1,10 +1,10 @@
-// The explorer of storage, strides and views: what strides-rule.js answers, as rows of cells.
+// The explorer of storage, strides and views: shows the answers of strides-rule.js as cells.
 
 explorers.start("strides", (() => {
   const { table, grid, python, code, error, bytes, product, list, tuple, readable, unread } = explorers;
-  const MOST = 120; // numbers that are shown
+  const MOST = 120; // most numbers shown
 
-  // Each step in a row, with what its tensor is.
+  // A table with a row per step, describing its tensor.
   function stepByStep(found) {
     const row = (line, { shape, stride, offset, contiguous }, memory) => [
       code(line), list(shape), code(tuple(stride)), String(offset), contiguous ? "yes" : "no", memory,
@@ -18,7 +18,7 @@ explorers.start("strides", (() => {
       "stacked");
   }
 
-  // The numbers of the last tensor, the storage, and what one index reads.
+  // The numbers of the last tensor, the storage, and what the chosen index reads.
   function picture(found, label, typed) {
     const last = found.steps.at(-1) ?? found.start;
     const all = explorers.indices(last.shape);
@@ -44,7 +44,7 @@ explorers.start("strides", (() => {
       <ol class="explorer-storage" aria-label="Storage: position and number">${storage.join("")}</ol>`;
   }
 
-  // What the step that raises an error was given, and why no view of it would do.
+  // The input of the step that raises an error, and why a view of it is impossible.
   function refused(found, shape, typed) {
     const given = strides.answer(shape, found.steps.map(({ line }) => line).join(""));
     const order = given.positions.slice(0, 12).join(", ") + (given.positions.length > 12 ? ", …" : "");
@@ -63,7 +63,7 @@ explorers.start("strides", (() => {
     fields: {
       shape: { label: "Shape of x", hint: "x = torch.arange(n).view(shape)" },
       index: { label: "Index of the result", hint: "for example 1, 0; or choose a number below" },
-      steps: { label: "Steps", rows: 3, hint: "as in Python: x.t().view(6), or one step in a line" },
+      steps: { label: "Steps", rows: 3, hint: "as in Python: x.t().view(6), or one step per line" },
     },
     tools: {
       field: "steps",
