@@ -118,7 +118,7 @@ const autograd = (() => {
     function record([name, value, saved, backward], operands, made) {
       const result = { value, to: null, needs: operands.some((one) => one.needs), made };
       if (!result.needs) return result;
-      if (nodes.length === MOST) unread(`Up to ${MOST} operations are shown here.`);
+      if (nodes.length === MOST) unread(`At most ${MOST} operations can be shown here.`);
       result.to = nodes.length;
       const kept = Object.entries(saved).map(([key, one]) => [key, one ?? result]);
       nodes.push({
@@ -164,7 +164,7 @@ const autograd = (() => {
       const read = TOKEN.exec(text);
       if (!read) {
         const hint = text.includes("^") ? " A power is written x**2." : "";
-        unread(`“${text.slice(at).trim()}” is not read here: x, y, numbers, + - * / ** and ${
+        unread(`“${text.slice(at).trim()}” cannot be read here: x, y, numbers, + - * / ** and ${
           FUNCTIONS.join(", ")}.${hint}`);
       }
       const [, number, name, sign] = read;
@@ -226,7 +226,7 @@ const autograd = (() => {
       if (number) return plain(Number(number), /^\d+$/.test(number));
       if (name in names) return names[name];
       if (!FUNCTIONS.includes(name)) {
-        unread(name ? `“${name}” is not known here: x, y, names given in lines before, and ${
+        unread(name ? `“${name}” is not known here: x, y, names from earlier lines, and ${
           FUNCTIONS.join(", ")}.` : `Something is missing in “${line.trim()}”.`);
       }
       need("(");
@@ -241,7 +241,7 @@ const autograd = (() => {
     if (at < all.length) {
       const [{ number }, { name }] = all.slice(at - 1);
       const hint = number && name ? ` Write ${number} * ${name}.` : "";
-      unread(`“${line.slice(all[at].from).trim()}” is not read here.${hint}`);
+      unread(`“${line.slice(all[at].from).trim()}” cannot be read here.${hint}`);
     }
     return found;
   }
@@ -262,7 +262,7 @@ const autograd = (() => {
   function leaf(name, typed, needs) {
     const text = typed.trim() || "0";
     if (!/^\s*[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?\s*$/i.test(text)) {
-      unread(`${name} is a number here, for example 2 or -0.5.`);
+      unread(`${name} must be a number, for example 2 or -0.5.`);
     }
     return { value: Number(text), to: name, needs, made: name };
   }

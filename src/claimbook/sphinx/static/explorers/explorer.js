@@ -73,7 +73,7 @@ const explorers = (() => {
     return rows ? `<textarea ${about} rows="${rows}"></textarea>` : `<input type="text" ${about}>`;
   }
 
-  // The answer of a rule, or undefined if it could not read the input.
+  // The answer of a rule; throws if the rule could not read the input.
   const readable = (found) => (found.unread ? unread(found.unread) : found);
 
   // Many buttons are one tab stop; the arrow keys move between them.

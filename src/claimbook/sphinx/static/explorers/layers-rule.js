@@ -256,7 +256,7 @@ const layers = (() => {
     while ((rest = rest.replace(/^[\s,)]+/, ""))) { // Sequential's bracket may be anywhere
       const called = rest.match(/^(?:torch\.)?(?:nn\.)?(\w+)\(((?:[^()]|\([^()]*\))*)\)/);
       if (!called || !(called[1] in KINDS)) {
-        unread(`“${rest.split("\n")[0]}” is none of the layers of this explorer: ${
+        unread(`“${rest.split("\n")[0]}” is not a layer of this explorer: ${
           Object.keys(KINDS).join(", ")}.`);
       }
       const [all, name, inner] = called;

@@ -324,7 +324,7 @@ const strides = (() => {
           run: (x) => step(x, numbers), name, numbers,
         });
       } else {
-        unread(`“${rest.split("\n")[0]}” is none of the steps of this explorer: ${
+        unread(`“${rest.split("\n")[0]}” is not a step of this explorer: ${
           Object.keys({ ...STEPS, ...ATTRIBUTES }).join(", ")}, and [ ] with numbers, slices, None and “...”.`);
       }
       rest = rest.slice((attribute ?? indexed ?? called)[0].length);
