@@ -147,7 +147,7 @@ def test_an_error_that_nobody_knows_is_not_explained(open_page):
     page.fill("#query", "pandas.errors.ParserError: Error tokenizing data. C error: EOF in string")
     assert page.locator(".error-hit").count() == 0
     status = page.locator("section.search [role=status]")
-    assert status.inner_text().startswith("No example of this book prints this error")
+    assert status.inner_text().startswith("No example in this book prints this error")
     assert status.locator("a").get_attribute("href") == "errors.html"
 
 

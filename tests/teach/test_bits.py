@@ -106,5 +106,5 @@ def test_drawn_on_the_cpu_whatever_the_default_device():
 @pytest.mark.parametrize("dtypes", [(), (torch.int32,), (torch.float32, torch.float8_e4m3fn)])
 def test_what_is_no_such_float_is_refused(dtypes):
     """Integers and floats of other widths are refused in words."""
-    with pytest.raises(ValueError, match="floats of 16, 32 or 64 bits"):
+    with pytest.raises(ValueError, match="float of 16, 32 or 64 bits"):
         bits(1.0, *dtypes)

@@ -40,7 +40,7 @@ def test_options_win_over_the_style(figure):
 @pytest.mark.parametrize("draw", [curves, grouped_bars])
 def test_series_that_could_not_be_told_apart_are_refused(figure, draw):
     """A fifth series would look like the first."""
-    with pytest.raises(ValueError, match="5 series, and 4 looks"):
+    with pytest.raises(ValueError, match="5 series, but only 4 styles"):
         draw(figure.add_subplot(), ["x"], {str(number): [1] for number in range(5)})
 
 
