@@ -74,9 +74,9 @@ plt.show()
 # The picture shows the relative error of each layer's gradient, compared with contiguous
 # ``float32``. ``channels_last`` adds in a different order, which changes the last digits.
 # ``float16`` loses the gradients of the lower layers. A factor on the loss is a factor on every
-# gradient: it moves the hills of the first picture to the right, away from the line. Before the update, the
-# factor is divided out in ``float32``. Then the gradients of all layers are right, to within a
-# twentieth.
+# gradient: it moves the hills of the first picture to the right, away from the line. Before the
+# update, the factor is divided out in ``float32``. Then the gradients of all layers are right, to
+# within a twentieth.
 #
 # How much time each setting saves depends on the machine, above all on whether it has Tensor Cores.
 # No CUDA measurement of it has been recorded yet.

@@ -48,8 +48,8 @@ def compare(a: Work, b: Work, *, rounds: int = 7) -> Comparison:
 
     First, the number of calls per timing is doubled until a timing lasts a millisecond, which is
     also the warm-up. Then each round times both, in alternating order, and waits for CUDA. Stops
-    after ``rounds`` rounds, or after the round in which ten seconds have passed. Reading ``best`` or
-    ``ratio`` records it, under a name made from the source code of the call.
+    after ``rounds`` rounds, or after the round in which ten seconds have passed. Reading ``best``
+    or ``ratio`` records it, under a name made from the source code of the call.
 
     Raises ValueError for fewer than one round.
     """
