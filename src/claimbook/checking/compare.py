@@ -1,4 +1,4 @@
-"""Compare wants with gots: whether they differ, and in what way.
+"""Compare expected output (want) with actual output (got), and classify differences.
 
 Text is compared exactly, except for trailing white space. `tensor(...)` is compared by
 structure, so line breaks inside it do not matter. Nothing is evaluated.

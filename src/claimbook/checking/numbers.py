@@ -39,7 +39,7 @@ def _agree(want: Decimal, got: Decimal) -> bool:
 
 
 def _form(number: str) -> tuple[bool, bool, bool]:
-    """Return whether it has a sign, has an exponent, ends in a point (`2.` is exact)."""
+    """Return whether it is negative, has an exponent, ends in a point (`2.` is exact)."""
     return number.startswith("-"), "e" in number, number.endswith(".")
 
 

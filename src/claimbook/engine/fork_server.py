@@ -48,7 +48,7 @@ OURS_TO_SAY = {
 
 
 def connect(scratch: str) -> tuple[Connection, subprocess.Popen[bytes] | None]:
-    """Return the channel to a fork server, and its process; None if it is a shared one.
+    """Return the channel to a fork server, and its process (None for a shared one).
 
     Return at once, while the server still imports torch.
 

@@ -63,7 +63,7 @@ class Workers:
 
     def close(self) -> None:
         """End the fork server and all its children."""
-        patience = 5 if self.environments else 0  # no worker has started yet: nothing to clean up
+        patience = 5 if self.environments else 0  # 0: no worker has started
         with suppress(OSError):
             send(self._channel, "end")
         if self._server is None:
