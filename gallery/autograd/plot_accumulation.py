@@ -114,7 +114,7 @@ plt.show()
 
 # %%
 # To take away
-# ---------
+# ------------
 # * Weight the mean loss of each piece by the piece's share of the batch. Then the gradients of the
 #   pieces add up to that of the batch, even if the pieces are unequal.
 # * If the mean losses of equal pieces are not scaled, the gradient is too long by a factor that is

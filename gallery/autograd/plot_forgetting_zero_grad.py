@@ -115,7 +115,7 @@ plt.show()
 
 # %%
 # To take away
-# ---------
+# ------------
 # * Without ``zero_grad()`` each step is the learning rate times the sum of all gradients so far.
 # * When a loss keeps coming back to where it began, first look for a missing ``zero_grad()``.
 #

@@ -113,7 +113,7 @@ plt.show()
 
 # %%
 # To take away
-# ---------
+# ------------
 # * The factor of one layer is raised to the power of the depth, so small errors of scale grow
 #   large.
 # * For plain ReLU layers Kaiming's scale is right. With half of it the gradient loses more than ten

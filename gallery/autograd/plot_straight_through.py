@@ -116,7 +116,7 @@ plt.show()
 
 # %%
 # To take away
-# ---------
+# ------------
 # * The gradient of ``round`` is 0, so nothing can be trained through it as it is.
 # * ``x.round() + (x - x.detach())`` has the rounded value, and lets the gradient pass.
 # * The gradient is not that of the rounded function, and it need not become 0 at a solution. So

@@ -114,7 +114,7 @@ plt.show()
 
 # %%
 # To take away
-# ---------
+# ------------
 # * The window is a choice between memory on the device and memory in the model: with a shorter one
 #   fewer bytes are kept, and the model learns to look back less far.
 # * A window should hold all the steps from the one where something comes in to the one where it is

@@ -110,7 +110,7 @@ if CORE is not None:
 
 # %%
 # To take away
-# ---------
+# ------------
 # * Waiting needs no core: more workers than cores can pay off if samples come from disk or network.
 # * Computing needs cores: more workers than free cores gain nothing.
 # * For data that are in memory already and need no work, ``num_workers=0`` is the fast way.

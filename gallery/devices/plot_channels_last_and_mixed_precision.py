@@ -106,7 +106,7 @@ plt.show()
 
 # %%
 # To take away
-# ---------
+# ------------
 # * ``channels_last`` moves the numbers and keeps their values. A ``view`` in the model may then
 #   raise an error.
 # * ``float16`` without loss scaling stops training where gradients are small, in the lower layers

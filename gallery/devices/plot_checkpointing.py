@@ -109,7 +109,7 @@ plt.show()
 
 # %%
 # To take away
-# ---------
+# ------------
 # * Start with about as many segments as the square root of the number of layers.
 # * The peak then grows like the square root of the depth: four times as many layers take twice the
 #   memory.

@@ -112,7 +112,7 @@ plt.show()
 
 # %%
 # To take away
-# ---------
+# ------------
 # * A stretched dimension has stride 0: its numbers are read again and take no further memory.
 # * ``repeat`` before an elementwise operation costs bytes and time, and gives the same result.
 # * The result has its full size. Watch this size when both sides are stretched.

@@ -116,7 +116,7 @@ plt.show()
 
 # %%
 # To take away
-# ---------
+# ------------
 # * Exponent bits buy reach, fraction bits buy digits.
 # * Half the bytes take half the memory, and less time where numbers are only moved.
 # * Whether arithmetic is faster depends on the units of the processor: measure it on the machine

@@ -113,7 +113,7 @@ plt.show()
 # size depends on the machine and on the operation, not on the length of the loop.
 #
 # To take away
-# ---------
+# ------------
 # * What a loop adds is the number of its passes times the price of a pass.
 # * A loop over the numbers of a tensor is slow. A loop over large pieces is not, and may stay.
 #

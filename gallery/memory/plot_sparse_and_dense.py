@@ -111,7 +111,7 @@ plt.show()
 
 # %%
 # To take away
-# ---------
+# ------------
 # * Sparse costs bytes and time for each number stored, dense for each place.
 # * The limit for bytes can be counted: a fifth in COO, nearly a third in CSR, for ``float32``.
 # * The limit for time must be measured. It depends on the processor and on the shapes.

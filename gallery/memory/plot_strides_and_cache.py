@@ -129,7 +129,7 @@ plt.show()
 
 # %%
 # To take away
-# ---------
+# ------------
 # * In large tensors the time of a cheap operation depends on how much memory has to be fetched, not
 #   on how many numbers are read.
 # * Jumps cost time if the numbers do not fit into the cache.

@@ -107,7 +107,7 @@ plt.show()
 
 # %%
 # To take away
-# ---------
+# ------------
 # * A sum of floats depends on the order, so compare two sums with a tolerance.
 # * A running total loses most. ``torch.sum`` over the whole tensor is usually more exact.
 # * Never keep a running total in 16 bits.

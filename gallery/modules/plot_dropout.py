@@ -113,7 +113,7 @@ plt.show()
 
 # %%
 # To take away
-# ---------
+# ------------
 # * A sum behind dropout has as its mean the value of ``eval()`` mode; its variance grows with
 #   ``p / (1 - p)``.
 # * Dropout reduces overconfidence here, but does not remove it.

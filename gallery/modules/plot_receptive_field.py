@@ -112,7 +112,7 @@ plt.show()
 
 # %%
 # To take away
-# ---------
+# ------------
 # * With positive weights and no activations, one backward pass from one output unit shows its
 #   receptive field.
 # * Strides and dilations can widen the field equally; dilations keep all outputs.

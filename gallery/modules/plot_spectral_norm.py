@@ -96,7 +96,7 @@ plt.show()
 
 # %%
 # To take away
-# ---------
+# ------------
 # * The product of the largest singular values bounds the slope, for any weights; it is not tight.
 # * With ``spectral_norm`` on all layers that bound is 1, but for the lag of the estimate.
 #

@@ -113,7 +113,7 @@ plt.show()
 
 # %%
 # To take away
-# ---------
+# ------------
 # * With tanh, units that start at zero stay there; units at another constant move, but as one unit.
 # * Equal units add width without adding anything that can be learnt.
 # * A tiny difference is enough in the end, but it takes steps to grow. So start with large

@@ -115,7 +115,7 @@ plt.show()
 
 # %%
 # To take away
-# ---------
+# ------------
 # * The noise of small batches and a large learning rate both drive SGD to flatter places.
 # * Flatter is not better by itself: here the runs that had fitted less of the noise did better.
 #

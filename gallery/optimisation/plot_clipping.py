@@ -113,7 +113,7 @@ plt.show()
 
 # %%
 # To take away
-# ---------
+# ------------
 # * Clipping by norm keeps the direction, clipping by value does not.
 # * On a cliff, either way of clipping turns a leap into a short step.
 #

@@ -105,7 +105,7 @@ plt.show()
 
 # %%
 # To take away
-# ---------
+# ------------
 # * The worst size of a model fitted without regularisation is the one that can only just fit the
 #   data.
 # * Beyond that size the fit stays perfect, the weights shrink, and the test error falls again.

@@ -112,7 +112,7 @@ for name, least, most in ("on logits", 0, 0), ("BCELoss", 0.08, 0.5):
 
 # %%
 # To take away
-# ---------
+# ------------
 # * Pass logits to a loss that takes them, and the gradient is right for every one of them.
 # * A sigmoid before ``BCELoss`` hides the worst mistakes: their gradient is 0, and no error says
 #   so.

@@ -109,7 +109,7 @@ plt.show()
 
 # %%
 # To take away
-# ---------
+# ------------
 # * In a narrow valley, momentum needs only a fraction of the steps of plain SGD.
 # * Adam evens out the steps along the axes of the weights, and along no other directions.
 #

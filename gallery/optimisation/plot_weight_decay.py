@@ -119,7 +119,7 @@ plt.show()
 # under the constraint that no weight exceeds ``1 / decay`` in absolute value.
 #
 # To take away
-# ---------
+# ------------
 # * Under Adam, an L2 penalty gets weaker as the gradients get noisier.
 # * Decoupled decay shrinks every weight by the same factor, at any noise.
 # * On full batches an L2 penalty changes where Adam ends. Decoupled decay does not, as long as the
