@@ -190,7 +190,7 @@ def test_a_wrong_file_changes_nothing(page, tmp_path, text):
     file.write_text(text)
     page.get_by_label("Import").set_input_files(file)
     page.wait_for_function("document.querySelector('.practice-said').textContent !== ''")
-    assert "no progress" in page.locator(".practice-said").inner_text()
+    assert "not exported" in page.locator(".practice-said").inner_text()
     assert page.evaluate(KEPT) == kept
 
 
