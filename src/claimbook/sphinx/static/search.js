@@ -112,9 +112,9 @@ class Search {
     return count ? Math.log(1 + (this.places.length - count + 0.5) / (count + 0.5)) : 0;
   }
 
-  // What the words of a line are worth, as stem → worth. Those that name no subject count a little: who
-  // asks "why" wants another section than who asks "how".
-  weighed(line) {
+  // The weights of a line's words, by stem. Words without a subject, such as "why" and "how", count a
+  // little: they tell apart questions about the same thing.
+  weighted(line) {
     return new Map(this.names(line).flat().map((word) => {
       const stem = this.spelled(this.stem(word));
       if (this.stop.has(word)) return [word, WEIGHTS.stop];
@@ -122,12 +122,12 @@ class Search {
     }));
   }
 
-  // The lines that people type to get to a place.
+  // The lines that people type to find a place, weighted.
   typed(place) {
-    return this.lines[place] ??= this.places[place][4].split("\n").map((line) => this.weighed(line));
+    return this.lines[place] ??= this.places[place][4].split("\n").map((line) => this.weighted(line));
   }
 
-  // How like a question, as its words weighed, is to the likest of the lines of a place.
+  // The similarity of a question, given as weighted words, to the most similar line of a place.
   likeness(asked, place) {
     return Math.max(...this.typed(place).map((line) => {
       let common = 0;
@@ -162,7 +162,7 @@ class Search {
       }
     }
     const sorted = (found) => found.sort(([a, x], [b, y]) => y - x || a - b);
-    const asked = this.weighed(question);
+    const asked = this.weighted(question);
     const best = sorted([...scores]).slice(0, CLOSER)
       .map(([place, score]) => [place, score * (1 + LIKE * this.likeness(asked, place))]);
     return sorted(best).slice(0, HITS).map(([place]) => place);
@@ -186,7 +186,7 @@ class Search {
   }
 }
 
-const total = (weighed) => [...weighed.values()].reduce((sum, worth) => sum + worth, 0);
+const total = (weighted) => [...weighted.values()].reduce((sum, worth) => sum + worth, 0);
 
 // Whether two words differ by one letter, or by two swapped neighbours.
 function oneApart(one, other) {
