@@ -199,3 +199,18 @@ def test_a_build_that_did_not_end_leaves_nothing_to_the_next(tmp_path, monkeypat
         assert build(book, upon) == 1
     assert build(book, upon) == build(book, anew) == 1  # of a link to that section
     assert files(upon) == files(anew)
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_deleted_page_leaves_the_site(tmp_path, fresh):
+    """Also where Sphinx forgot what was there, as after an upgrade; other files stay."""
+    page = "---\norphan: true\n---\n# Old\n\nProse.\n"
+    book = TinyBook(tmp_path, {**PAGES, "old": page}, conf=FORMS)
+    book.build()
+    assert (book.site / "old.html").exists()
+    (book.docs / "old.md").unlink()
+    if fresh:
+        (book.site / ".doctrees/environment.pickle").unlink()
+    book.build()
+    assert not [*book.site.glob("old.*")]
+    assert (book.site / "index.html").exists()

@@ -41,11 +41,23 @@ def setup(app: Sphinx) -> ExtensionMetadata:
 def remove_gone(
     app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
 ) -> list[str]:
-    """Remove the files of deleted pages, which Sphinx leaves in the site."""
-    for page in removed if _is_site(app) else ():
-        for form in ("html", "md", "ipynb"):
-            Path(app.outdir, f"{page}.{form}").unlink(missing_ok=True)
+    """Remove the files of deleted pages, which Sphinx leaves in the site.
+
+    A new environment, as after an upgrade, does not know what was removed: the files tell.
+    """
+    if _is_site(app):
+        gone = removed if env.all_docs else {*_written(Path(app.outdir))} - env.found_docs
+        for page in gone:
+            for form in ("html", "md", "ipynb"):
+                Path(app.outdir, f"{page}.{form}").unlink(missing_ok=True)
     return []
+
+
+def _written(site: Path) -> Iterator[str]:
+    """Yield the pages of an earlier build that have a Markdown form."""
+    for path in site.rglob("*.md"):
+        if path.with_suffix(".html").exists():
+            yield path.relative_to(site).with_suffix("").as_posix()
 
 
 def note_summary(app: Sphinx, doctree: nodes.document) -> None:
