@@ -4,6 +4,9 @@
 // lines that hits quote are loaded last.
 
 const HITS = 20, CLOSER = 60, LONG = 5;
+// Letters of the shortest word with one misspelling, and with two.
+const ONCE = 5, TWICE = 9;
+const AMERICAN = [/is(?=(?:e[drs]?|ing|ations?|ers?)$)/, "iz"];
 const WEIGHTS = { pair: 0.2, stopPair: 0.22, part: 0.35, whole: 0.6, exact: 0.4, synonym: 0.9, everywhere: 0.4, stop: 0.5 };
 const RARITY = 0.8, LIKE = 2;
 // For questions with such a word, sections with an error message as title count more.
@@ -24,6 +27,23 @@ class Search {
     this.stop = new Set(words.stop);
     this.everywhere = new Set(words.everywhere);
     this.lines = [];
+    this.meanings = new Map();
+  }
+
+  // The words that a misspelled one may stand for, each with the number of places that have it in
+  // their titles, short answers or typed lines; stems of all other words have 0.
+  get vocabulary() {
+    if (!this.counted) {
+      this.counted = new Map([...this.terms.keys()].map((term) => [term, 0]));
+      for (const [, ...texts] of this.places) {
+        for (const word of new Set(this.names(texts.join(" ")).flat())) {
+          for (const spelling of new Set([word, word.replace(...AMERICAN)])) {
+            this.counted.set(spelling, (this.counted.get(spelling) ?? 0) + 1);
+          }
+        }
+      }
+    }
+    return this.counted;
   }
 
   // The words of a text in lower case, grouped by name.
@@ -52,7 +72,7 @@ class Search {
       const [word] = typed;
       const strange = typed.length === 1 && !this.stop.has(word) && !this.knows(this.stem(word));
       const name = (strange && this.apart(word)) || typed;
-      const stems = name.map((word) => this.stem(word));
+      const stems = name.map((word) => this.root(word));
       const whole = name.length > 1 && this.terms.has(stems.join(""));
       if (whole) add(stems.join(""), WEIGHTS.whole);
       name.forEach((word, number) => {
@@ -61,7 +81,7 @@ class Search {
     }
     words.forEach(({ word, stem, weight }, number) => {
       if (!this.stop.has(word) && word.length > 1) {
-        add(this.spelled(stem), this.everywhere.has(word) ? WEIGHTS.everywhere : weight);
+        add(stem, this.everywhere.has(word) ? WEIGHTS.everywhere : weight);
       }
       const before = words[number - 1];
       const pair = `${before?.stem}${stem}`;
@@ -89,22 +109,40 @@ class Search {
     return null;
   }
 
-  // Corrects an unknown word: strips a number, as in `resnet18`, or returns the most frequent known
-  // word with one letter added, removed or changed, or with two neighbours swapped.
-  spelled(term) {
-    if (this.knows(term)) return term;
-    const name = term.replace(/\d+$/, "");
+  // The stem of a word. One that no place has is corrected, or loses a number, as in `resnet18`.
+  root(word) {
+    const stem = this.stem(word), name = stem.replace(/\d+$/, "");
+    if (this.stop.has(word) || this.knows(stem)) return stem;
     if (name.length > 2 && this.knows(name)) return name;
-    if (term.length < 5) return term;
-    const near = [...this.terms].filter(([other]) => oneApart(term, other));
-    return near.sort(([, a], [, b]) => b.length - a.length)[0]?.[0] ?? term;
+    const meant = this.meant(word);
+    return [this.stem(meant), meant].find((term) => term && this.knows(term)) ?? stem;
+  }
+
+  // What a misspelled word stands for: of the nearest known words, the most frequent; "" if none is
+  // near.
+  meant(word) {
+    if (!this.meanings.has(word)) this.meanings.set(word, nearest(word, this.vocabulary));
+    return this.meanings.get(word);
+  }
+
+  // The corrected words of a question, as pairs.
+  corrected(question) {
+    return this.alone(question)
+      .filter((word) => this.root(word) !== this.stem(word))
+      .map((word) => [word, this.meant(word)])
+      .filter(([word, meant]) => this.vocabulary.get(meant) && this.root(word) === this.stem(meant));
   }
 
   // The words of a question that are unknown even after correction.
   unknown(question) {
+    return this.alone(question)
+      .filter((word) => word.length > 2 && /[a-z]/.test(word) && !this.knows(this.root(word)));
+  }
+
+  // The words of a question that are no parts of names.
+  alone(question) {
     const words = this.names(question).filter((name) => name.length === 1).flat();
-    return [...new Set(words)].filter((word) => word.length > 2 && /[a-z]/.test(word)
-      && !this.stop.has(word) && !this.knows(this.spelled(this.stem(word))) && !this.apart(word));
+    return [...new Set(words)].filter((word) => !this.stop.has(word) && !this.apart(word));
   }
 
   rarity(term) {
@@ -116,8 +154,8 @@ class Search {
   // little: they tell apart questions about the same thing.
   weighted(line) {
     return new Map(this.names(line).flat().map((word) => {
-      const stem = this.spelled(this.stem(word));
       if (this.stop.has(word)) return [word, WEIGHTS.stop];
+      const stem = this.root(word);
       return [stem, (this.everywhere.has(word) ? WEIGHTS.everywhere : 1) * this.rarity(stem) ** RARITY];
     }));
   }
@@ -188,16 +226,34 @@ class Search {
 
 const total = (weighted) => [...weighted.values()].reduce((sum, worth) => sum + worth, 0);
 
-// Whether two words differ by one letter, or by two swapped neighbours.
-function oneApart(one, other) {
-  if (Math.abs(one.length - other.length) > 1) return false;
-  let start = 0, end = 0;
-  const least = Math.min(one.length, other.length);
-  while (start < least && one[start] === other[start]) start++;
-  while (end < least - start && one.at(-1 - end) === other.at(-1 - end)) end++;
-  const rest = Math.max(one.length, other.length) - start - end;
-  return rest <= 1 || (rest === 2 && one.length === other.length
-    && one[start] === other[start + 1] && one[start + 1] === other[start]);
+// Of the words with the fewest edits between them and the given one, the most frequent; "" if all
+// have too many.
+function nearest(word, counts) {
+  let least = word.length < ONCE ? 0 : word.length < TWICE ? 1 : 2, found = "";
+  for (const [other, count] of counts) {
+    const between = edits(word, other, least);
+    if (between < least || (between === least && count >= (counts.get(found) ?? 0))) {
+      [least, found] = [between, other];
+    }
+  }
+  return found;
+}
+
+// The number of letters to add, remove or change, and of neighbours to swap, to make one word of the
+// other. If it is above `most`, the result is above `most` too, but may be less.
+function edits(one, other, most) {
+  if (Math.abs(one.length - other.length) > most) return most + 1;
+  let before = [], row = Array.from({ length: other.length + 1 }, (_, number) => number);
+  for (let i = 1; i <= one.length && Math.min(...row) <= most; i++) {
+    const next = [i];
+    for (let j = 1; j <= other.length; j++) {
+      next[j] = Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (one[i - 1] !== other[j - 1]));
+      const swapped = i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1];
+      if (swapped) next[j] = Math.min(next[j], before[j - 2] + 1);
+    }
+    [before, row] = [row, next];
+  }
+  return Math.max(row.at(-1), Math.min(...row));
 }
 
 function hitItem(place, line) {
@@ -213,12 +269,14 @@ function hitItem(place, line) {
   return item;
 }
 
-// The status line: the number of hits, and the words that no section has.
-function told(unknown, hits) {
-  const count = `${hits} section${hits === 1 ? "" : "s"}`;
-  if (!unknown.length) return [`${hits === HITS ? "The best " : ""}${count}`];
-  const named = unknown.flatMap((word) => [", ", element("q", {}, word)]).slice(1);
-  return ["No section says ", ...named, `. For the other words: ${hits === HITS ? "the best " : ""}${count}`];
+// The status line: corrected words, words that no section has, and the number of hits.
+function told(corrected, unknown, hits) {
+  const quoted = (word) => element("q", {}, word);
+  const count = `${hits === HITS ? "the best " : ""}${hits} section${hits === 1 ? "" : "s"}`;
+  const read = corrected.flatMap(([word, meant]) => [quoted(word), " read as ", quoted(meant), ". "]);
+  if (!unknown.length) return [...read, count[0].toUpperCase() + count.slice(1)];
+  const named = unknown.flatMap((word) => [", ", quoted(word)]).slice(1);
+  return [...read, "No section says ", ...named, `. For the other words: ${count}`];
 }
 
 function searchPage(search) {
@@ -246,7 +304,7 @@ function searchPage(search) {
         ", by type. The sections below only share its words."]
         : sure ? [errors[0].same ? "An error, and what explains it" : "An error, and the nearest to it",
           "; then sections that share its words."]
-          : hits.length ? told(search.unknown(text), hits.length)
+          : hits.length ? told(search.corrected(text), search.unknown(text), hits.length)
             : ["Nothing on this site has these words."]);
     history.replaceState(null, "", text ? `?${new URLSearchParams({ q: text })}` : location.pathname);
   };
