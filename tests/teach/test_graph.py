@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from claimbook.teach import graph
-from claimbook.teach.figure import Figure
+from claimbook.teach.figure import NARROW, Figure
 from claimbook.teach.layers import rows_and_routes
 
 
@@ -144,3 +144,13 @@ def test_arrows_do_not_cross_where_they_need_not():
     """Two separate ways down stay beside each other, whichever was found first."""
     rows, _ = rows_and_routes(5, [(0, 1), (0, 2), (1, 4), (2, 3)])
     assert rows in ([[0], [1, 2], [4, 3]], [[0], [2, 1], [3, 4]])
+
+
+def test_a_wide_graph_is_drawn_narrower():
+    """Where a row would be too wide for a phone, a note of two parts takes two lines."""
+    x = torch.ones(2, requires_grad=True)
+    difference = x - x.detach()
+    figure = graph(x.round() + difference, {"x": x, "x - x.detach()": difference})
+    assert int(re.match(r'<svg width="(\d+)"', figure.svg)[1]) <= NARROW
+    assert ">1 input without gradient<" in figure.svg
+    assert "(x - x.detach(), 1 input without gradient)" in figure.alt

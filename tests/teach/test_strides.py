@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from claimbook.teach import strides
+from claimbook.teach.figure import NARROW
 
 BASE = torch.arange(100, 112).view(3, 4)
 VIEWS = {
@@ -92,3 +93,13 @@ def test_what_fills_no_row_is_refused(tensor):
     """A storage that is empty, or longer than a row can show, is refused in words."""
     with pytest.raises(ValueError, match=f"not {tensor.numel()}$"):
         strides(tensor)
+
+
+def test_a_long_title_takes_two_lines():
+    """It is not what makes the picture of a few boxes too wide for a phone."""
+    figure = strides(torch.arange(6).view(2, 3)[:, 1], "The second column of a 2 by 3 matrix")
+    svg = ET.fromstring(figure.svg)
+    assert float(svg.get("width")) <= NARROW
+    heads = [text.text for text in svg.iter("text") if text.get("class") == "head"]
+    assert heads == ["The second column of a 2 by 3 matrix", "shape (2,), strides (3,), offset 1"]
+    assert figure.alt.startswith(": ".join(heads))

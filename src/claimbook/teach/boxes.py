@@ -1,15 +1,14 @@
-"""Draw boxes with two lines of text, and arrows between them, as SVG in the page's colours."""
+"""Draw boxes with a few lines of text, and arrows between them, as SVG in the page's colours."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 
-from claimbook.teach.figure import BRAND, CHAR, FONT, drawing
-from claimbook.teach.layers import Edge, rows_and_routes
+from claimbook.teach.figure import BRAND, CHAR, FONT, NARROW, drawing
+from claimbook.teach.layers import Edge, row_width, rows_and_routes, xs_of
 
-LINE, PAD, GAP, ROW, PORT = 16, 10, 24, 84, 14
-BOX_HEIGHT = 2 * LINE + PAD
+LINE, PAD, BETWEEN, PORT = 16, 10, 42, 14
 
 
 @dataclass(frozen=True)
@@ -17,8 +16,13 @@ class Box:
     """A node of a drawing."""
 
     title: str
-    note: str = ""  # the second line
+    note: str = ""  # the second line; of two lines, drawn in one where there is room
     leaf: bool = False  # drawn round and in the brand colour
+
+    @property
+    def beside(self) -> str:
+        """The note in one line."""
+        return self.note.replace("\n", ", ")
 
 
 def draw(boxes: Sequence[Box], edges: Sequence[Edge]) -> str:
@@ -27,47 +31,44 @@ def draw(boxes: Sequence[Box], edges: Sequence[Edge]) -> str:
     The edges are pairs of indices of ``boxes``, without cycles. Arrows point down.
     """
     rows, routes = rows_and_routes(len(boxes), edges)
-    widths = [2 * PAD + CHAR * max(len(box.title), len(box.note)) for box in boxes]
-    widths += [0.0] * (sum(map(len, rows)) - len(boxes))  # waypoints
-    width = 2 * PAD + max(_row_width(row, widths) for row in rows)
-    height = 2 * PAD + ROW * (len(rows) - 1) + BOX_HEIGHT
-    xs = _xs(rows, widths, width / 2)
-    tops = {item: PAD + ROW * i for i, row in enumerate(rows) for item in row}
+    texts = [[line for line in (box.title, box.beside) if line] for box in boxes]
+    if 2 * PAD + max(row_width(row, _widths(texts, rows)) for row in rows) > NARROW:
+        texts = [[line for line in (box.title, *box.note.split("\n")) if line] for box in boxes]
+    widths, height = _widths(texts, rows), PAD + LINE * max(2, *map(len, texts))
+    width = 2 * PAD + max(row_width(row, widths) for row in rows)
+    xs = xs_of(rows, widths, width / 2)
+    tops = {item: PAD + (height + BETWEEN) * i for i, row in enumerate(rows) for item in row}
     starts, ends = _ports(routes, 0, 1, xs, widths), _ports(routes, -1, -2, xs, widths)
-    shapes = [_box(box, widths[i], xs[i], tops[i]) for i, box in enumerate(boxes)]
+    shapes = [
+        _box(texts[i], widths[i], height, xs[i], tops[i], leaf=box.leaf)
+        for i, box in enumerate(boxes)
+    ]
     shapes += [
-        _arrow([start, *(xs[waypoint] for waypoint in route[1:-1]), end], tops[route[0]])
+        _arrow([start, *(xs[waypoint] for waypoint in route[1:-1]), end], tops[route[0]], height)
         for route, start, end in zip(routes, starts, ends, strict=True)
     ]
-    return drawing(width, height, "".join(shapes))
+    whole = 2 * PAD + (height + BETWEEN) * len(rows) - BETWEEN
+    return drawing(width, whole, "".join(shapes))
 
 
-def _row_width(row: Sequence[int], widths: Sequence[float]) -> float:
-    return sum(widths[item] for item in row) + GAP * (len(row) - 1)
+def _widths(texts: Sequence[Sequence[str]], rows: Sequence[Sequence[int]]) -> list[float]:
+    """Return the width of each box, then 0 for each waypoint."""
+    widths = [2 * PAD + CHAR * max(map(len, lines)) for lines in texts]
+    return widths + [0.0] * (sum(map(len, rows)) - len(texts))
 
 
-def _xs(rows: Sequence[Sequence[int]], widths: Sequence[float], middle: float) -> dict[int, float]:
-    """Return the centre of each box and waypoint, with each row centred."""
-    xs = {}
-    for row in rows:
-        left = middle - _row_width(row, widths) / 2
-        for item in row:
-            xs[item] = left + widths[item] / 2
-            left += widths[item] + GAP
-    return xs
-
-
-def _box(box: Box, width: float, x: float, top: float) -> str:
-    colour, radius = (BRAND, BOX_HEIGHT / 2) if box.leaf else ("currentColor", 3)
-    lines = [line for line in (box.title, box.note) if line]
-    first = top + BOX_HEIGHT / 2 + LINE * (0.25 - 0.5 * (len(lines) - 1))
+def _box(
+    lines: Sequence[str], width: float, height: int, x: float, top: float, *, leaf: bool
+) -> str:
+    colour, radius = (BRAND, LINE + PAD / 2) if leaf else ("currentColor", 3)
+    first = top + height / 2 + LINE * (0.25 - 0.5 * (len(lines) - 1))
     texts = "".join(
         f'<text x="{x:.1f}" y="{first + LINE * i:.1f}">{escape(line)}</text>'
         for i, line in enumerate(lines)
     )
     return (
         f'<g class="node" text-anchor="middle" style="{FONT}">'
-        f'<rect x="{x - width / 2:.1f}" y="{top}" width="{width:.1f}" height="{BOX_HEIGHT}" '
+        f'<rect x="{x - width / 2:.1f}" y="{top}" width="{width:.1f}" height="{height}" '
         f'rx="{radius}" style="fill:none;stroke:{colour}"/>{texts}</g>'
     )
 
@@ -85,11 +86,11 @@ def _ports(
     return ports
 
 
-def _arrow(xs: Sequence[float], top: float) -> str:
+def _arrow(xs: Sequence[float], top: float, height: int) -> str:
     """Draw an arrow from the box at ``top``, one row down per x: curved between rows."""
-    path = f"M{xs[0]:.1f},{top + BOX_HEIGHT}"
+    path = f"M{xs[0]:.1f},{top + height}"
     for i, (x, next_x) in enumerate(pairwise(xs), 1):
-        upper, lower = top + ROW * (i - 1) + BOX_HEIGHT, top + ROW * i
+        upper, lower = top + (height + BETWEEN) * i - BETWEEN, top + (height + BETWEEN) * i
         middle = (upper + lower) / 2
         path += f"V{upper}C{x:.1f},{middle} {next_x:.1f},{middle} {next_x:.1f},{lower}"
     head = f"M{xs[-1] - 4:.1f},{lower - 7}l4,7l4,-7"

@@ -74,8 +74,9 @@ def label(node: Node, names: Names) -> tuple[str, str]:
 
 def _box(node: Node, names: Names) -> Box:
     title, name = label(node, names)
-    notes = [name] if name else []
-    return Box(title, ", ".join(notes + _without_gradient(node)), hasattr(node, "variable"))
+    if hasattr(node, "variable"):
+        return Box(title, name.replace(", shape (", "\nshape ("), leaf=True)
+    return Box(title, "\n".join([name] * bool(name) + _without_gradient(node)))
 
 
 def _without_gradient(node: Node) -> list[str]:
@@ -92,7 +93,7 @@ def describe(boxes: list[Box], edges: Edges) -> str:
     lines = [f"Autograd graph: {_count(len(boxes), 'node')}, {_count(len(edges), 'edge')}."]
     for i, box in enumerate(boxes):
         targets = ", ".join(str(end + 1) for start, end in edges if start == i)
-        note = f" ({box.note})" if box.note else ""
+        note = f" ({box.beside})" if box.note else ""
         goal = f"passes gradients to {targets}" if targets else "ends here"
         lines.append(f"{i + 1}. {box.title}{note} {goal}.")
     return "\n".join(lines)

@@ -6,7 +6,7 @@ from itertools import pairwise
 from statistics import fmean
 
 Edge = tuple[int, int]
-SWEEPS = 4
+SWEEPS, GAP = 4, 24
 
 
 def rows_and_routes(count: int, edges: Sequence[Edge]) -> tuple[list[list[int]], list[list[int]]]:
@@ -67,3 +67,21 @@ def _sort_beside(row: list[int], fixed: list[int], pairs: list[Edge]) -> None:
         if item in beside and neighbour in place:
             beside[item].append(place[neighbour])
     row.sort(key=lambda item: fmean(beside[item] or [0.0]))
+
+
+def row_width(row: Sequence[int], widths: Sequence[float]) -> float:
+    """Return the width of a row of boxes, with the gaps between them."""
+    return sum(widths[item] for item in row) + GAP * (len(row) - 1)
+
+
+def xs_of(
+    rows: Sequence[Sequence[int]], widths: Sequence[float], middle: float
+) -> dict[int, float]:
+    """Return the centre of each box and waypoint, with each row centred."""
+    xs = {}
+    for row in rows:
+        left = middle - row_width(row, widths) / 2
+        for item in row:
+            xs[item] = left + widths[item] / 2
+            left += widths[item] + GAP
+    return xs

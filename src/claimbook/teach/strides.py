@@ -6,7 +6,7 @@ from operator import mul
 import torch
 from torch import Tensor
 
-from claimbook.teach.figure import BRAND, CELL, CHAR, Figure, cell, drawing, number, text
+from claimbook.teach.figure import BRAND, CELL, CHAR, NARROW, Figure, cell, drawing, number, text
 
 PAD, LINE, MOST = 10, 18, 24
 STEP = "fill:none;stroke:currentColor"
@@ -63,13 +63,16 @@ def _draw(
     xs = [
         PAD + width * (i + 0.5) for i in range(len(values) + 1)
     ]  # an empty slice may start past the end
-    top = PAD + LINE * (len(steps) + 2)
-    parts = [text(PAD, PAD + 12, head, "head")]
+    heads = [head] if 2 * PAD + CHAR * len(head) <= NARROW else head.split(": shape", 1)
+    heads = [heads[0], *(f"shape{rest}" for rest in heads[1:])]
+    top = PAD + LINE * (len(heads) + len(steps) + 1)
+    parts = [text(PAD, PAD + 12 + LINE * i, words, "head") for i, words in enumerate(heads)]
     for dim, step in enumerate(steps):
         end = start + step if start + step < len(values) else start
-        parts.append(_step(xs[start], xs[end], PAD + LINE * (dim + 1.5), f"dim {dim}: +{step}"))
+        y = PAD + LINE * (dim + len(heads) + 0.5)
+        parts.append(_step(xs[start], xs[end], y, f"dim {dim}: +{step}"))
     parts += [_cell(xs[i], top, width, i, values[i], below[i]) for i in range(len(values))]
-    whole = max(xs[-1] + CHAR * 12, 2 * PAD + CHAR * len(head))
+    whole = max(xs[-1] + CHAR * 12, 2 * PAD + CHAR * max(map(len, heads)))
     height = top + CELL + LINE * max(map(len, below)) + PAD
     return drawing(whole, height, "".join(parts))
 
