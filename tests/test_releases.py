@@ -15,6 +15,7 @@ from claimbook.pages.book import Book
 from claimbook.records.book_runs import BookRun, Releases, flipped, result_of
 from claimbook.records.release_history import changed, spans
 from claimbook.records.store import RecordError
+from claimbook.sphinx.views.releases import title_of
 from helpers import CONF, PAGES, TinyBook, claim, claim_text
 
 TORCH = environment.release(environment.torch_version())
@@ -288,7 +289,7 @@ def test_pages_say_where_claims_hold(tmp_path):
     timeline = book.page("timeline")
     step = timeline.select_one("#torch-2-10-0, [id='torch-2.10.0']")
     assert "From 2.8.0 to 2.10.0" in step.get_text()
-    assert "error text (1)" in step.get_text()
+    assert "Errors worded differently (1)" in step.get_text()
     data = json.loads((book.site / "claims.json").read_text("utf-8"))
     by_id = {item["id"]: item["releases"] for item in data["claims"]}
     assert by_id == {
@@ -296,6 +297,17 @@ def test_pages_say_where_claims_hold(tmp_path):
         ERROR.id: {"2.8.0": "error", "2.10.0": "holds"},
     }
     assert set(by_id) > {"sum-adds"}
+
+
+def test_a_title_says_which_release_raises():
+    """The page may show what the older release prints, or what the newer one does."""
+    quiet = release("2.9.0", ran(Outcome.FAILED, "", ""))
+    [risen] = changed([ERROR], quiet, NEW)
+    [gone] = changed([ERROR], NEW, quiet)
+    assert (risen.kind, gone.kind) == ("no error was raised", "no error was raised")
+    assert (title_of(risen), title_of(gone)) == ("New errors", "Errors no longer raised")
+    [death] = changed([ERROR], NEW, DEAD)
+    assert title_of(death) == "Crashed"
 
 
 def test_the_timeline_counts_no_claim_that_was_edited_since(tmp_path):

@@ -25,6 +25,8 @@ class Change:
     after: str
     kind: str
     """The kind of difference, in words."""
+    new: bool = True
+    """Whether the newer release differs from the page; else the older one did."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +69,10 @@ def _change(claim: Claim, was: Result, now: Result, lane: Lane) -> Change | None
     for example, before, after in zip(claim.examples(lane), old, new, strict=False):
         if before is NOT_REACHED or after is NOT_REACHED:
             kind = str((now if after is NOT_REACHED else was).outcome)
-            return Change(*about, example.source, before, after, kind)
+            return Change(*about, example.source, before, after, kind, after is NOT_REACHED)
         # The want of the page may have `...`, so it goes first.
-        want, got = (after, before) if now.outcome is Outcome.PASSED else (before, after)
+        new = now.outcome is not Outcome.PASSED
+        want, got = (before, after) if new else (after, before)
         if difference := compare(want, got, lane):
-            return Change(*about, example.source, before, after, difference.kind)
+            return Change(*about, example.source, before, after, difference.kind, new)
     return None

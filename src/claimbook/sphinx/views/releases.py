@@ -6,6 +6,7 @@ from itertools import groupby, pairwise
 
 from docutils import nodes
 
+from claimbook.checking.difference import Kind
 from claimbook.model import Claim, Lane
 from claimbook.pages.text import first_sentence
 from claimbook.records.book_runs import BookRun
@@ -107,16 +108,40 @@ def _step(older: str, newer: str, changes: list[Change], link: Link) -> nodes.se
     section = render.section(f"torch-{newer.lower().replace(' ', '-')}", title)
     if not changes:
         section += nodes.paragraph("", "No claim prints anything different.")
-    for kind, count in Counter(change.kind for change in changes).most_common():
-        section += nodes.rubric("", f"{kind} ({count})")
-        alike = (change for change in changes if change.kind == kind)
+    for title, count in Counter(map(title_of, changes)).most_common():
+        section += nodes.rubric("", f"{title} ({count})")
+        alike = (change for change in changes if title_of(change) == title)
         section += [_changed(change, older, newer, link) for change in alike]
     return section
 
 
+TITLES = {
+    Kind.ERROR_TEXT: "Errors worded differently",
+    Kind.ERROR_TYPE: "Errors of another type",
+    Kind.VALUE: "Other values",
+    Kind.NOT_RAISED: "Errors no longer raised",
+    Kind.RAISED: "New errors",
+    Kind.WARNING: "New warnings",
+    Kind.GRAPH: "Another requires_grad or grad_fn",
+}
+"""Kind of difference → what changed, if the newer release is the one that differs."""
+
+BACK = {
+    Kind.NOT_RAISED: TITLES[Kind.RAISED],
+    Kind.RAISED: TITLES[Kind.NOT_RAISED],
+    Kind.WARNING: "Warnings no longer shown",
+}
+"""The same, if the older release differs."""
+
+
+def title_of(change: Change) -> str:
+    """Return what a change is, in words that say which release does what."""
+    known = TITLES if change.new else TITLES | BACK
+    return known.get(change.kind, change.kind.capitalize())
+
+
 def _changed(change: Change, older: str, newer: str, link: Link) -> nodes.Node:
-    summary = first_sentence(change.statement).replace("`", "")
-    fold = elements.fold(title=summary, classes=["timeline-change"])
+    fold = elements.fold(title=first_sentence(change.statement), classes=["timeline-change"])
     named = link.claim(change.page, change.claim)
     fold += nodes.paragraph("", "", nodes.Text("Claim "), named)
     fold += render.code(change.source)
