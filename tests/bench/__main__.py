@@ -65,7 +65,7 @@ def main() -> None:
 
 def _rows(results: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
     """What the page `checked` shows: the rows of each part, above the machine that ran it."""
-    yield "", "Time", "Of a bare script"
+    yield "What was run, and how", "Time", "Ratio to a bare script"
     for machine, parts in groupby(results, lambda part: _machine(results[part])):
         for part in parts:
             yield from _part_rows(part, results[part]["figures"])
@@ -89,11 +89,12 @@ def _part_rows(part: str, figures: Any) -> Iterator[tuple[str, str, str]]:
     for name, row in figures.items():
         ratio = f"{row['ratio']:.2f}" if "ratio" in row else ""
         failing = " (some fail)" * row.get("failed", False)
-        yield f"{TITLES[part]}: {name}{failing}", f"{row['median']:.1f} s", ratio
+        how = f"`{name}`" if " --" in name else name  # dashes would be joined
+        yield f"{TITLES[part]}: {how}{failing}", f"{row['median']:.1f} s", ratio
 
 
 TITLES = {
-    "book": "The claims that the book had then",
+    "book": "The book's claims of that day",
     "many": "500 small claims",
     "builds": "Build of the site",
 }
