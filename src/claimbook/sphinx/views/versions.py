@@ -109,7 +109,7 @@ def _section(step: Step, link: Link) -> nodes.section:
         head = ["Entry", "What the source says", f"In {older}"]
         head.append("Now" if newer == NOW else f"In {newer}")
         rows = (_verdict(verdict, step.said.get(verdict.id, ""), link) for verdict in verdicts)
-        table = render.table(head, rows, [18, 38, 22, 22])
+        table = render.table(head, rows, [14, 44, 21, 21])
         table["classes"].append("verdicts")
         section += [nodes.rubric("", f"Verdicts ({len(verdicts)})"), table]
     if changes.claims:
