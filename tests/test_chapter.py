@@ -278,6 +278,7 @@ def test_guides_say_what_pages_say(chapter):
     assert asked.a["href"] == "sums.html#what-is-a-sum"
     of_error = overview.select_one("details.message")
     assert of_error.summary.text == "size of a and b"
+    assert [code.text for code in of_error.summary("code")] == ["size of a", "b"]
     assert of_error.p.text.strip() == "Print x.shape. Its cures"
     assert of_error.a["href"] == "mends.html#size-of-a-and-b"
     answer = guide.select_one("ol.questions > li > details.answer")
@@ -290,7 +291,7 @@ def test_guides_say_what_pages_say(chapter):
     assert other.summary.text == "True or false? A sum multiplies."
     assert other.p.a["href"] == "ones.html#claim-ones-have-a-shape"
     belief = guide.select_one("details.belief")
-    assert belief.summary.text == '"A sum is a vector."'
+    assert belief.summary.text == "“A sum is a vector.”"
     assert belief.p.a["href"] == "sums.html#claim-sums-add"
 
 

@@ -146,6 +146,23 @@ BROKEN_WORDS = r"""() => [...document.querySelectorAll("article table code.liter
   .map((code) => code.textContent)"""
 
 
+BROKEN_NUMBERS = r"""() => {
+  const found = [], texts = document.createTreeWalker(document.querySelector("article"), 4);
+  while (texts.nextNode()) {
+    const node = texts.currentNode;
+    if (node.parentElement.closest("pre, code, svg, .ledger, .verdicts")) continue;
+    for (const number of node.data.matchAll(/\d(?: × \d)+|\de-\d|(?<!\w)-inf\b/g)) {
+      const range = document.createRange();
+      range.setStart(node, number.index);
+      range.setEnd(node, number.index + number[0].length);
+      const lines = new Set([...range.getClientRects()].map(({ top }) => top));
+      if (lines.size > 1) found.push(number[0]);
+    }
+  }
+  return found;
+}"""
+
+
 MOVES_SIDEWAYS = """() => {
   const text = document.querySelector(".content");
   return text.scrollWidth > text.clientWidth;
@@ -171,12 +188,13 @@ def test_no_line_is_left_empty(each_page):
 
 @pytest.mark.parametrize("each_page", READ, indirect=True)
 def test_short_code_stays_whole(each_page):
-    """No line of a sentence ends within it on a phone; what is long may break, in tables too."""
+    """No line of a sentence ends within it or a number on a phone; what is long may break."""
     page = each_page
     page.set_viewport_size({"width": 390, "height": 900})
     page.evaluate(OPENED)
     assert page.evaluate(BROKEN, SHORT) == []
     assert page.evaluate(BROKEN_WORDS) == []
+    assert page.evaluate(BROKEN_NUMBERS) == []
     assert page.evaluate(MOVES_SIDEWAYS) is False
 
 

@@ -5,6 +5,7 @@ from html import escape, unescape
 from typing import Any
 
 from docutils import nodes
+from docutils.utils.smartquotes import educate_tokens
 from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
@@ -42,7 +43,7 @@ def mend(
         for written, right in MENDED[part].items():
             context[part] = re.sub(written, right, context[part] or "")
     if app.builder.name == "html" and "body" in context:
-        context["body"] = breakable(context["body"])
+        context["body"] = breakable(whole(context["body"]))
 
 
 CODE = re.compile(r'<code class="([^"]*\bliteral\b[^"]*)">(.*?)</code>', re.DOTALL)
@@ -61,16 +62,41 @@ def breakable(html: str) -> str:
     return CODE.sub(_breakable, html)
 
 
+BREAK = re.compile(r"(?:(?<=\w{3})[._(]+|(?<=\w)\(|(?<=[)\]])\.)(?=[^\W_])(?!\w+__)")
+"""Where inline code may break: after a dot, an underscore or a bracket, but not after `x.`."""
+
+
 def _breakable(code: re.Match[str]) -> str:
     if len(unescape(TAG.sub("", code[2]))) <= SHORT:
         return code[0]
     pieces = (
-        piece
-        if piece.startswith("<")
-        else re.sub(r"(?<=\w)[._(]+(?=[^\W_])(?!\w+__)", r"\g<0><wbr>", piece)
+        piece if piece.startswith("<") else BREAK.sub(r"\g<0><wbr>", piece)
         for piece in TAG.split(code[2])
     )
     return f'<code class="{code[1]} long">{"".join(pieces)}</code>'
+
+
+FACTOR = r"(?:\d+(?:[.,]\d+)*|[A-Za-z])\b"
+NUMBER = re.compile(rf"(?<![\w.]){FACTOR}(?: × {FACTOR})+|(?<![\w.])\d[\d.]*e-\d+|(?<!\w)-inf\b")
+VERBATIM = re.compile(r"(<(pre|code|svg|script|style|textarea)\b.*?</\2>)", re.DOTALL)
+
+
+def whole(html: str) -> str:
+    """Mark sizes and numbers of a text that must not be broken at a line's end.
+
+    >>> print(whole("<p>A 3 × 3 filter and <code>3 × 3</code>, up to 2e-9.</p>"))
+    <p>A <span class="whole">3 × 3</span> filter and <code>3 × 3</code>, up to \
+<span class="whole">2e-9</span>.</p>
+    """
+    parts = VERBATIM.split(html)  # text, verbatim and its tag, in turns
+    parts[::3] = map(_whole, parts[::3])
+    del parts[2::3]
+    return "".join(parts)
+
+
+def _whole(html: str) -> str:
+    mark = r'<span class="whole">\g<0></span>'
+    return "".join(p if p.startswith("<") else NUMBER.sub(mark, p) for p in TAG.split(html))
 
 
 def open_title(writer: HTML5Translator, node: nodes.Element) -> None:
@@ -105,9 +131,22 @@ def _is_epub(writer: HTML5Translator) -> bool:
     return bool(writer.builder.name == "epub")
 
 
+def folded_title(text: str) -> str:
+    """Return the title of a fold as HTML: code between backticks, quotes as in the text.
+
+    >>> print(folded_title('What does "`x` is a leaf" mean?'))
+    What does “<code class="docutils literal notranslate">x</code> is a leaf” mean?
+    """
+    pieces = text.split("`")
+    tokens = [("literal" if i % 2 else "plain", piece) for i, piece in enumerate(pieces)]
+    said = educate_tokens(tokens, attr="q", language="en")
+    code = '<code class="docutils literal notranslate">{}</code>'
+    return "".join((code if i % 2 else "{}").format(escape(part)) for i, part in enumerate(said))
+
+
 def open_fold(writer: HTML5Translator, node: nodes.Element) -> None:
     """Open folded content; in an EPUB, answers are unfolded."""
-    classes, title = " ".join(node["classes"]), escape(node["title"])
+    classes, title = " ".join(node["classes"]), folded_title(node["title"])
     opened = ' open="open"' if _is_epub(writer) and "answer" in node["classes"] else ""
     writer.body.append(f'<details class="{classes}"{opened}><summary>{title}</summary>\n')
 

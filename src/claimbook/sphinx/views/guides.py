@@ -100,7 +100,7 @@ def _overview(chapters: list[Any], link: render.Link) -> nodes.Node:
             said = nodes.paragraph("", "", *render.inline(short), nodes.Text(" "))
             said += link.to(name, place, more)
             classes = ["answer", *["message"] * of_error]
-            whole += elements.fold("", said, title=question.replace("`", ""), classes=classes)
+            whole += elements.fold("", said, title=question, classes=classes)
     return whole
 
 
@@ -137,7 +137,7 @@ def _questions(asked: list[Any], link: render.Link) -> nodes.Node:
     for name, title, place, question, short, said in asked:
         item = nodes.list_item()
         answer = nodes.paragraph("", "", *render.inline(short))
-        item += elements.fold("", answer, title=question.replace("`", ""), classes=["answer"])
+        item += elements.fold("", answer, title=question, classes=["answer"])
         if said:
             item += _judged(link, *said)
         more = link.to(name, place, nodes.inline("", title))
@@ -149,7 +149,7 @@ def _questions(asked: list[Any], link: render.Link) -> nodes.Node:
 def _judged(
     link: render.Link, kind: str, text: str, statement: str, docname: str, claim: str
 ) -> elements.fold:
-    title = "True or false? " + text.replace("`", "")
+    title = "True or false? " + text
     fold = elements.fold(title=title, classes=["claim-fold", "judge"])
     shown = link.to(docname, anchor(claim), nodes.inline("", "the example"))
     words = [render.verdict(kind), nodes.Text(". "), *render.inline(statement)]
