@@ -21,11 +21,11 @@ VALUES = [0.0, -0.0, 0.1, 1.0, -1.5, 3.0, 1e-8, 1e5, 2.0**24 + 1, math.inf, -mat
 def rows(figure):
     """The heading and the bits of each field, row by row."""
     for row in ET.fromstring(figure.svg).findall("g"):
-        head, *cells = row.iter("text")
+        head, stored, *cells = row.iter("text")
         fields = {"sign": "", "exponent": "", "fraction": ""}
         for cell in cells:
             fields[cell.get("class")] += cell.text
-        yield head.text, fields
+        yield f"{head.text}. {stored.text}", fields
 
 
 def joined(fields):
@@ -87,6 +87,12 @@ def test_bfloat16_stands_under_the_first_half_of_float32():
     root = ET.fromstring(bits(1.0, torch.float32, torch.bfloat16).svg)
     long, short = ([float(r.get("x")) for r in row.iter("rect")] for row in root.findall("g"))
     assert short == long[:16]
+
+
+def test_the_words_of_32_bits_fit_a_phone():
+    """On 358 pixels the letters are 10 pixels high, and none is cut."""
+    root = ET.fromstring(bits(0.1, torch.float32, torch.float16, torch.bfloat16).svg)
+    assert float(root.get("width")) * 5 / 6 <= 358
 
 
 def test_rows_stand_apart():

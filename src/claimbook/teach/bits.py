@@ -6,7 +6,7 @@ import torch
 
 from claimbook.teach.figure import BRAND, CHAR, Figure, box, drawing, text
 
-CELL, HIGH, GAP, HEAD, ROW, PAD = 10, 20, 6, 18, 58, 8
+CELL, HIGH, GAP, HEAD, ROW, PAD = 10, 20, 6, 32, 72, 8
 SAME_WIDTH = {16: torch.int16, 32: torch.int32, 64: torch.int64}
 FIELDS = {"sign": "0", "exponent": ".45", "fraction": ".12"}
 """Field of a float → opacity of its boxes."""
@@ -34,7 +34,7 @@ def bits(value: float, *dtypes: torch.dtype) -> Figure:
         for number, (name, fields, words) in enumerate(zip(names, rows, stored, strict=True))
     ]
     longest = max(sum(map(len, fields.values())) for fields in rows)
-    width = 2 * PAD + max(CELL * longest + 2 * GAP, CHAR * max(len(text) + 28 for text in stored))
+    width = 2 * PAD + max(CELL * longest + 2 * GAP, CHAR * max(map(len, stored)))
     words = [
         f"{name}: {', '.join(f'{field} {digits}' for field, digits in fields.items())}. {text}."
         for name, fields, text in zip(names, rows, stored, strict=True)
@@ -66,7 +66,10 @@ def _stored(value: float, dtype: torch.dtype) -> str:
 
 def _row(name: str, fields: dict[str, str], stored: str, top: int) -> str:
     widths = " + ".join(str(len(digits)) for digits in fields.values())
-    parts = [text(PAD, top + 10, f"{name} ({widths} bits). {stored}", "name")]
+    parts = [
+        text(PAD, top + 10, f"{name} ({widths} bits)", "name"),
+        text(PAD, top + 25, stored, "name"),
+    ]
     x = PAD
     for field, digits in fields.items():
         parts += [_cell(field, digit, x + CELL * i, top + HEAD) for i, digit in enumerate(digits)]
