@@ -100,7 +100,8 @@ def _overview(chapters: list[Any], link: render.Link) -> nodes.Node:
             said = nodes.paragraph("", "", *render.inline(short), nodes.Text(" "))
             said += link.to(name, place, more)
             classes = ["answer", *["message"] * of_error]
-            whole += elements.fold("", said, title=question, classes=classes)
+            title = question.replace("`, `", "` · `") if of_error else question
+            whole += elements.fold("", said, title=title, classes=classes)
     return whole
 
 
