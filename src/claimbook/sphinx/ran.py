@@ -169,7 +169,7 @@ def how_it_ran(
             if record.outcome is Outcome.PASSED and record.message:
                 words.append(record.message)
             yield nodes.paragraph("", f"{render.LANE_NAMES[lane]}: {', '.join(words)}")
-    if falsified:
+    if falsified and falsified["mutants"]:
         text = "{killed} of {mutants} altered copies of it print something else".format(**falsified)
         text += " (stale: changed since)" * (falsified["status"] == "stale")
         yield nodes.paragraph("", text, classes=["claim-falsified"])
