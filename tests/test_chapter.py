@@ -86,6 +86,12 @@ def said_by_cards(statements):
         yield claim_text("t" * number, ">>> 1\n1").replace("It says so.", said)
 
 
+TABLE = """| what | why |
+| --- | --- |
+| `ones` | a sentence of several words |
+"""
+
+
 @pytest.fixture(scope="module")
 def chapter(tmp_path_factory):
     """A book of one chapter, which two guides lead to, with all its forms."""
@@ -98,7 +104,7 @@ def chapter(tmp_path_factory):
         "```{toctree}\nsums\nones\nmends\n```\n",
         "ledger": "# Ledger\n\n```{ledger}\n```\n",
         "sums": CHAPTER,
-        "ones": f"# Ones\n\n{SHAPE}\nSee {{claim}}`sums-add`.\n",
+        "ones": f"# Ones\n\n{SHAPE}\nSee {{claim}}`sums-add`.\n\n{TABLE}",
         "mends": "# Mends\n\n## `size of a` and `b`\n\n**In short.** Print `x.shape`.\n",
         "titles": "# Titles\n\n" + "\n".join(said_by_cards(TITLES)),
         "errors": f"# Errors\n\n```{{errors}}\n```\n\n{ERROR}",
@@ -107,6 +113,12 @@ def chapter(tmp_path_factory):
     done = book.sphinx()
     assert done.returncode == 0, done.stderr
     return book
+
+
+def test_sentences_in_a_table_are_marked(chapter):
+    """On a phone they keep a width; a word does not need it."""
+    cells = chapter.page("ones").select("td")
+    assert [cell.get("class") for cell in cells] == [None, ["long"]]
 
 
 def test_a_title_is_the_first_sentence(chapter):

@@ -20,7 +20,8 @@ TRACEBACK = 'Traceback (most recent call last):\n  File "train.py", line 9, in <
 SCREENS = 12
 """How long a chapter may be on a laptop, its details folded."""
 
-TOO_WIDE = """() => [...document.querySelectorAll(".claim-code pre, .highlight-Python pre")]
+CODE = ".claim-code pre, .highlight-Python pre, .in-practice pre"
+TOO_WIDE = f"""() => [...document.querySelectorAll("{CODE}")]
   .filter((code) => code.scrollWidth > code.clientWidth)
   .map((code) => code.innerText)"""
 
@@ -46,6 +47,21 @@ OFF_A_PHONE = """() => [...document.querySelectorAll("figure.drawn")]
     return [...cut, ...small.map((text) => text.textContent)];
   })"""
 """What a phone cuts of charts, bars, grids and timelines, or shows in letters under 10 pixels."""
+
+SQUEEZED = """() => [...document.querySelectorAll("article td.long")]
+  .filter((cell) => cell.checkVisibility() && cell.clientWidth < 100)
+  .map((cell) => cell.textContent)"""
+"""Sentences in cells of tables that have room for a word a line."""
+
+SHRUNK = """() => [...document.querySelectorAll("img.lab-figure")]
+  .filter((image) => image.checkVisibility())
+  .filter((image) => image.getBoundingClientRect().width < 0.74 * image.getAttribute("width"))
+  .map((image) => image.alt)"""
+"""Pictures of labs, whose letters are 13 pixels high at full size, with letters under 10."""
+
+TINY = """() => [...document.querySelectorAll("article :is(pre, code)")]
+  .filter((code) => code.checkVisibility() && parseFloat(getComputedStyle(code).fontSize) < 10)
+  .map((code) => code.textContent)"""
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +141,8 @@ def test_page_is_quiet_and_fits(each_page):
     assert page.problems == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert page.evaluate(OFF_A_PHONE) == []
+    assert page.evaluate(SQUEEZED) == []
+    assert page.evaluate(SHRUNK) == []
     page.set_viewport_size({"width": 1280, "height": 900})
     assert page.evaluate(TOO_WIDE) == []
     assert page.evaluate(CUT) == []
@@ -192,6 +210,7 @@ def test_short_code_stays_whole(each_page):
     page = each_page
     page.set_viewport_size({"width": 390, "height": 900})
     page.evaluate(OPENED)
+    assert page.evaluate(TINY) == []
     assert page.evaluate(BROKEN, SHORT) == []
     assert page.evaluate(BROKEN_WORDS) == []
     assert page.evaluate(BROKEN_NUMBERS) == []

@@ -15,6 +15,8 @@ from claimbook.sphinx.render import Link
 from claimbook.sphinx.views import releases
 
 PRACTICE = "In practice"
+SENTENCE = 20
+"""Characters of a table's cell above which it keeps a width on a phone."""
 SUBSECTIONS = {
     "Often said, and wrong": "often-wrong",
     PRACTICE: "in-practice",
@@ -33,6 +35,9 @@ def _mark(app: Sphinx, doctree: nodes.document) -> None:
         first = next((part for part in paragraph.children if part.astext()), None)
         if isinstance(first, nodes.strong) and first.astext() == SHORT.strip("*"):
             paragraph["classes"].append("short-answer")
+    for cell in doctree.findall(nodes.entry):
+        if len(cell.astext()) > SENTENCE:
+            cell["classes"].append("long")
     for section in [*doctree.findall(nodes.section)]:
         if name := SUBSECTIONS.get(section[0].astext()):
             section["classes"].append(name)

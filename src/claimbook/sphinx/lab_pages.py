@@ -49,7 +49,7 @@ def _put_first(code: nodes.literal_block, pictures: list[nodes.image]) -> None:
     parent, shown = code.parent, list[nodes.Node]()
     for picture in pictures:
         parent.remove(picture)
-        shown.append(picture)
+        shown.append(nodes.container("", picture, classes=["lab-picture"]))
         title, _, caption = picture["alt"].partition(". ")
         if caption and "only-dark" in picture["classes"]:
             shown.append(nodes.paragraph("", caption, classes=["lab-caption"]))
