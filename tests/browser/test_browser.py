@@ -49,7 +49,7 @@ OFF_A_PHONE = """() => [...document.querySelectorAll("figure.drawn")]
 """What a phone cuts of charts, bars, grids and timelines, or shows in letters under 10 pixels."""
 
 SQUEEZED = """() => [...document.querySelectorAll("article td.long")]
-  .filter((cell) => cell.checkVisibility() && cell.clientWidth < 100)
+  .filter((cell) => cell.checkVisibility() && cell.clientWidth < 95)
   .map((cell) => cell.textContent)"""
 """Sentences in cells of tables that have room for a word a line."""
 
