@@ -165,6 +165,17 @@ def test_a_message_needs_no_type(open_page, text):
     )
 
 
+def test_hits_come_before_what_errors_need(open_page):
+    """On a phone, the data of the errors must not delay those of the sections."""
+    page, requested = open_page("search"), []
+    page.on("request", lambda request: requested.append(Path(request.url).name))
+    page.route("**/searchdata.js", lambda route: None)
+    page.goto(page.url, wait_until="commit")
+    page.wait_for_function("typeof Search == 'function'")
+    assert "search.js" in str(requested)
+    assert "errordata.js" not in requested
+
+
 def test_a_word_that_no_section_says_is_named(open_page):
     """The hits are for the other words; a name in small letters is no such word."""
     page = searching(open_page)

@@ -168,6 +168,9 @@ window.errorData = (data) => {
   else if (document.querySelector("ul.error-list")) errorPage(theErrors);
 };
 
-document.head.append(element("script", {
+const loadErrors = () => document.head.append(element("script", {
   src: new URL("errordata.js", new URL(document.documentElement.dataset.content_root, location)).href,
 }));
+
+// The search page calls this itself, once it can show hits.
+if (document.querySelector("ul.error-list")) loadErrors();

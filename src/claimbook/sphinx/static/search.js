@@ -1,7 +1,7 @@
 // The search page. Text that looks like an error goes to the lookup of errors (errors.js); anything
 // else is a question, for which sections are ranked by the word weights that
-// claimbook/exports/search.py computed. Data are scripts, so that a file:// page can load them; the
-// lines that hits quote are loaded last.
+// claimbook/exports/search.py computed. Data are scripts, so that a file:// page can load them, one
+// after the other: what ranks sections, then the errors, then the lines that hits quote.
 
 const HITS = 20, CLOSER = 60, LONG = 5;
 // Letters of the shortest word with one misspelling, and with two.
@@ -312,6 +312,7 @@ function searchPage(search) {
   withErrors = (found) => {
     lookup = found;
     show();
+    document.head.append(element("script", { src: "searchlines.js", async: true }));
   };
   window.searchLines = (found) => {
     lines = found;
@@ -322,7 +323,7 @@ function searchPage(search) {
   form.addEventListener("submit", (event) => event.preventDefault());
   form.q.focus();
   show();
-  document.head.append(element("script", { src: "searchlines.js", async: true }));
+  loadErrors();
 }
 
 let theSearch = null;
