@@ -65,13 +65,13 @@ def _printed(claim: Claim, result: Result, lane: Lane) -> Iterable[str]:
 
 def _change(claim: Claim, was: Result, now: Result, lane: Lane) -> Change | None:
     about = claim.id, claim.docname, claim.statement
-    old, new = _printed(claim, was, lane), _printed(claim, now, lane)
-    for example, before, after in zip(claim.examples(lane), old, new, strict=False):
+    outputs = _printed(claim, was, lane), _printed(claim, now, lane)
+    new = now.outcome is not Outcome.PASSED
+    for example, before, after in zip(claim.examples(lane), *outputs, strict=False):
         if before is NOT_REACHED or after is NOT_REACHED:
             kind = str((now if after is NOT_REACHED else was).outcome)
             return Change(*about, example.source, before, after, kind, after is NOT_REACHED)
         # The want of the page may have `...`, so it goes first.
-        new = now.outcome is not Outcome.PASSED
         want, got = (before, after) if new else (after, before)
         if difference := compare(want, got, lane):
             return Change(*about, example.source, before, after, difference.kind, new)

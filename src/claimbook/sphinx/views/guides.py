@@ -100,8 +100,8 @@ def _overview(chapters: list[Any], link: render.Link) -> nodes.Node:
             said = nodes.paragraph("", "", *render.inline(short), nodes.Text(" "))
             said += link.to(name, place, more)
             classes = ["answer", *["message"] * of_error]
-            title = question.replace("`, `", "` · `") if of_error else question
-            whole += elements.fold("", said, title=title, classes=classes)
+            apart = question.replace("`, `", "` · `") if of_error else question
+            whole += elements.fold("", said, title=apart, classes=classes)
     return whole
 
 

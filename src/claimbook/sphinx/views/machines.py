@@ -45,7 +45,7 @@ def table(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
     rows = [*_processors(claim, domain), *_gpus(claim, domain)]
     if rows:
         heads, widths = ["Machine", "Held", "Measured"], [48, 20, 32]
-        came = [(name, *_came(did)) for name, did in rows]
+        came: list[tuple[str, ...]] = [(name, *_came(did)) for name, did in rows]
         if not any(measured for *_, measured in came):
             heads, widths, came = heads[:2], [80, 20], [row[:2] for row in came]
         cells = (render.plain(*row) for row in came)

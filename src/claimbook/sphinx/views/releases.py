@@ -108,14 +108,14 @@ def _step(older: str, newer: str, changes: list[Change], link: Link) -> nodes.se
     section = render.section(f"torch-{newer.lower().replace(' ', '-')}", title)
     if not changes:
         section += nodes.paragraph("", "No claim prints anything different.")
-    for title, count in Counter(map(title_of, changes)).most_common():
-        section += nodes.rubric("", f"{title} ({count})")
-        alike = (change for change in changes if title_of(change) == title)
+    for what, count in Counter(map(title_of, changes)).most_common():
+        section += nodes.rubric("", f"{what} ({count})")
+        alike = (change for change in changes if title_of(change) == what)
         section += [_changed(change, older, newer, link) for change in alike]
     return section
 
 
-TITLES = {
+TITLES: dict[str, str] = {
     Kind.ERROR_TEXT: "Errors worded differently",
     Kind.ERROR_TYPE: "Errors of another type",
     Kind.VALUE: "Other values",
@@ -126,7 +126,7 @@ TITLES = {
 }
 """Kind of difference → what changed, if the newer release is the one that differs."""
 
-BACK = {
+BACK: dict[str, str] = {
     Kind.NOT_RAISED: TITLES[Kind.RAISED],
     Kind.RAISED: TITLES[Kind.NOT_RAISED],
     Kind.WARNING: "Warnings no longer shown",
