@@ -270,6 +270,21 @@ def test_hardware_is_told():
     assert all(re.fullmatch(r"L\d", level) and size > 0 for level, size in found.cache.items())
 
 
+def test_an_arm_processor_has_a_name(tmp_path, monkeypatch):
+    """Linux tells only its numbers there, and lscpu the name."""
+    told, tools = tmp_path / "cpuinfo", tmp_path / "bin"
+    told.write_text("CPU implementer\t: 0x41\nCPU variant\t: 0x3\nCPU part\t: 0xd0c\n\n")
+    tools.mkdir()
+    (tools / "lscpu").write_text("#!/bin/sh\necho 'Model name:   Neoverse-N1'\n")
+    (tools / "lscpu").chmod(0o755)
+    monkeypatch.setattr(environment, "CPUINFO", told)
+    monkeypatch.setenv("PATH", str(tools), prepend=":")
+    for name in ("_processor", "_cpuinfo"):
+        monkeypatch.setattr(environment, name, getattr(environment, name).__wrapped__)
+    assert environment.describe(Lane.CPU).device == "Neoverse-N1"
+    assert environment.hardware().model == "0x41 0x3 0xd0c"
+
+
 def test_caches_that_are_not_told_are_left_out(tmp_path, monkeypatch):
     """A virtual machine may name a cache without its size, or none at all."""
     monkeypatch.setattr(environment, "CACHES", tmp_path)

@@ -75,7 +75,7 @@ def hardware() -> Hardware:
     import torch
 
     about = _cpuinfo()
-    names = ("vendor_id", "cpu family", "model")
+    names = ON_ARM if ON_ARM[0] in about else ON_X86
     return Hardware(
         model=" ".join(about.get(name, "?") for name in names),
         cores=cores(),
@@ -101,18 +101,32 @@ def _caches() -> Iterator[tuple[str, int]]:
 
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 CACHE_FILES = ("level", "type", "size")
+CPUINFO = Path("/proc/cpuinfo")
+ON_X86 = ("vendor_id", "cpu family", "model")
+ON_ARM = ("CPU implementer", "CPU variant", "CPU part")
+"""Fields of `CPUINFO` that tell a processor's model."""
 
 
+@cache
 def _processor() -> str:
-    return _cpuinfo().get("model name") or platform.processor() or platform.machine()
+    # On ARM the kernel tells numbers only; lscpu knows their names.
+    named = _cpuinfo().get("model name") or _lscpu().get("Model name")
+    return named or platform.processor() or platform.machine()
+
+
+def _lscpu() -> dict[str, str]:
+    return _fields(_output(["env", "LC_ALL=C", "lscpu"]) or "")
 
 
 @cache
 def _cpuinfo() -> dict[str, str]:
     """Return the fields of the first processor in `/proc/cpuinfo`; none on other systems."""
-    file = Path("/proc/cpuinfo")
-    text = file.read_text(errors="replace") if file.exists() else ""
-    pairs = (line.partition(":") for line in text.partition("\n\n")[0].splitlines())
+    text = CPUINFO.read_text(errors="replace") if CPUINFO.exists() else ""
+    return _fields(text.partition("\n\n")[0])
+
+
+def _fields(text: str) -> dict[str, str]:
+    pairs = (line.partition(":") for line in text.splitlines())
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
