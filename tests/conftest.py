@@ -3,12 +3,13 @@
 Examples are the same in each run; `pytest --hypothesis-profile search` looks for others.
 """
 
+import os
 import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from claimbook.engine.fork_server import kept
+from claimbook.engine.fork_server import SETTINGS, kept
 
 pytest_plugins = ["pytester"]
 collect_ignore = [
@@ -20,6 +21,11 @@ collect_ignore = [
 
 # Background jobs of a shell script ignore SIGINT, and child processes inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Tests compare what programs print, whatever the user's shell sets.
+for name in [*filter(SETTINGS.match, os.environ), "COLUMNS", "LINES"]:
+    os.environ.pop(name, None)
+os.umask(0o022)
 
 LONGEST = [
     *("test_explorers", "test_labs", "test_incremental", "test_machines", "test_editions"),

@@ -17,7 +17,7 @@ from claimbook.cli import _stop, main
 from claimbook.engine import environment
 from claimbook.model import Environment, Lane
 from claimbook.pages.book import Book
-from helpers import TinyBook, claim_text, python
+from helpers import ROOT, TinyBook, claim_text, python
 
 WRONG = claim_text("two-is-three", ">>> torch.ones(2).sum()\ntensor(3.)")
 REPORT = """\
@@ -33,6 +33,12 @@ docs/wrong.md:8: two-is-three [cpu] failed
   if the page is right, fix its code. Run it alone: claimbook run two-is-three
   To accept what was printed: claimbook accept two-is-three
 """
+
+
+in_an_ascii_folder = pytest.mark.skipif(
+    not str(ROOT).isascii(),
+    reason="before 3.13, Python in such a locale reads no .pth file there",
+)
 
 
 @pytest.fixture
@@ -496,7 +502,10 @@ def test_show_what_looks_like_markup(book):
     "environ",
     [
         {"PYTHONIOENCODING": "ascii"},
-        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": ""},
+        pytest.param(
+            {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": ""},
+            marks=in_an_ascii_folder,
+        ),
     ],
 )
 def test_a_terminal_without_unicode(book, environ):
@@ -507,6 +516,7 @@ def test_a_terminal_without_unicode(book, environ):
     assert shown.stdout.startswith("basics-01.3  \\u03a3 x\\xb3 is fast.\n")
 
 
+@in_an_ascii_folder
 def test_a_folder_that_the_locale_cannot_name(book):
     """Python reads what is not of the locale's alphabet as lone surrogates."""
     ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}

@@ -19,7 +19,7 @@ from claimbook.engine.fork_server import KEPT, kept
 from claimbook.engine.pool import TRIES, Runner
 from claimbook.engine.workers import SLOW_IMPORTS, RunnerError
 from claimbook.model import Environment, Lane, Outcome, Run
-from helpers import claim, is_soon, processes, python
+from helpers import ROOT, claim, is_soon, processes, python
 
 SUM = claim("sum", ">>> torch.ones(2).sum()\ntensor(2.)")
 
@@ -626,11 +626,13 @@ def test_a_runner_goes_on_after_runs_were_dropped(runner):
 def test_settings_of_the_caller_do_not_matter(monkeypatch):
     """Variables that change what Python or torch shows, or where it hashes, reach no claim."""
     settings = (
-        "PYTHONWARNINGS=error PYTHONHASHSEED=7 PYTHONOPTIMIZE=1 PYTHONUTF8=0 LC_ALL=C "
+        "PYTHONWARNINGS=error PYTHONHASHSEED=7 PYTHONOPTIMIZE=1 PYTHONUTF8=0 "
         "PYTHONCOERCECLOCALE=0 TORCH_SHOW_CPP_STACKTRACES=1 TORCHDYNAMO_DISABLE=1 MKL_VERBOSE=1 "
         "CUBLAS_WORKSPACE_CONFIG=:4096:8 CUDA_LAUNCH_BLOCKING=1 "
         "RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 MASTER_ADDR=::1 MASTER_PORT=1 NCCL_DEBUG=INFO"
     )
+    if str(ROOT).isascii():  # before 3.13, Python with this locale reads no .pth file elsewhere
+        settings += " LC_ALL=C"
     for setting in settings.split():
         monkeypatch.setenv(*setting.split("="))
     session = """>>> import os, sys, warnings

@@ -22,7 +22,11 @@ def settings() -> dict[str, str]:
     with CUDA, whose place the device takes.
     """
     path = [str(HERE / "site"), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {"PYTHONPATH": os.pathsep.join(path), "EMULATED_CUDA": str(library())}
+    return {
+        "PYTHONPATH": os.pathsep.join(path),
+        "EMULATED_CUDA": str(library()),
+        "CUDA_VISIBLE_DEVICES": "0",  # the caller may hide real devices
+    }
 
 
 def library() -> Path:
