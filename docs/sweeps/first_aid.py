@@ -24,12 +24,6 @@ from claimbook.sweeps.strategies import (
 ANY_LAYOUT = (*LAYOUTS, "expanded")
 
 
-@sweep(frozen=booleans, x=tensors(torch.float32, shape=(2, 3)), wanted=booleans)
-def all_parameters_frozen_means_no_graph(frozen, x, wanted):
-    model = nn.Linear(3, 2).requires_grad_(not frozen)
-    assert model(x.requires_grad_(wanted)).requires_grad == (wanted or not frozen)
-
-
 @sweep(image=tensors(ALL, rank=(2, 2), size=(1, 4), layouts=ANY_LAYOUT))
 def one_grey_image_needs_two_dimensions_more(image):
     assert image[None, None].shape == (1, 1, *image.shape)
