@@ -98,21 +98,6 @@ def numbers_and_scalars_raise_only_the_kind(x, scalar, function):
 
 
 @sweep(
-    name=among(("softmax", "cumprod", "median", "erfinv", "lgamma", "fmod", "remainder", "sort")),
-    dtype=among(ALL),
-    x=lambda dtype: tensors(dtype, rank=(1, 3), size=(1, 4), layouts=ANY_LAYOUT),
-    y=lambda dtype: tensors(dtype, rank=(1, 3), size=(1, 4), layouts=ANY_LAYOUT),
-)
-def not_implemented_for_a_dtype(name, dtype, x, y):
-    def lacks_code(tensor):
-        arguments = () if name in ("erfinv", "lgamma") else (0,)
-        said = error(lambda: getattr(tensor, name)(*arguments))
-        return f"not implemented for '{tensor.type()[6:-6]}'" in said
-
-    assert lacks_code(x) == lacks_code(y)
-
-
-@sweep(
     x=tensors(ALL, rank=(1, 1), size=(2, 4)),
     values=lambda x: tensors(ALL, shape=tuple(x.shape)),
     by=among(("list", "index", "mask", "slice")),
