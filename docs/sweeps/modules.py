@@ -318,7 +318,7 @@ def identity_needs_eval_mode(kind, p, context):
 
 
 @sweep(cases=60, p=RATES, dtype=among((*FLOATS, *HALVES)), heads=integers(1, 3))
-def other_functions_have_other_defaults(p, dtype, heads):
+def attention_drops_weights_in_eval_mode_too(p, dtype, heads):
     class Attention(nn.Module):
         def forward(self, x):
             return attend(x, x, x, dropout_p=p)
