@@ -48,9 +48,10 @@ OUTPUT_LIMIT = 100_000
 OF_HERE = [
     r"This DataLoader will create \d+ worker processes .* current system is 1,",
     r"Guards may run slower on Python 3\.13\.0",
+    r"mkldnn_matmul failed, switching to BLAS gemm:mkldnn_matmul: mkldnn_matmul bf16 path needs",
 ]
-"""Warnings of torch that only a machine with one core, or one release of Python, causes; they are
-ignored."""
+"""Warnings of torch that only some machines cause, with one core, one release of Python, or an ARM
+processor without bfloat16; they are ignored."""
 
 FIRST_ON_CUDA = [
     "x = torch.ones(2, 2, requires_grad=True)",
