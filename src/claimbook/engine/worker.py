@@ -11,6 +11,7 @@ import gc
 import io
 import linecache
 import os
+import platform
 import random
 import resource
 import shutil
@@ -107,6 +108,8 @@ class _Sandbox:
         self.printed = tempfile.TemporaryFile(buffering=0, dir=scratch)  # noqa: SIM115
         sys.displayhook = _display
         torch.set_num_threads(1)
+        if torch.backends.quantized.engine == "x86" and platform.machine() == "aarch64":
+            torch.backends.quantized.engine = "qnnpack"  # torch's choice there does not run
         # In a forked process torch recreates its thread pool at the first call; two threads that
         # call at once, such as autograd's and gloo's, may crash it.
         os.register_at_fork(after_in_child=lambda: torch.set_num_threads(torch.get_num_threads()))
