@@ -283,6 +283,54 @@ def test_copied_code_runs(site, pages):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+NO_PROSE = ["code", "pre", "script", "svg", "textarea", "figure"]
+AUTHORS = re.compile(r"(?<!share )\b(?:claims?|lanes?|mutants?)\b", re.IGNORECASE)
+CALLED = re.compile(r"[\w.]+\([^()\s]*['\"][^()]*\)")
+"""A call, as sources write it without the marks of code."""
+
+
+@pytest.fixture(scope="module")
+def prose(site):
+    """The text of each page for readers, by element, without code and pictures."""
+    found = {}
+    for path in sorted(site.rglob("*.html")):
+        name = path.relative_to(site).with_suffix("").as_posix()
+        if not name.startswith(("_static", "contributing", "genindex")):
+            text = path.read_text("utf-8")
+            article = BeautifulSoup(text, "html.parser", parse_only=SoupStrainer("article"))
+            for part in article(NO_PROSE):
+                part.decompose()
+            found[name] = [str(part) for part in article(string=True)]
+    return found
+
+
+def test_readers_see_no_words_of_authors(prose):
+    """A claim is a statement to them, a lane a machine, and a mutant an altered copy."""
+    assert [
+        (name, part) for name, parts in prose.items() for part in parts if AUTHORS.search(part)
+    ] == []
+
+
+def test_all_quotes_are_curly(prose):
+    """Also where a statement is shown away from its page: in lists, links, tables and folds."""
+    straight = [
+        (name, part)
+        for name, parts in prose.items()
+        for part in parts
+        if re.search("['\"]", CALLED.sub("", part))
+    ]
+    assert straight == []
+
+
+def test_the_search_quotes_as_pages_do(site):
+    """Titles, short answers and lines of hits have the quotes of the pages."""
+    (data,), (lines,) = data_of(site / "searchdata.js"), data_of(site / "searchlines.js")
+    said = [text for _, *texts in data["places"] for text in texts[:3]]
+    said += [text for each in lines for _, text in each]
+    plain = [re.sub("`[^`]*`", "", text) for text in said]
+    assert [t for t in plain if re.search("['\"]", CALLED.sub("", t))] == []
+
+
 def test_the_benchmark_names_its_machines(site):
     """Each figure stands above the machine on which it was measured."""
     text = (site / "checked.html").read_text("utf-8")

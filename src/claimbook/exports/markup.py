@@ -8,13 +8,13 @@ from markdown_it import MarkdownIt
 
 
 def inline(text: str) -> str:
-    """Return inline Markdown as HTML; HTML in it is escaped."""
+    """Return inline Markdown as HTML; HTML in it is escaped, and quotes become curly."""
     return str(_markdown().renderInline(text))
 
 
 @cache
 def _markdown() -> MarkdownIt:
-    return MarkdownIt("commonmark", {"html": False})
+    return MarkdownIt("commonmark", {"html": False, "typographer": True}).enable("smartquotes")
 
 
 def code(text: str) -> str:

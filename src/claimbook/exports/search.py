@@ -12,7 +12,7 @@ from claimbook.exports import words
 from claimbook.exports.prose import Sentence
 from claimbook.exports.sections import OF_ERRORS, Section, is_error
 from claimbook.model import Page
-from claimbook.pages.text import first_sentence
+from claimbook.pages.text import curly, first_sentence
 
 FIELDS = {
     "title": (4.0, 0.2),
@@ -95,7 +95,11 @@ def data(places: list[Place]) -> dict[str, Any]:
     """
     return {
         "places": [
-            [each.address, each.page, each.title, each.short, each.texts.get("asked", "")]
+            [
+                each.address,
+                *map(curly, (each.page, each.title, each.short)),
+                each.texts.get("asked", ""),
+            ]
             for each in places
         ],
         "terms": index(places),

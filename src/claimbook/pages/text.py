@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from docutils.utils.smartquotes import educate_tokens
+
 
 def near(name: str, known: Iterable[str]) -> str:
     """Return `; did you mean …?` with known names similar to a name; empty if there are none.
@@ -49,3 +51,23 @@ def strip_markup(statement: str) -> str:
     code = r"`[^`]*`"  # may look like a link, and may be in a link's text
     link = rf"({code})|\[((?:{code}|[^]`])+)\]\([^)\s]+\)"
     return re.sub(link, lambda found: found[1] or found[2], text)
+
+
+CODE_OR_MARK = re.compile(r"(`+[^`]+`+|[\w.]+\([^()\s]*['\"][^()]*\)|\*+)")
+"""What has no quotes to be curled: code, also as a source writes it, and the marks of emphasis."""
+
+
+def curly(text: str) -> str:
+    """Return Markdown on one line with the quotes that a page shows: curly, but not in code.
+
+    >>> print(curly('The *"rank"* of `x["a"]`'))
+    The *“rank”* of `x["a"]`
+    >>> print(curly("The layer's device: model.to('cuda')"))
+    The layer’s device: model.to('cuda')
+    """
+    pieces = CODE_OR_MARK.split(text)
+    tokens = (
+        ("plain" if i % 2 == 0 else "tag" if piece.startswith("*") else "literal", piece)
+        for i, piece in enumerate(pieces)
+    )
+    return "".join(educate_tokens(tokens, attr="q", language="en"))

@@ -22,7 +22,7 @@ from claimbook.exports.prose import Sentence
 from claimbook.exports.sections import Section
 from claimbook.model import Claim, Environment, Lane, Page
 from claimbook.pages.book import Book, Project
-from claimbook.pages.text import first_sentence, near
+from claimbook.pages.text import curly, first_sentence, near
 from claimbook.records.book_runs import BookRun, CudaReleases, Machines, Releases
 from claimbook.records.runs import Shown
 from claimbook.records.versions import Contents, Version, Versions, contents_of
@@ -214,7 +214,7 @@ class ClaimDomain(Domain):
         title = first_sentence(claim.statement)
         if not node.get("refexplicit"):
             contnode = nodes.inline("", "", *render.inline(title.rstrip(".")))
-        tip = claim.statement.replace("`", "")  # tooltips are plain text
+        tip = curly(claim.statement).replace("`", "")  # tooltips are plain text
         place = anchor(target)
         return make_refnode(builder, fromdocname, claim.docname, place, contnode, tip)
 

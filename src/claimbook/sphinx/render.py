@@ -18,6 +18,7 @@ from claimbook.model import (
     RelationKind,
     Status,
 )
+from claimbook.pages.text import curly
 from claimbook.sphinx import elements
 
 WORDS = {
@@ -175,8 +176,8 @@ def more(title: str, *parts: nodes.Node) -> nodes.Node:
 
 
 def inline(text: str) -> Iterator[nodes.Node]:
-    """Parse the inline Markdown used in statements: code and emphasis."""
-    for piece in re.findall(r"`+[^`]+`+|\*[^*\s][^*]*\*|[^`*]+|.", text):
+    """Parse the inline Markdown used in statements: code and emphasis; quotes become curly."""
+    for piece in re.findall(r"`+[^`]+`+|\*[^*\s][^*]*\*|[^`*]+|.", curly(text)):
         if piece.startswith("`"):
             yield nodes.literal("", piece.strip("`"))
         elif len(piece) > 1 and piece.startswith("*"):

@@ -13,6 +13,7 @@ from sphinx.config import Config
 from claimbook.exports import errors, lookup, search, words
 from claimbook.files import write_atomically
 from claimbook.model import digest
+from claimbook.pages.text import curly
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
 from claimbook.sphinx.tuning import beside
 
@@ -101,7 +102,8 @@ def _errors(domain: ClaimDomain, places: list[search.Place]) -> dict[str, Any]:
 
 
 def _told(each: search.Place) -> list[str]:
-    return [each.address, f"{each.page}: {each.title}" if each.page else each.title, each.short]
+    title = f"{each.page}: {each.title}" if each.page else each.title
+    return [each.address, curly(title), curly(each.short)]
 
 
 def _add_files(app: Sphinx, name: str, *rest: Any) -> None:

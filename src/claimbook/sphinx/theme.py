@@ -5,10 +5,10 @@ from html import escape, unescape
 from typing import Any
 
 from docutils import nodes
-from docutils.utils.smartquotes import educate_tokens
 from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
+from claimbook.pages.text import curly
 from claimbook.sphinx import elements
 
 MENDED = {
@@ -137,11 +137,9 @@ def folded_title(text: str) -> str:
     >>> print(folded_title('What does "`x` is a leaf" mean?'))
     What does “<code class="docutils literal notranslate">x</code> is a leaf” mean?
     """
-    pieces = text.split("`")
-    tokens = [("literal" if i % 2 else "plain", piece) for i, piece in enumerate(pieces)]
-    said = educate_tokens(tokens, attr="q", language="en")
+    pieces = curly(text).split("`")
     code = '<code class="docutils literal notranslate">{}</code>'
-    return "".join((code if i % 2 else "{}").format(escape(part)) for i, part in enumerate(said))
+    return "".join((code if i % 2 else "{}").format(escape(part)) for i, part in enumerate(pieces))
 
 
 def open_fold(writer: HTML5Translator, node: nodes.Element) -> None:
