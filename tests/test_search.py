@@ -92,6 +92,19 @@ def test_a_hit_quotes_sentences(book):
     assert lines[place] == [["", "Take (any of) these!"]]
 
 
+def test_a_hit_quotes_titles_whole():
+    """Though a colon divides them for the search; of other sentences, those that stand alone."""
+    claim = "Sums add: `x.sum()`. So it is. Long sums lose digits."
+    text = "# P\n\n## Why?\n\n" + claim_text("sums", ">>> 1\n1").replace("It says so.", claim)
+    page = scan_page(text, "docs/p.md")
+    (section,) = sections(text)
+    found = place("p", "P", page, section, sentences(text), {})
+    assert [*found.quoted()] == [
+        ("sums", "Sums add: `x.sum()`."),
+        ("sums", "Long sums lose digits."),
+    ]
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [

@@ -15,6 +15,16 @@ DIRECTIVE = re.compile(r"\{(claim|remark|note|tip|warning|dropdown)\}\s*(\S*)")
 OPTIONS = re.compile(r"(?:\s*:[\w-]+:[^\n]*\n)+")
 POINTERS = "see also"
 """The heading over lists of links, which are left out."""
+CODE, WORD, LEAST = re.compile("`[^`]*`"), re.compile("[A-Za-z]+"), 3
+"""What of a sentence is code; its words, and how many outside of code make it one."""
+POINTING = re.compile(
+    r"^\W*[\"\u201c]"
+    r"|^\W*(?:So|It|Its|That|This|These|Those|They|Their|Both|Each|All of|Here|There|Then|Thus|Now"
+    r"|The (?:first|second|third|last|next|other|rest|same|picture|two|three)|Causes and|The causes"
+    r"|One of|Neither|But|And|Or|Also|Else|Otherwise|Only then|Instead)\b"
+    r"|\b(?:example|picture|in this order|(?:above|below)(?=[.,:;]))\b"
+)
+"""What a sentence says that is read with others only; so is one that quotes a belief."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +38,16 @@ class Sentence:
     """The id of the claim that it belongs to; empty outside of claims."""
 
     @property
-    def is_whole(self) -> bool:
-        """Whether it can be read alone: no table cell, and not ending in a colon.
+    def stands_alone(self) -> bool:
+        """Whether a hit may quote it: no fragment, no question, and nothing that points elsewhere.
 
-        >>> Sentence("Views share memory.", 1).is_whole, Sentence("a view", 2).is_whole
-        (True, False)
+        >>> said = "Views share memory.", "a view", "`x.view(-1)`.", "So does `x.T`.", "Which one?"
+        >>> [Sentence(text, 1).stands_alone for text in said]
+        [True, False, False, False, False]
         """
-        return self.text.rstrip("`*)\"'\u201d").endswith((".", "?", "!"))
+        ends = self.text.rstrip("`*)\"'\u201d").endswith((".", "!"))
+        spoken = len(WORD.findall(CODE.sub(" ", self.text))) >= LEAST
+        return ends and spoken and not POINTING.search(self.text)
 
 
 def sentences(text: str) -> list[Sentence]:

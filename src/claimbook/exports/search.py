@@ -4,7 +4,7 @@ Words of sections are weighted here (BM25F), so that the browser only adds weigh
 """
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,7 +51,15 @@ class Place:
     short: str = ""
     claims: tuple[str, ...] = ()
     lines: tuple[Sentence, ...] = ()
-    """Sentences that a hit may quote."""
+    """Its sentences; a claim's title may be several of them, divided at its colons."""
+
+    def quoted(self) -> Iterator[tuple[str, str]]:
+        """Yield claim and text of what a hit may quote: titles, then sentences that stand alone."""
+        titles = dict(zip(self.claims, self.texts.get("statements", "").split("\n"), strict=False))
+        yield from titles.items()
+        for line in self.lines:
+            if line.stands_alone and line.text not in titles.get(line.claim, ""):
+                yield line.claim, line.text
 
 
 def place(

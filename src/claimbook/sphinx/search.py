@@ -63,9 +63,7 @@ def _write_data(app: Sphinx) -> None:
     made_of = f"// of {digest([code, words.synonyms(), *map(asdict, places)])}\n"
     # Weighting all words takes seconds, and most edits of examples change no words.
     if not _ends_with(Path(app.outdir, DATA), made_of):
-        lines = [
-            [[line.claim, line.text] for line in each.lines if line.is_whole] for each in places
-        ]
+        lines = [[[claim, curly(said)] for claim, said in each.quoted()] for each in places]
         _write(Path(app.outdir, LINES), "searchLines", lines)
         _write(Path(app.outdir, DATA), "searchData", search.data(places), made_of)
     _write(Path(app.outdir, ERRORS), "errorData", _errors(domain, places))

@@ -3,7 +3,7 @@
 // claimbook/exports/search.py computed. Data are scripts, so that a file:// page can load them, one
 // after the other: what ranks sections, then the errors, then the lines that hits quote.
 
-const HITS = 20, CLOSER = 60, LONG = 5;
+const HITS = 20, CLOSER = 60, LONG = 5, TITLE = 1.5;
 // Letters of the shortest word with one misspelling, and with two.
 const ONCE = 5, TWICE = 9;
 const AMERICAN = [/is(?=(?:e[drs]?|ing|ations?|ers?)$)/, "iz"];
@@ -206,19 +206,26 @@ class Search {
     return sorted(best).slice(0, HITS).map(([place]) => place);
   }
 
-  // The line, of [claim, text] pairs, that best matches a question.
-  line(question, lines) {
+  // The line, of [claim, text] pairs, that best matches a question. The title of a claim, its first
+  // line, is preferred; any other must match better than the short answer, which a hit shows too.
+  line(question, lines, short) {
     const asked = [...this.asked(question)].flatMap(([term, weight]) => (
       [[term, weight], ...(this.synonyms.get(term) ?? []).map((other) => [other, weight / 2])]));
     const rarity = ([term, weight]) => weight / Math.sqrt(this.terms.get(term)?.length ?? 1);
+    const worth = (text) => {
+      const stems = this.names(text).flat().map((word) => this.stem(word));
+      const pairs = stems.slice(1).map((stem, number) => stems[number] + stem);
+      const exact = (text.match(this.exact) ?? []).map((name) => name.toLowerCase());
+      const held = new Set([...stems, ...pairs, ...exact]);
+      return asked.reduce((sum, each) => sum + (held.has(each[0]) ? rarity(each) : 0), 0);
+    };
+    const told = worth(short), titled = new Set([""]);
     let best = null, most = 0;
     for (const line of lines) {
-      const stems = this.names(line[1]).flat().map((word) => this.stem(word));
-      const pairs = stems.slice(1).map((stem, number) => stems[number] + stem);
-      const exact = (line[1].match(this.exact) ?? []).map((name) => name.toLowerCase());
-      const held = new Set([...stems, ...pairs, ...exact]);
-      const worth = asked.reduce((sum, each) => sum + (held.has(each[0]) ? rarity(each) : 0), 0);
-      if (worth > most) [best, most] = [line, worth];
+      const [claim, text] = line, found = worth(text), title = !titled.has(claim);
+      titled.add(claim);
+      const counted = title ? found * TITLE : found > told ? found : 0;
+      if (counted > most) [best, most] = [line, counted];
     }
     return best;
   }
@@ -294,7 +301,7 @@ function searchPage(search) {
     const shown = new Set(sure ? errors.map(({ message }) => lookup.address(message)) : []);
     const hits = (text ? search.find(text) : []).filter((hit) => !shown.has(search.places[hit][0]));
     const items = hits.map((hit) => (
-      hitItem(search.places[hit], lines && search.line(text, lines[hit]))));
+      hitItem(search.places[hit], lines && search.line(text, lines[hit], search.places[hit][3]))));
     if (sure) items.unshift(...errors.map((match) => errorItem(lookup, match)));
     list.replaceChildren(...items);
     status.replaceChildren(...!text ? []
