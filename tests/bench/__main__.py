@@ -5,6 +5,7 @@ Everything is run in turns, so that a slow moment of the machine falls on all al
 
 import argparse
 import csv
+import io
 import json
 import os
 import resource
@@ -17,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, replace
-from itertools import cycle, groupby, islice
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +43,8 @@ def main() -> None:
     claims = comparable(Book.load(ROOT).claims)
     quick = [claim for claim in claims if claim.timeout is None and not _measures(claim)]
     measures: dict[str, Callable[[], object]] = {
-        "book": lambda: _peers(claims, options.rounds, "the book's claims"),
-        "many": lambda: _peers(_many(quick, 500), options.rounds, "500 small claims"),
+        "book": lambda: _peers(claims, options.rounds, "the book's examples"),
+        "many": lambda: _peers(_many(quick, 500), options.rounds, "500 small examples"),
         "growth": lambda: _growth(quick, options.growth),
         "builds": lambda: _builds(options.rounds),
     }
@@ -59,44 +60,61 @@ def main() -> None:
         }
         # After each part: together they take more than an hour.
         file.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
-        with file.with_suffix(".csv").open("w", encoding="utf-8", newline="") as table:
-            csv.writer(table, lineterminator="\n").writerows(_rows(results))
+        for name, table in shown(results).items():
+            file.with_name(f"{file.stem}-{name}.csv").write_text(table, "utf-8")
 
 
-def _rows(results: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """What the page `checked` shows: the rows of each part, above the machine that ran it."""
-    yield "What was run, and how", "Time", "Ratio to a bare script"
-    for machine, parts in groupby(results, lambda part: _machine(results[part])):
-        for part in parts:
-            yield from _part_rows(part, results[part]["figures"])
-        yield machine, "", ""
+def shown(results: dict[str, Any]) -> dict[str, str]:
+    """What the page `checked` shows, as CSV: a table for each part, and where it was measured."""
+    tables = {name: _csv(_rows(name, part["figures"])) for name, part in results.items()}
+    return {**tables, "machines": _csv(_machines(results))}
 
 
-def _machine(part: dict[str, Any]) -> str:
-    environment, recorded = part["environment"], part["recorded"]
-    return (
-        f"Measured on {part['cores']} cores of {environment['device']}, {environment['os']}, "
-        f"Python {environment['python']}, torch {environment['torch']}, on {recorded['date']}."
-    )
+def _csv(rows: Iterator[tuple[str, ...]]) -> str:
+    file = io.StringIO()
+    csv.writer(file, lineterminator="\n").writerows(rows)
+    return file.getvalue()
 
 
-def _part_rows(part: str, figures: Any) -> Iterator[tuple[str, str, str]]:
-    if part == "growth":
+def _machines(results: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    yield "table", "measured on", "date"
+    for name, part in results.items():
+        where = part["environment"]
+        machine = f"{part['cores']} cores of {where['device']}, {where['os']}, "
+        machine += f"Python {where['python']}, torch {where['torch']}"
+        yield TITLES[name], machine, _whole(part["recorded"]["date"])
+
+
+def _rows(name: str, figures: Any) -> Iterator[tuple[str, ...]]:
+    if name == "growth":
+        yield "examples", "time", "memory of a process, at most"
         for row in figures:
-            memory = f"at most {row['bytes'] >> 20} MiB a process"
-            yield f"{row['claims']:,} claims, {memory}", f"{row['seconds']:.1f} s", ""
+            memory = f"{row['bytes'] >> 20} MiB"
+            yield tuple(map(_whole, (f"{row['claims']:,}", _seconds(row["seconds"]), memory)))
         return
-    for name, row in figures.items():
-        ratio = f"{row['ratio']:.2f}" if "ratio" in row else ""
-        failing = " (some fail)" * row.get("failed", False)
-        how = f"`{name}`" if " --" in name else name  # dashes would be joined
-        yield f"{TITLES[part]}: {how}{failing}", f"{row['median']:.1f} s", ratio
+    compared = name != "builds"
+    time = "median time"
+    yield ("run by", time, "of a bare script") if compared else ("what was built", time)
+    for how, row in figures.items():
+        said = f"`{how}`" if " -" in how and "," not in how else how
+        said += " (some fail)" * bool(row.get("failed", False))
+        took = _whole(_seconds(row["median"]))
+        yield (said, took, _whole(f"{row['ratio']:.2f} ×")) if compared else (said, took)
+
+
+def _seconds(number: float) -> str:
+    return f"{number:.1f} s"
+
+
+def _whole(figure: str) -> str:
+    return figure.replace(" ", "\N{NO-BREAK SPACE}").replace("-", "\N{NON-BREAKING HYPHEN}")
 
 
 TITLES = {
-    "book": "The book's claims of that day",
-    "many": "500 small claims",
-    "builds": "Build of the site",
+    "book": "All examples of the book at that time",
+    "many": "500 small examples",
+    "growth": "More and more examples",
+    "builds": "A build of the site",
 }
 
 
@@ -182,7 +200,7 @@ def _run(command: list[str], folder: Path) -> _Run:
 
 def _growth(claims: list[Claim], sizes: list[int]) -> list[dict[str, float]]:
     rows = []
-    table = Table("claims", "s", "ms a claim", "peak MiB of a process", "", title="growth")
+    table = Table("examples", "s", "ms an example", "peak MiB of a process", "", title="growth")
     for size in sizes:
         with tempfile.TemporaryDirectory() as top:
             command = PEERS["claimbook"](_many(claims, size), Path(top))
@@ -206,12 +224,13 @@ def _builds(rounds: int) -> dict[str, dict[str, float]]:
         runs = {
             "cold": [_run(build, root)],
             "nothing changed": [_run(build, root) for _ in range(rounds)],
-            "one claim edited": [_run(build, root) for _ in islice(edits, rounds)],
+            "one example edited": [_run(build, root) for _ in islice(edits, rounds)],
         }
         with kept():
             next(edits)
             _run(build, root)  # which waits for torch
-            runs["one claim edited, as nox -s serve builds it"] = [_run(build, root) for _ in edits]
+            served = "one example edited, as nox -s serve builds it"
+            runs[served] = [_run(build, root) for _ in edits]
         figures = {name: _figures([run.seconds for run in made]) for name, made in runs.items()}
     failed = {name: any(run.done.returncode for run in made) for name, made in runs.items()}
     table = Table("build", "median s", "fastest", "slowest", "", title="the whole site")
