@@ -284,16 +284,16 @@ def test_the_page_shows_what_changed(book):
     ]
     assert folded(now) == {
         "By page": ["a/sums.html", "f.html"],
-        "Claims: changed code (1)": ["a/sums.html", "a/sums.html#claim-sum-adds"],
-        "Claims: new (1)": ["f.html", "f.html#claim-ones-have-a-shape"],
+        "Statements: changed code (1)": ["a/sums.html", "a/sums.html#claim-sum-adds"],
+        "Statements: new (1)": ["f.html", "f.html#claim-ones-have-a-shape"],
     }
-    gone = then.find("summary", string="Claims: withdrawn (2)").parent
+    gone = then.find("summary", string="Statements: withdrawn (2)").parent
     assert [li.get_text().strip() for li in gone("li")] == ["It says so.", "gone"]
-    assert folded(then)["Claims: withdrawn (2)"] == [
+    assert folded(then)["Statements: withdrawn (2)"] == [
         "a/shapes.html",
         "f.html#claim-ones-have-a-shape",
     ]
-    assert "The first version is 0.1.0 of 2026-01-02, with 5 claims and 4 entries." in str(
+    assert "The first version is 0.1.0 of 2026-01-02, with 5 statements and 4 verdicts." in str(
         book.page("changes")
     )
     data = json.loads((book.site / "claims.json").read_text("utf-8"))

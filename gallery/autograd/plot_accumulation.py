@@ -123,6 +123,6 @@ plt.show()
 #   the losses are weighted. With LayerNorm they agree.
 #
 # The chapter :doc:`/autograd/gradients-add-up` explains how to accumulate, what it saves and what
-# it costs; see the claims :claim:`divide-mean-losses-not-sums`,
+# it costs; see the statements :claim:`divide-mean-losses-not-sums`,
 # :claim:`unequal-pieces-need-their-own-weight`, :claim:`batchnorm-sees-only-the-piece` and
 # :claim:`accumulated-update-is-not-a-large-one`.

@@ -120,4 +120,5 @@ plt.show()
 # * When a loss keeps coming back to where it began, first look for a missing ``zero_grad()``.
 #
 # The chapter :doc:`/autograd/gradients-add-up` answers the questions around this one; see the
-# claims :claim:`forgotten-step-is-lr-times-the-sum` and :claim:`forgetting-circles-the-minimum`.
+# statements :claim:`forgotten-step-is-lr-times-the-sum` and
+# :claim:`forgetting-circles-the-minimum`.

@@ -115,6 +115,6 @@ plt.show()
 #   memory.
 #
 # No CUDA measurement of it has been recorded yet. The chapter is :doc:`/devices/checkpointing`; see
-# the claims :claim:`square-root-of-the-layers`, :claim:`last-segment-is-not-checkpointed`,
+# the statements :claim:`square-root-of-the-layers`, :claim:`last-segment-is-not-checkpointed`,
 # :claim:`one-more-forward-is-a-third` and :claim:`only-activations-shrink`. The square root is due
 # to `Chen et al. (2016) <https://arxiv.org/abs/1604.06174>`_.

@@ -112,6 +112,6 @@ plt.show()
 # * A running total loses most. ``torch.sum`` over the whole tensor is usually more exact.
 # * Never keep a running total in 16 bits.
 #
-# The chapter :doc:`/memory/summation` shows what helps where the last digits count; see the claims
-# :claim:`running-totals-drift`, :claim:`a-running-total-gets-stuck`,
+# The chapter :doc:`/memory/summation` shows what helps where the last digits count; see the
+# statements :claim:`running-totals-drift`, :claim:`a-running-total-gets-stuck`,
 # :claim:`sum-adds-in-groups-without-compensation` and :claim:`half-precision-is-added-in-float32`.

@@ -112,5 +112,5 @@ plt.show()
 # * With a large enough ridge penalty there is no peak.
 #
 # The chapter :doc:`/optimisation/double-descent` answers the questions around this one; see the
-# claims :claim:`peak-at-the-threshold-then-descent`, :claim:`ridge-removes-the-peak` and
+# statements :claim:`peak-at-the-threshold-then-descent`, :claim:`ridge-removes-the-peak` and
 # :claim:`more-features-allow-a-smaller-norm`.

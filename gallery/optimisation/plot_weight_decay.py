@@ -126,4 +126,4 @@ plt.show()
 #   weights are small.
 #
 # The chapter :doc:`/optimisation/weight-decay` answers the questions around this one; see the
-# claims :claim:`adam-l2-fades-with-large-gradients` and :claim:`adamw-shrinks-directly`.
+# statements :claim:`adam-l2-fades-with-large-gradients` and :claim:`adamw-shrinks-directly`.

@@ -59,7 +59,7 @@ def show(asked: list[Asked], link: render.Link) -> list[nodes.Node]:
             found[source] = render.section(f"source-{source}", nodes.Text(f"Source: {source}"))
         title = render.inline(f"{question.id} · {question.text}")
         found[source] += nodes.rubric("", "", *title, ids=[f"question-{question.id}"])
-        head = ["Entry", "What the source says", "What the book says"]
+        head = ["Source", "What the source says", "What the book says"]
         grid = render.table(head, (_cells(row, link) for row in rows), [14, 38, 48])
         grid["classes"].append("ledger")
         found[source] += grid

@@ -6,7 +6,7 @@ from itertools import groupby, pairwise
 
 from docutils import nodes
 
-from claimbook.checking.difference import Kind
+from claimbook.checking.difference import Kind, Severity
 from claimbook.model import Claim, Lane
 from claimbook.pages.text import first_sentence
 from claimbook.records.book_runs import BookRun
@@ -90,7 +90,7 @@ def timeline(data: tuple[list[list[str]], list[Step]], link: Link) -> list[nodes
     """Return a table of how many claims hold on each release, and the changes, newest first."""
     counted, steps = data
     rows = [render.plain(*row) for row in counted]
-    table = render.table(["torch", "Claims", "Hold", "Differ"], rows, [14, 14, 14, 58])
+    table = render.table(["torch", "examples", "as printed", "differ in"], rows, [16, 18, 18, 48])
     return [render.wide(table), *(_step(*step, link) for step in reversed(steps))]
 
 
@@ -98,16 +98,26 @@ def _counted(run: BookRun, claims: Iterable[Claim]) -> list[str]:
     """Return a row: release, number of claims run, number that hold, and results of the others."""
     words = Counter(result.word for claim in claims if (result := run.of(claim)))
     ran, holds = words.total(), words.pop(HOLDS, 0)
-    others = ", ".join(f"{count} {word}" for word, count in words.most_common())
+    others = "; ".join(f"{DIFFERS.get(word, word)}: {count}" for word, count in words.most_common())
     device = f" ({run.environment.device})" * (run.lane is Lane.CUDA)
-    return [f"{_name(run)}{device}", str(ran), str(holds), others]
+    return [f"{_name(run)}{device}", f"{ran:,}", f"{holds:,}", others]
+
+
+DIFFERS: dict[str, str] = {
+    Severity.ERROR: "errors or warnings",
+    Severity.VALUE: "values",
+    Severity.SHAPE: "shape, dtype or grad_fn",
+    Severity.ROUNDING: "rounding",
+    Severity.COSMETIC: "white space",
+}
+"""Severity of a difference → what differs, in words for readers."""
 
 
 def _step(older: str, newer: str, changes: list[Change], link: Link) -> nodes.section:
     title = nodes.Text(f"From {older.removesuffix(WITH[Lane.CUDA])} to {newer}")
     section = render.section(f"torch-{newer.lower().replace(' ', '-')}", title)
     if not changes:
-        section += nodes.paragraph("", "No claim prints anything different.")
+        section += nodes.paragraph("", "No example prints anything different.")
     for what, count in Counter(map(title_of, changes)).most_common():
         section += nodes.rubric("", f"{what} ({count})")
         alike = (change for change in changes if title_of(change) == what)
@@ -143,7 +153,7 @@ def title_of(change: Change) -> str:
 def _changed(change: Change, older: str, newer: str, link: Link) -> nodes.Node:
     fold = elements.fold(title=first_sentence(change.statement), classes=["timeline-change"])
     named = link.claim(change.page, change.claim)
-    fold += nodes.paragraph("", "", nodes.Text("Claim "), named)
+    fold += nodes.paragraph("", "", nodes.Text("Example "), named)
     fold += render.code(change.source)
     for version, text in ((older, change.before), (newer, change.after)):
         box = render.output(text)

@@ -73,7 +73,7 @@ def data(domain: ClaimDomain) -> tuple[str, list[Step]]:
     if not domain.versions:
         return "No version of the book has been saved yet.", []
     first = domain.versions[0]
-    size = f"{len(first.claims)} claims and {len(first.entries)} entries"
+    size = f"{len(first.claims):,} statements and {len(first.entries):,} verdicts"
     known = [*((version.name, version) for version in domain.versions), (NOW, domain.contents())]
     steps = [
         _step(domain, older, newer, changes(was, now))
@@ -106,7 +106,7 @@ def _section(step: Step, link: Link) -> nodes.section:
     counted = [f"{word}: {count}" for word, count in changes.counts()]
     section += nodes.paragraph("", " · ".join(counted) or "Nothing has changed.")
     if verdicts := changes.verdicts:
-        head = ["Entry", "What the source says", f"In {older}"]
+        head = ["Source", "What the source says", f"In {older}"]
         head.append("Now" if newer == NOW else f"In {newer}")
         rows = (_verdict(verdict, step.said.get(verdict.id, ""), link) for verdict in verdicts)
         table = render.table(head, rows, [14, 44, 21, 21])
@@ -116,7 +116,8 @@ def _section(step: Step, link: Link) -> nodes.section:
         section += render.more("By page", _pages(step, link))
     for kind in TOLD:
         if claims := [change for change in changes.claims if kind in change.kinds]:
-            section += render.more(f"Claims: {kind} ({len(claims)})", *_claims(claims, step, link))
+            title = f"Statements: {kind} ({len(claims)})"
+            section += render.more(title, *_claims(claims, step, link))
     return section
 
 
