@@ -36,7 +36,7 @@ STATUS_WORDS = {
     Status.STALE: "changed since it was run",
     Status.MISSING: "not run yet",
     Status.FAILING: "prints something else",
-    Status.VARIED: "came out otherwise on this machine",
+    Status.VARIED: "differs on the machine that built these pages",
 }
 """Status of an example on a lane → its wording for readers."""
 

@@ -54,7 +54,7 @@ def verdicts(domain: ClaimDomain) -> dict[str, int]:
 
 STATUSES = {
     Status.CURRENT: "ran as printed",
-    Status.VARIED: "came out otherwise on this machine",
+    Status.VARIED: "differ on the machine that built these pages",
     Status.FAILING: "printed something else",
     Status.STALE: "changed since they ran",
     Status.MISSING: "not run yet",
