@@ -57,6 +57,13 @@ Nothing.
 
 Call `sum`.
 
+- one
+- two
+- three
+- four
+- five
+- six
+
 ### See also
 
 Nothing.
@@ -192,6 +199,19 @@ def test_what_to_do_comes_right_after_the_short_answer(chapter):
     practice = short.find_next_sibling()
     assert practice["class"] == ["in-practice"]
     assert practice.p.text == "Call sum."
+
+
+def test_a_long_list_of_advice_is_folded_for_phones(chapter):
+    """After three points; Markdown and notebooks have one list, without a word of a fold."""
+    practice = chapter.page("sums").select_one("section.in-practice")
+    shown, folded = practice("ul")
+    assert [item.text.strip() for item in shown("li")] == ["one", "two", "three"]
+    assert folded.parent["class"] == ["more-points"]
+    assert folded.parent.summary.text == "3 more points"
+    assert [item.text.strip() for item in folded("li")] == ["four", "five", "six"]
+    text = (chapter.site / "sums.md").read_text("utf-8")
+    assert "six" in text
+    assert "more points" not in text
 
 
 def test_what_holds_of_all_is_said_once(chapter):

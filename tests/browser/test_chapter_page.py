@@ -179,3 +179,46 @@ def test_a_line_chart_is_whole_on_a_phone(open_page):
     drawn = chart.bounding_box()
     assert drawn["x"] + drawn["width"] <= 390
     assert 11 * drawn["width"] / float(chart.get_attribute("viewBox").split()[2]) >= 8
+
+
+def test_advice_beyond_three_points_is_folded_on_a_phone(open_page):
+    """A tap opens it; a wide screen shows all points, and no fold."""
+    phone = open_page("modules/embeddings", width=390)
+    fold = phone.locator(".more-points").first
+    last = fold.locator("li").last
+    assert fold.locator("summary").inner_text() == "5 more points"
+    assert not last.is_visible()
+    fold.locator("summary").click()
+    assert last.is_visible()
+    wide = open_page("modules/embeddings", width=1440).locator(".more-points").first
+    assert wide.locator("li").last.bounding_box()["height"] > 10
+    assert not wide.locator("summary").is_visible()
+
+
+def test_a_wide_table_keeps_its_first_column_on_a_phone(open_page):
+    """What a row is about stays when the table is moved; the table is as wide as the text."""
+    page = open_page("tensors/dtypes", width=390)
+    table = page.locator(".table-wrapper").first
+    table.evaluate("(wrapper) => { wrapper.scrollLeft = 90; }")
+    assert table.evaluate("(wrapper) => wrapper.scrollLeft") == 90
+    paragraph = page.locator("section > p").first.bounding_box()
+    around = table.bounding_box()
+    assert (around["x"], around["width"]) == (paragraph["x"], paragraph["width"])
+    first = table.locator("tbody td").first
+    assert first.bounding_box()["x"] == around["x"]
+    assert first.inner_text() == "float64"
+
+
+BROKEN_OPTIONS = r"""() => [...document.querySelectorAll("article code.literal .whole")]
+  .filter((option) => option.getClientRects().length > 1)
+  .map((option) => option.textContent)"""
+
+
+def test_options_of_commands_stay_whole(open_page):
+    """A line does not end within `--gpus`, after its dashes."""
+    page = open_page("first-aid/gpu", width=390)
+    options = page.locator("article code.literal .whole").all_inner_texts()
+    assert "--gpus" in options
+    for width in range(320, 420, 20):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate(BROKEN_OPTIONS) == []

@@ -103,6 +103,8 @@ class Writer(MarkdownTranslator):  # type: ignore[misc]
 
     def visit_fold(self, node: nodes.Element) -> None:
         title = node["title"]
+        if has(node, "more-points"):
+            return
         self.add(title if title.endswith((".", "?")) else f"{title}:", 2, 1)
 
     def depart_fold(self, node: nodes.Element) -> None:

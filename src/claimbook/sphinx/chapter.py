@@ -11,10 +11,13 @@ from claimbook.exports.sections import SHORT
 from claimbook.model import Claim, Lane, Page, Status
 from claimbook.sphinx import elements, render
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
+from claimbook.sphinx.elements import MORE_POINTS
 from claimbook.sphinx.render import Link
 from claimbook.sphinx.views import releases
 
 PRACTICE = "In practice"
+OPEN_POINTS = 3
+"""Points of a long list under *In practice* that a phone shows unfolded."""
 SENTENCE = 20
 """Characters of a table's cell above which it keeps a width on a phone."""
 SUBSECTIONS = {
@@ -42,12 +45,24 @@ def _mark(app: Sphinx, doctree: nodes.document) -> None:
         if name := SUBSECTIONS.get(section[0].astext()):
             section["classes"].append(name)
         if section[0].astext() == PRACTICE:
+            _fold_points(section)
             _move_up(section)
     page = claim_domain(app.env).pages.get(app.env.docname, Page(""))
     chapter = next(iter(doctree.findall(nodes.section)), None)
     if chapter and len(page.claims) > 1:
         place = next(n for n, part in enumerate(chapter) if _begins(part) or n == len(chapter) - 1)
         chapter.insert(place, elements.place(what="provenance", page=app.env.docname))
+
+
+def _fold_points(practice: nodes.section) -> None:
+    """Fold the points of a long list after the first ones; only a narrow screen shows the fold."""
+    for points in [part for part in practice if isinstance(part, nodes.bullet_list)]:
+        if len(points) > OPEN_POINTS + 2:
+            rest = nodes.bullet_list("", *points[OPEN_POINTS:], **points.attributes)
+            points[OPEN_POINTS:] = []
+            title = f"{len(rest)} more points"
+            fold = elements.fold("", rest, title=title, classes=[MORE_POINTS])
+            practice.insert(practice.index(points) + 1, fold)
 
 
 def _move_up(practice: nodes.section) -> None:

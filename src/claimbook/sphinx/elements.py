@@ -15,5 +15,9 @@ class detail(nodes.General, nodes.Element):  # noqa: N801
     """A claim folded to its title, which is followed by a container, with the id, of the rest."""
 
 
+MORE_POINTS = "more-points"
+"""The class of a fold that only a narrow screen shows; elsewhere its content is open."""
+
+
 class fold(nodes.General, nodes.Element):  # noqa: N801
     """Folded content; `title` is its visible label."""

@@ -145,7 +145,8 @@ def folded_title(text: str) -> str:
 def open_fold(writer: HTML5Translator, node: nodes.Element) -> None:
     """Open folded content; in an EPUB, answers are unfolded."""
     classes, title = " ".join(node["classes"]), folded_title(node["title"])
-    opened = ' open="open"' if _is_epub(writer) and "answer" in node["classes"] else ""
+    shown = {"answer", elements.MORE_POINTS}.intersection(node["classes"])
+    opened = ' open="open"' if _is_epub(writer) and shown else ""
     writer.body.append(f'<details class="{classes}"{opened}><summary>{title}</summary>\n')
 
 
