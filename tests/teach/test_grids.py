@@ -52,6 +52,14 @@ def test_shades_by_group():
     assert shades[0] == shades[2] != shades[1] == shades[3]
 
 
+def test_what_is_picked_out_is_darker():
+    """Also where the picture begins with it."""
+    for values in ([5, 0, 5], [0, 5, 0]):
+        drawn = cells(grids({"t": torch.tensor(values)}, alt="x", group=bool))
+        shades = {text: float(shade) for text, _, _, shade in drawn}
+        assert shades["5"] > shades["0"]
+
+
 def test_colours_by_group():
     """Each group has its colour, in the order in which the groups are first seen."""
     figure = grids({"t": torch.tensor([3, 1, 2, 3])}, alt="x", group=int, colours="red green blue")

@@ -20,7 +20,8 @@ def grids(
 
     A value has the shade of the first tensor that holds it, so draw the sources first and give
     them different values. With ``group``, values with equal ``group(value)`` share a shade instead,
-    or one of ``colours``, such as ``"red green"``, in order of first appearance.
+    or one of ``colours``, such as ``"red green"``, in order of first appearance; of two groups
+    ``False`` and ``True``, the values of ``True`` are the darker ones.
 
     ``alt`` says what the picture shows; title, shape and values of each tensor are appended.
 
@@ -70,6 +71,8 @@ def _fills(planes: Mapping[str, list[Plane]], group: Group | None, colours: str)
         for value in (value for plane in drawn for row in plane for value in row):
             groups.setdefault(number(value), group(value) if group else place)
     order = list(dict.fromkeys(groups.values()))
+    if {*order} == {False, True}:  # what the question picks out is darker
+        order = [False, True]
     shades = [0.06 + 0.5 * place / max(len(order) - 1, 1) for place in range(len(order))]
     fills = [f"{EDGE};fill:{colour};fill-opacity:.4" for colour in colours.split()] or [
         f"{EDGE};fill:{BRAND};fill-opacity:{shade:.2f}" for shade in shades
