@@ -43,7 +43,7 @@ def mend(
         for written, right in MENDED[part].items():
             context[part] = re.sub(written, right, context[part] or "")
     if app.builder.name == "html" and "body" in context:
-        context["body"] = breakable(whole(context["body"]))
+        context["body"] = in_cells(breakable(whole(context["body"])))
 
 
 CODE = re.compile(r'<code class="([^"]*\bliteral\b[^"]*)">(.*?)</code>', re.DOTALL)
@@ -74,6 +74,27 @@ def _breakable(code: re.Match[str]) -> str:
         for piece in TAG.split(code[2])
     )
     return f'<code class="{code[1]} long">{"".join(pieces)}</code>'
+
+
+CELL = re.compile(r"<td\b.*?</td>", re.DOTALL)
+NAME = re.compile(r"[\w.()]{16,}")
+PARTS = re.compile(r"(?<=\w)[._(](?=\w)|(?<=[a-z]{3})(?=[A-Z])")
+
+
+def in_cells(html: str) -> str:
+    """Add the places where a long name in a table may break, so that fewer tables are too wide.
+
+    >>> print(in_cells("<td>new.load_state_dict(old)</td>, <td>ModuleListOfBlocks</td>"))
+    <td>new.<wbr>load_<wbr>state_<wbr>dict(<wbr>old)</td>, <td>Module<wbr>List<wbr>OfBlocks</td>
+    """
+
+    def broken(name: re.Match[str]) -> str:
+        return PARTS.sub(r"\g<0><wbr>", name[0])
+
+    def cell(found: re.Match[str]) -> str:
+        return "".join(p if p.startswith("<") else NAME.sub(broken, p) for p in TAG.split(found[0]))
+
+    return CELL.sub(cell, html)
 
 
 FACTOR = r"(?:\d+(?:[.,]\d+)*|[A-Za-z])\b"
