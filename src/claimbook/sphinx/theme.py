@@ -66,11 +66,16 @@ BREAK = re.compile(r"(?:(?<=\w{3})[._(]+|(?<=\w)\(|(?<=[)\]])\.)(?=[^\W_])(?!\w+
 """Where inline code may break: after a dot, an underscore or a bracket, but not after `x.`."""
 
 
+OPTION = re.compile(r"(?<!\S)--?[a-z][\w-]{0,24}(?![\w-])")
+"""An option of a command, such as `--gpus`, which would break after its dashes."""
+WHOLE = r'<span class="whole">\g<0></span>'
+
+
 def _breakable(code: re.Match[str]) -> str:
     if len(unescape(TAG.sub("", code[2]))) <= SHORT:
         return code[0]
     pieces = (
-        piece if piece.startswith("<") else BREAK.sub(r"\g<0><wbr>", piece)
+        piece if piece.startswith("<") else OPTION.sub(WHOLE, BREAK.sub(r"\g<0><wbr>", piece))
         for piece in TAG.split(code[2])
     )
     return f'<code class="{code[1]} long">{"".join(pieces)}</code>'
@@ -116,8 +121,7 @@ def whole(html: str) -> str:
 
 
 def _whole(html: str) -> str:
-    mark = r'<span class="whole">\g<0></span>'
-    return "".join(p if p.startswith("<") else NUMBER.sub(mark, p) for p in TAG.split(html))
+    return "".join(p if p.startswith("<") else NUMBER.sub(WHOLE, p) for p in TAG.split(html))
 
 
 def open_title(writer: HTML5Translator, node: nodes.Element) -> None:
