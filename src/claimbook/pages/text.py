@@ -62,8 +62,8 @@ def curly(text: str) -> str:
 
     >>> print(curly('The *"rank"* of `x["a"]`'))
     The *“rank”* of `x["a"]`
-    >>> print(curly("The layer's device: model.to('cuda')"))
-    The layer’s device: model.to('cuda')
+    >>> print(curly("Write model.to('cuda')."))
+    Write model.to('cuda').
     """
     pieces = CODE_OR_MARK.split(text)
     tokens = (

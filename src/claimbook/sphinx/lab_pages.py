@@ -8,6 +8,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
+from claimbook.pages.text import curly
 from claimbook.sphinx import elements
 
 THUMBNAIL = re.compile(r"/thumb/(sphx_glr_.+)_thumb\.svg$")
@@ -52,7 +53,7 @@ def _put_first(code: nodes.literal_block, pictures: list[nodes.image]) -> None:
         shown.append(nodes.container("", picture, classes=["lab-picture"]))
         title, _, caption = picture["alt"].partition(". ")
         if caption and "only-dark" in picture["classes"]:
-            shown.append(nodes.paragraph("", caption, classes=["lab-caption"]))
+            shown.append(nodes.paragraph("", curly(caption), classes=["lab-caption"]))
         picture["alt"] = title if caption else picture["alt"]
     fold = elements.fold(title="How it is made", classes=["lab-code"])
     place = parent.index(code)

@@ -16,6 +16,7 @@ MENDED = {
         'role="heading"': 'role="heading" aria-level="2"',  # screen readers need a level
     },
     "body": {
+        r"(sphx-glr-thumbnail-title\">[^<]*\w)'(?=\w)": "\\1\u2019",  # its quotes are straight
         " id='sg-tag-list'": "",  # sphinx-gallery repeats this id
         ' tooltip="': ' title="',  # not an HTML attribute
         ' role="list" class="citation-list"': ' class="citation-list"',  # has no list items

@@ -14,7 +14,7 @@ FACTORS = {
     Factor.CLOCK: "time",
     Factor.CACHE: "the caches",
     Factor.CORES: "the number of cores",
-    Factor.INSTRUCTIONS: "the processor’s instructions",
+    Factor.INSTRUCTIONS: "the processor\u2019s instructions",
     Factor.MEMORY: "memory",
     Factor.SYSTEM: "the operating system",
 }

@@ -69,7 +69,7 @@ explorers.start("broadcasting", {
           ? `<div class="explorer-sum">${operands.join("<span>+</span>")}<div class="explorer-sum"><span>=</span>${
             grid(shape.length > 2 ? `(${sum})` : sum, shape, found.values)}</div></div>` : "")
         + table("Memory in float32",
-          ["", "holds", "strides in the result's shape", "repeated without a copy"], memory, "stacked")
+          ["", "holds", "strides in the result’s shape", "repeated without a copy"], memory, "stacked")
         + python(found.code),
     };
   },
