@@ -83,15 +83,15 @@ def _breakable(code: re.Match[str]) -> str:
 
 
 CELL = re.compile(r"<td\b.*?</td>", re.DOTALL)
-NAME = re.compile(r"[\w.()]{16,}")
+NAME = re.compile(rf"[\w.()]{{{SHORT + 1},}}")
 PARTS = re.compile(r"(?<=\w)[._(](?=\w)|(?<=[a-z]{3})(?=[A-Z])")
 
 
 def in_cells(html: str) -> str:
     """Add the places where a long name in a table may break, so that fewer tables are too wide.
 
-    >>> print(in_cells("<td>new.load_state_dict(old)</td>, <td>ModuleListOfBlocks</td>"))
-    <td>new.<wbr>load_<wbr>state_<wbr>dict(<wbr>old)</td>, <td>Module<wbr>List<wbr>OfBlocks</td>
+    >>> print(in_cells("<td>new.load_state_dict(old)</td> <td>DistributedDataParallel</td>"))
+    <td>new.<wbr>load_<wbr>state_<wbr>dict(<wbr>old)</td> <td>Distributed<wbr>Data<wbr>Parallel</td>
     """
 
     def broken(name: re.Match[str]) -> str:
