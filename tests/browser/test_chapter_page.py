@@ -222,3 +222,20 @@ def test_options_of_commands_stay_whole(open_page):
     for width in range(320, 420, 20):
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate(BROKEN_OPTIONS) == []
+
+
+LAST_LINE = """(selector) => {
+  const text = document.createRange();
+  text.selectNodeContents(document.querySelector(selector));
+  const lines = new Map();
+  for (const { top, width } of text.getClientRects()) {
+    lines.set(Math.round(top), (lines.get(Math.round(top)) ?? 0) + width);
+  }
+  return [...lines.values()].at(-1);
+}"""
+
+
+def test_no_message_ends_in_a_line_of_one_digit(open_page):
+    """A message that is longer than its card by a word takes more than that word along."""
+    page = open_page("memory/broadcasting", width=1440)
+    assert page.evaluate(LAST_LINE, ".claim-error pre") > 40
