@@ -285,7 +285,7 @@ def test_another_release_on_a_gpu(tmp_path, stand_in):
     assert fold.summary.text == "On torch 2.99.0 with CUDA"
     assert "<script>cuda</script>" in fold.text
     rows = [[td.text.strip() for td in tr.select("td")] for tr in book.page("t").select("tbody tr")]
-    assert rows == [[f"2.99.0 with CUDA ({DEVICE})", "2", "1", "1 value"]]
+    assert rows == [[f"2.99.0 with CUDA ({DEVICE})", "2", "1", "values: 1"]]
     data = json.loads((book.site / "claims.json").read_text("utf-8"))
     found = {claim["id"]: claim["cuda_releases"] for claim in data["claims"]}
     assert found == {"holds": {"2.99.0": "holds"}, "prints-a-script": {"2.99.0": "value"}}
