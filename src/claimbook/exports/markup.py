@@ -6,15 +6,17 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 
+from claimbook.pages.text import curly
+
 
 def inline(text: str) -> str:
     """Return inline Markdown as HTML; HTML in it is escaped, and quotes become curly."""
-    return str(_markdown().renderInline(text))
+    return str(_markdown().renderInline(curly(text)))
 
 
 @cache
 def _markdown() -> MarkdownIt:
-    return MarkdownIt("commonmark", {"html": False, "typographer": True}).enable("smartquotes")
+    return MarkdownIt("commonmark", {"html": False})
 
 
 def code(text: str) -> str:
