@@ -123,6 +123,9 @@ plt.show()
 #   the losses are weighted. With LayerNorm they agree.
 #
 # The chapter :doc:`/autograd/gradients-add-up` explains how to accumulate, what it saves and what
-# it costs; see the statements :claim:`divide-mean-losses-not-sums`,
-# :claim:`unequal-pieces-need-their-own-weight`, :claim:`batchnorm-sees-only-the-piece` and
-# :claim:`accumulated-update-is-not-a-large-one`.
+# it costs. Related statements:
+#
+# * :claim:`divide-mean-losses-not-sums`
+# * :claim:`unequal-pieces-need-their-own-weight`
+# * :claim:`batchnorm-sees-only-the-piece`
+# * :claim:`accumulated-update-is-not-a-large-one`

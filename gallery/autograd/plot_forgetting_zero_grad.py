@@ -119,6 +119,8 @@ plt.show()
 # * Without ``zero_grad()`` each step is the learning rate times the sum of all gradients so far.
 # * When a loss keeps coming back to where it began, first look for a missing ``zero_grad()``.
 #
-# The chapter :doc:`/autograd/gradients-add-up` answers the questions around this one; see the
-# statements :claim:`forgotten-step-is-lr-times-the-sum` and
-# :claim:`forgetting-circles-the-minimum`.
+# The chapter :doc:`/autograd/gradients-add-up` answers the questions around this one. Related
+# statements:
+#
+# * :claim:`forgotten-step-is-lr-times-the-sum`
+# * :claim:`forgetting-circles-the-minimum`

@@ -121,6 +121,9 @@ plt.show()
 # * With LayerNorm in each layer, the scale of the weights does not change how much the gradient
 #   shrinks or grows on its way through the layers.
 #
-# The chapters are :doc:`/modules/initialisation` and :doc:`/autograd/hooks`; see the statements
-# :claim:`kaiming-keeps-the-scale-through-relu`, :claim:`default-variance-is-a-third-over-fan-in`,
-# :claim:`same-factor-grows-or-vanishes` and :claim:`hooks-show-a-vanishing-gradient`.
+# The chapters are :doc:`/modules/initialisation` and :doc:`/autograd/hooks`. Related statements:
+#
+# * :claim:`kaiming-keeps-the-scale-through-relu`
+# * :claim:`default-variance-is-a-third-over-fan-in`
+# * :claim:`same-factor-grows-or-vanishes`
+# * :claim:`hooks-show-a-vanishing-gradient`

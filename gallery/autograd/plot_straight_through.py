@@ -122,6 +122,10 @@ plt.show()
 # * The gradient is not that of the rounded function, and it need not become 0 at a solution. So
 #   keep the best weights, not the last.
 #
-# The chapter :doc:`/autograd/no-derivative` explains what else stops a gradient; see the statements
-# :claim:`no-gradient-survives-round`, :claim:`straight-through-rounds-forward-passes-back`,
-# :claim:`straight-through-may-circle` and :claim:`the-usual-trick-may-lose-the-value`.
+# The chapter :doc:`/autograd/no-derivative` explains what else stops a gradient. Related
+# statements:
+#
+# * :claim:`no-gradient-survives-round`
+# * :claim:`straight-through-rounds-forward-passes-back`
+# * :claim:`straight-through-may-circle`
+# * :claim:`the-usual-trick-may-lose-the-value`

@@ -120,6 +120,8 @@ plt.show()
 # * A window should hold all the steps from the one where something comes in to the one where it is
 #   needed.
 #
-# The chapter :doc:`/autograd/long-sequences` explains how to cut; see the statements
-# :claim:`truncation-bounds-memory-not-time`, :claim:`what-lies-before-the-cut-is-not-learnt` and,
-# for the whole gradient at little memory, :claim:`checkpointing-keeps-the-whole-gradient`.
+# The chapter :doc:`/autograd/long-sequences` explains how to cut. Related statements:
+#
+# * :claim:`truncation-bounds-memory-not-time`
+# * :claim:`what-lies-before-the-cut-is-not-learnt`
+# * :claim:`checkpointing-keeps-the-whole-gradient`

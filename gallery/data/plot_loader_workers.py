@@ -116,6 +116,9 @@ if CORE is not None:
 # * For data that are in memory already and need no work, ``num_workers=0`` is the fast way.
 #
 # No CUDA measurement of loaders has been recorded yet. The chapter :doc:`/data/workers` answers the
-# questions around this one; see the statements :claim:`waiting-uses-no-cpu`,
-# :claim:`one-thread-fills-one-core` and :claim:`tiny-samples-are-slower-with-a-worker`; what one
-# worker is good for is shown in :claim:`batches-are-loaded-beside-the-step`.
+# questions around this one. Related statements:
+#
+# * :claim:`waiting-uses-no-cpu`
+# * :claim:`one-thread-fills-one-core`
+# * :claim:`tiny-samples-are-slower-with-a-worker`
+# * :claim:`batches-are-loaded-beside-the-step`

@@ -113,9 +113,12 @@ plt.show()
 #   first, and no error says so.
 # * Scaling the loss saves these gradients, and costs little.
 #
-# The chapters are :doc:`/memory/channels-last` and :doc:`/tensors/low-precision`; see the
-# statements :claim:`channels-last-changes-strides-only`,
-# :claim:`gradients-vanish-below-two-to-the-minus-24` and
-# :claim:`scaling-cures-what-autocast-does-not`; how the scale is found is shown in
-# :claim:`scale-grows-after-good-steps`. Loss scaling is due to `Micikevicius et al. (2018)
-# <https://arxiv.org/abs/1710.03740>`_.
+# The chapters are :doc:`/memory/channels-last` and :doc:`/tensors/low-precision`. Related
+# statements:
+#
+# * :claim:`channels-last-changes-strides-only`
+# * :claim:`gradients-vanish-below-two-to-the-minus-24`
+# * :claim:`scaling-cures-what-autocast-does-not`
+# * :claim:`scale-grows-after-good-steps`
+#
+# Loss scaling is due to `Micikevicius et al. (2018) <https://arxiv.org/abs/1710.03740>`_.

@@ -114,7 +114,12 @@ plt.show()
 # * The peak then grows like the square root of the depth: four times as many layers take twice the
 #   memory.
 #
-# No CUDA measurement of it has been recorded yet. The chapter is :doc:`/devices/checkpointing`; see
-# the statements :claim:`square-root-of-the-layers`, :claim:`last-segment-is-not-checkpointed`,
-# :claim:`one-more-forward-is-a-third` and :claim:`only-activations-shrink`. The square root is due
-# to `Chen et al. (2016) <https://arxiv.org/abs/1604.06174>`_.
+# No CUDA measurement of it has been recorded yet. The chapter is :doc:`/devices/checkpointing`.
+# Related statements:
+#
+# * :claim:`square-root-of-the-layers`
+# * :claim:`last-segment-is-not-checkpointed`
+# * :claim:`one-more-forward-is-a-third`
+# * :claim:`only-activations-shrink`
+#
+# The square root is due to `Chen et al. (2016) <https://arxiv.org/abs/1604.06174>`_.

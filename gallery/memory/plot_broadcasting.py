@@ -117,7 +117,9 @@ plt.show()
 # * ``repeat`` before an elementwise operation costs bytes and time, and gives the same result.
 # * The result has its full size. Watch this size when both sides are stretched.
 #
-# The chapter :doc:`/memory/broadcasting` has the rules; see the statements
-# :claim:`stretched-rows-have-stride-zero`, :claim:`bias-is-not-copied`,
-# :claim:`a-large-result-is-still-large` and, for the product that does copy,
-# :claim:`matmul-copies-what-it-broadcasts`.
+# The chapter :doc:`/memory/broadcasting` has the rules. Related statements:
+#
+# * :claim:`stretched-rows-have-stride-zero`
+# * :claim:`bias-is-not-copied`
+# * :claim:`a-large-result-is-still-large`
+# * :claim:`matmul-copies-what-it-broadcasts`

@@ -123,6 +123,9 @@ plt.show()
 #   where it is to run.
 #
 # The chapter :doc:`/tensors/dtypes` compares the dtypes, and :doc:`/tensors/low-precision` trains
-# in 16 bits; see the statements :claim:`finfo-and-iinfo-tell-the-limits`,
-# :claim:`halves-differ-in-range`, :claim:`float64-buys-accuracy-with-bytes-and-time` and
-# :claim:`half-the-bytes-are-faster-without-tensor-cores`.
+# in 16 bits. Related statements:
+#
+# * :claim:`finfo-and-iinfo-tell-the-limits`
+# * :claim:`halves-differ-in-range`
+# * :claim:`float64-buys-accuracy-with-bytes-and-time`
+# * :claim:`half-the-bytes-are-faster-without-tensor-cores`

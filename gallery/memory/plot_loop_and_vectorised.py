@@ -117,6 +117,8 @@ plt.show()
 # * What a loop adds is the number of its passes times the price of a pass.
 # * A loop over the numbers of a tensor is slow. A loop over large pieces is not, and may stay.
 #
-# The chapter :doc:`/memory/vectorization` shows how to do without loops; see the statements
-# :claim:`the-price-is-per-pass`, :claim:`a-hundred-cost-as-much-as-one` and
-# :claim:`loops-over-numbers-do-not-scale`.
+# The chapter :doc:`/memory/vectorization` shows how to do without loops. Related statements:
+#
+# * :claim:`the-price-is-per-pass`
+# * :claim:`a-hundred-cost-as-much-as-one`
+# * :claim:`loops-over-numbers-do-not-scale`

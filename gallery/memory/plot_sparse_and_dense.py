@@ -116,6 +116,8 @@ plt.show()
 # * The limit for bytes can be counted: a fifth in COO, nearly a third in CSR, for ``float32``.
 # * The limit for time must be measured. It depends on the processor and on the shapes.
 #
-# The chapter :doc:`/tensors/sparse` covers formats, support and gradients; see the statements
-# :claim:`more-than-a-fifth-costs-more`, :claim:`one-percent-takes-a-twentieth` and
-# :claim:`density-decides-the-speed`.
+# The chapter :doc:`/tensors/sparse` covers formats, support and gradients. Related statements:
+#
+# * :claim:`more-than-a-fifth-costs-more`
+# * :claim:`one-percent-takes-a-twentieth`
+# * :claim:`density-decides-the-speed`

@@ -136,6 +136,9 @@ plt.show()
 # * An operation that goes against memory order can be slower within the cache too.
 # * A transpose is free. The operation after it may not be, so measure that one.
 #
-# The chapter :doc:`/memory/strides` explains what strides are; see the statements
-# :claim:`against-memory-order-misses-the-cache`, :claim:`cost-depends-on-the-operation`,
-# :claim:`small-transposes-cost-time-too` and :claim:`a-contiguous-copy-must-be-earned`.
+# The chapter :doc:`/memory/strides` explains what strides are. Related statements:
+#
+# * :claim:`against-memory-order-misses-the-cache`
+# * :claim:`cost-depends-on-the-operation`
+# * :claim:`small-transposes-cost-time-too`
+# * :claim:`a-contiguous-copy-must-be-earned`

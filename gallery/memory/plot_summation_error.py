@@ -112,6 +112,10 @@ plt.show()
 # * A running total loses most. ``torch.sum`` over the whole tensor is usually more exact.
 # * Never keep a running total in 16 bits.
 #
-# The chapter :doc:`/memory/summation` shows what helps where the last digits count; see the
-# statements :claim:`running-totals-drift`, :claim:`a-running-total-gets-stuck`,
-# :claim:`sum-adds-in-groups-without-compensation` and :claim:`half-precision-is-added-in-float32`.
+# The chapter :doc:`/memory/summation` shows what helps where the last digits count. Related
+# statements:
+#
+# * :claim:`running-totals-drift`
+# * :claim:`a-running-total-gets-stuck`
+# * :claim:`sum-adds-in-groups-without-compensation`
+# * :claim:`half-precision-is-added-in-float32`

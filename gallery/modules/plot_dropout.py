@@ -118,8 +118,12 @@ plt.show()
 #   ``p / (1 - p)``.
 # * Dropout reduces overconfidence here, but does not remove it.
 #
-# The chapter :doc:`/modules/dropout` answers the questions around this one; see the statements
-# :claim:`scaling-keeps-the-mean`, :claim:`scaling-raises-the-energy` and
-# :claim:`dropout-left-on-tells-the-uncertainty`. Averaging over masks is Monte Carlo dropout, of
-# `Gal and Ghahramani (2016) <https://arxiv.org/abs/1506.02142>`_; on overconfidence see
-# `Guo et al. (2017) <https://arxiv.org/abs/1706.04599>`_.
+# The chapter :doc:`/modules/dropout` answers the questions around this one. Related statements:
+#
+# * :claim:`scaling-keeps-the-mean`
+# * :claim:`scaling-raises-the-energy`
+# * :claim:`dropout-left-on-tells-the-uncertainty`
+#
+# Averaging over masks is Monte Carlo dropout, of `Gal and Ghahramani (2016)
+# <https://arxiv.org/abs/1506.02142>`_; on overconfidence see `Guo et al. (2017)
+# <https://arxiv.org/abs/1706.04599>`_.

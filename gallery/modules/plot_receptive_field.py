@@ -119,8 +119,12 @@ plt.show()
 # * Equal dilations above 1 leave holes, and deep plain stacks use only a small part of what they
 #   see.
 #
-# The chapter :doc:`/modules/receptive-field` has the formula; see the statements
-# :claim:`receptive-field-by-one-gradient`, :claim:`equal-dilations-leave-holes`,
-# :claim:`doubling-dilation-grows-exponentially` and :claim:`receptive-field-is-an-upper-bound`.
+# The chapter :doc:`/modules/receptive-field` has the formula. Related statements:
+#
+# * :claim:`receptive-field-by-one-gradient`
+# * :claim:`equal-dilations-leave-holes`
+# * :claim:`doubling-dilation-grows-exponentially`
+# * :claim:`receptive-field-is-an-upper-bound`
+#
 # That the used part grows with the root of the depth is due to `Luo et al. (2016)
 # <https://arxiv.org/abs/1701.04128>`_.

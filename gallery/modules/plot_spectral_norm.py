@@ -100,8 +100,11 @@ plt.show()
 # * The product of the largest singular values bounds the slope, for any weights; it is not tight.
 # * With ``spectral_norm`` on all layers that bound is 1, but for the lag of the estimate.
 #
-# The chapter :doc:`/modules/spectral-norm` answers the questions around this one; see the
-# statements :claim:`slope-is-the-largest-singular-value`,
-# :claim:`the-estimate-lags-behind` and, for convolutions,
-# :claim:`convolution-is-bounded-as-a-matrix`.
+# The chapter :doc:`/modules/spectral-norm` answers the questions around this one. Related
+# statements:
+#
+# * :claim:`slope-is-the-largest-singular-value`
+# * :claim:`the-estimate-lags-behind`
+# * :claim:`convolution-is-bounded-as-a-matrix`
+#
 # The method is that of `Miyato et al. (2018) <https://arxiv.org/abs/1802.05957>`_.

@@ -119,6 +119,9 @@ plt.show()
 # * A tiny difference is enough in the end, but it takes steps to grow. So start with large
 #   differences.
 #
-# The chapter :doc:`/modules/initialisation` says what to use instead; see the statements
-# :claim:`identical-units-stay-identical`, :claim:`identical-units-count-as-one`,
-# :claim:`zeros-with-relu-learn-nothing` and :claim:`constants-are-like-zeros`.
+# The chapter :doc:`/modules/initialisation` says what to use instead. Related statements:
+#
+# * :claim:`identical-units-stay-identical`
+# * :claim:`identical-units-count-as-one`
+# * :claim:`zeros-with-relu-learn-nothing`
+# * :claim:`constants-are-like-zeros`

@@ -119,6 +119,9 @@ plt.show()
 # * The noise of small batches and a large learning rate both drive SGD to flatter places.
 # * Flatter is not better by itself: here the runs that had fitted less of the noise did better.
 #
-# The chapter :doc:`/optimisation/batch-size` answers the questions around this one; see the
-# statements :claim:`noise-or-a-larger-rate-finds-flatter-minima`,
-# :claim:`large-batch-gap-closes-with-the-rate` and :claim:`same-function-any-sharpness`.
+# The chapter :doc:`/optimisation/batch-size` answers the questions around this one. Related
+# statements:
+#
+# * :claim:`noise-or-a-larger-rate-finds-flatter-minima`
+# * :claim:`large-batch-gap-closes-with-the-rate`
+# * :claim:`same-function-any-sharpness`

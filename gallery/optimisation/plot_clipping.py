@@ -117,5 +117,8 @@ plt.show()
 # * Clipping by norm keeps the direction, clipping by value does not.
 # * On a cliff, either way of clipping turns a leap into a short step.
 #
-# The chapter :doc:`/optimisation/clipping` answers the questions around this one; see the
-# statements :claim:`norm-clipping-keeps-the-direction` and :claim:`one-step-off-the-cliff`.
+# The chapter :doc:`/optimisation/clipping` answers the questions around this one. Related
+# statements:
+#
+# * :claim:`norm-clipping-keeps-the-direction`
+# * :claim:`one-step-off-the-cliff`

@@ -111,6 +111,9 @@ plt.show()
 # * Beyond that size the fit stays perfect, the weights shrink, and the test error falls again.
 # * With a large enough ridge penalty there is no peak.
 #
-# The chapter :doc:`/optimisation/double-descent` answers the questions around this one; see the
-# statements :claim:`peak-at-the-threshold-then-descent`, :claim:`ridge-removes-the-peak` and
-# :claim:`more-features-allow-a-smaller-norm`.
+# The chapter :doc:`/optimisation/double-descent` answers the questions around this one. Related
+# statements:
+#
+# * :claim:`peak-at-the-threshold-then-descent`
+# * :claim:`ridge-removes-the-peak`
+# * :claim:`more-features-allow-a-smaller-norm`

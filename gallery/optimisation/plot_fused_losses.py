@@ -119,5 +119,8 @@ for name, least, most in ("on logits", 0, 0), ("BCELoss", 0.08, 0.5):
 # * Logarithms of probabilities, written by hand, give NaN for logits far from 0.
 #
 # The chapters :doc:`/optimisation/logits` and :doc:`/optimisation/cross-entropy` answer the
-# questions around this one; see the statements :claim:`logits-loss-keeps-value-and-gradient`,
-# :claim:`confident-mistake-is-never-unlearnt` and :claim:`log-softmax-stays-in-log-space`.
+# questions around this one. Related statements:
+#
+# * :claim:`logits-loss-keeps-value-and-gradient`
+# * :claim:`confident-mistake-is-never-unlearnt`
+# * :claim:`log-softmax-stays-in-log-space`

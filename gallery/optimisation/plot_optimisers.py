@@ -113,6 +113,8 @@ plt.show()
 # * In a narrow valley, momentum needs only a fraction of the steps of plain SGD.
 # * Adam evens out the steps along the axes of the weights, and along no other directions.
 #
-# The chapter :doc:`/optimisation/optimisers` answers the questions around this one; see the
-# statements :claim:`adam-is-faster-on-uneven-slopes` and, for the memory that each takes,
-# :claim:`weights-gradients-states-in-bytes`.
+# The chapter :doc:`/optimisation/optimisers` answers the questions around this one. Related
+# statements:
+#
+# * :claim:`adam-is-faster-on-uneven-slopes`
+# * :claim:`weights-gradients-states-in-bytes`

@@ -125,5 +125,8 @@ plt.show()
 # * On full batches an L2 penalty changes where Adam ends. Decoupled decay does not, as long as the
 #   weights are small.
 #
-# The chapter :doc:`/optimisation/weight-decay` answers the questions around this one; see the
-# statements :claim:`adam-l2-fades-with-large-gradients` and :claim:`adamw-shrinks-directly`.
+# The chapter :doc:`/optimisation/weight-decay` answers the questions around this one. Related
+# statements:
+#
+# * :claim:`adam-l2-fades-with-large-gradients`
+# * :claim:`adamw-shrinks-directly`
