@@ -21,6 +21,7 @@ from claimbook.engine.workers import SLOW_IMPORTS, RunnerError
 from claimbook.model import Environment, Lane, Outcome, Run
 from helpers import ROOT, claim, is_soon, processes, python
 
+CANNOT_PICKLE = "TypeError: cannot pickle '_thread.lock' object"
 SUM = claim("sum", ">>> torch.ones(2).sum()\ntensor(2.)")
 
 
@@ -144,6 +145,9 @@ def test_the_end_of_a_worker(runner, session, outcome, said):
         (">>> print('x')\n... \n>>> 1/0", "ZeroDivisionError: division by zero"),
         (">>> import sys\n>>> sys.stdout = None\n>>> 1/0", "ZeroDivisionError: division by zero"),
         (">>> raise ValueError('\\ud800')", "ValueError: \\ud800"),
+        (">>> e = ValueError(1)\n>>> e.add_note('of mine')\n>>> raise e", "ValueError: 1\nof mine"),
+        (">>> e = ValueError(1)\n>>> e.add_note('when serializing x')\n>>> raise e", "ValueError: 1"),
+        (">>> import pickle, threading\n>>> pickle.dumps([threading.Lock()])", CANNOT_PICKLE),
     ],
 )
 def test_exceptions(runner, session, said):

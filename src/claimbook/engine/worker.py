@@ -54,6 +54,9 @@ OF_HERE = [
 """Warnings of torch that only some machines cause, with one core, one release of Python, or an ARM
 processor without bfloat16; they are ignored."""
 
+OF_PICKLE = "when serializing "
+"""How the notes begin that pickle adds to an error from Python 3.14 on; they are left out."""
+
 FIRST_ON_CUDA = [
     "x = torch.ones(2, 2, requires_grad=True)",
     "torch.addmm(x[0], x, x).mm(x).sum().backward()",
@@ -191,6 +194,7 @@ class _Sandbox:
         try:
             exec(compile(source, filename, "single", flags, dont_inherit=True), module.__dict__)
         except BaseException as error:
+            _drop_notes(error)
             lines = traceback.format_exception_only(error)
             text = "Traceback (most recent call last):\n" + "".join(lines)
             # Not through sys.stdout, which the example may have closed or replaced.
@@ -206,6 +210,12 @@ class _Sandbox:
         if len(text) > OUTPUT_LIMIT:
             text = f"{text[:OUTPUT_LIMIT]}\n[cut here: {length:,} bytes were printed]"
         return text.rstrip("\n")
+
+
+def _drop_notes(error: BaseException) -> None:
+    """Remove the notes that only some releases of Python add."""
+    if isinstance(notes := getattr(error, "__notes__", None), list):
+        notes[:] = [note for note in notes if not str(note).startswith(OF_PICKLE)]
 
 
 def _measured() -> list[Any]:
