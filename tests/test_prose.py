@@ -57,6 +57,11 @@ def test_what_is_looked_up():
     assert [*missing(text)] == ["5: torch.nn.functional.relo", "5: torch.Tensor.seen"]
 
 
+def test_no_page_has_a_problem():
+    """What a build would warn of, told in seconds: a short answer or a title that is too long."""
+    assert not [str(problem) for problem in whole_book().problems]
+
+
 def test_statements_begin_with_what_is_true():
     """The first sentence of a claim stands alone in indexes; it points to no example or page."""
     pointing = re.compile(r"(Here|Printed|This|These|They|As (above|below))\b")
