@@ -146,7 +146,10 @@ def test_the_end_of_a_worker(runner, session, outcome, said):
         (">>> import sys\n>>> sys.stdout = None\n>>> 1/0", "ZeroDivisionError: division by zero"),
         (">>> raise ValueError('\\ud800')", "ValueError: \\ud800"),
         (">>> e = ValueError(1)\n>>> e.add_note('of mine')\n>>> raise e", "ValueError: 1\nof mine"),
-        (">>> e = ValueError(1)\n>>> e.add_note('when serializing x')\n>>> raise e", "ValueError: 1"),
+        (
+            ">>> e = ValueError(1)\n>>> e.add_note('when serializing x')\n>>> raise e",
+            "ValueError: 1",
+        ),
         (">>> import pickle, threading\n>>> pickle.dumps([threading.Lock()])", CANNOT_PICKLE),
     ],
 )
