@@ -28,10 +28,13 @@ SEEN, UNSEEN = (0.78, 0.92), (0.71, 0.86)
 askers' words were added, and of those that were set aside."""
 
 
+LOADED = "theErrors && document.querySelector('script[src=\"searchlines.js\"]')"
+
+
 def searching(open_page, **how):
     """The search page, with all that it loads."""
     page = open_page("search", **how)
-    page.wait_for_function("theErrors && document.querySelector('script[src=\"searchlines.js\"]')")
+    page.wait_for_function(LOADED)
     return page
 
 
@@ -335,6 +338,7 @@ def test_by_keyboard(open_page):
     page.locator(".sidebar-search").fill("torch.cat")
     page.keyboard.press("Enter")
     page.wait_for_selector("ol.search-hits a")
+    page.wait_for_function(LOADED)  # the hits are written again, and lose the focus
     assert page.input_value("#query") == "torch.cat"
     assert page.evaluate("document.activeElement.id") == "query"
     page.keyboard.press("Tab")
