@@ -303,7 +303,9 @@ function searchPage(search) {
     const items = hits.map((hit) => (
       hitItem(search.places[hit], lines && search.line(text, lines[hit], search.places[hit][3]))));
     if (sure) items.unshift(...errors.map((match) => errorItem(lookup, match)));
+    const focused = list.contains(document.activeElement) && document.activeElement.href;
     list.replaceChildren(...items);
+    if (focused) [...list.querySelectorAll("a")].find((link) => link.href === focused)?.focus();
     status.replaceChildren(...!text ? []
       : sure && !errors.length ? [
         "No example in this book prints this error or a similar one. Paste the last line that ",
