@@ -6,6 +6,7 @@ import os
 import pickle
 import re
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from pydoc import locate
@@ -25,6 +26,7 @@ PAGES = [
     for path in sorted((ROOT / "docs").rglob("*.md"))
     if (page := path.relative_to(ROOT / "docs")).parts[0] not in ("_build", "labs", "register")
 ]
+NO_PROSE = {"code", "pre", "script", "svg", "textarea", "figure"}
 LOADING = {"img": "src", "script": "src", "iframe": "src", "link": "href", "source": "src"}
 
 
@@ -37,17 +39,19 @@ class Copied:
 
 
 class Page(HTMLParser):
-    """Collects what a page loads, where it links to, which places it has, and its claims' code."""
+    """Collects what a page loads, where it links to, its places, its prose and its claims' code."""
 
     def __init__(self, path):
         super().__init__()
         self.path, self.loads, self.links, self.ids, self.unnamed = path, [], [], set(), []
         self.copied, self._copies, self._around = [], False, []
+        self.prose, self._inside = [], Counter()
         self.feed(path.read_text("utf-8"))
         self.close()
 
     def handle_starttag(self, tag, attrs):
         attrs = dict(attrs)
+        self._inside[tag] += 1
         self.ids.add(attrs.get("id"))
         if tag in LOADING and attrs.get("rel") not in ("canonical", "author", "prev", "next"):
             self.loads.append(attrs.get(LOADING[tag]) or "")
@@ -69,12 +73,15 @@ class Page(HTMLParser):
             self._copies = False
 
     def handle_endtag(self, tag):
+        self._inside[tag] -= 1
         if tag == "div":
             self._copies = self._around.pop()
 
     def handle_data(self, data):
         if self._copies:
             self.copied[-1].code += data
+        if self._inside["article"] and not any(self._inside[tag] for tag in NO_PROSE):
+            self.prose.append(data)
 
 
 @pytest.fixture(scope="module")
@@ -285,25 +292,17 @@ def test_copied_code_runs(site, pages):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-NO_PROSE = ["code", "pre", "script", "svg", "textarea", "figure"]
 AUTHORS = re.compile(r"(?<!share )\b(?:claims?|lanes?|mutants?)\b", re.IGNORECASE)
 CALLED = re.compile(r"[\w.]+\([^()\s]*['\"][^()]*\)")
 """A call, as sources write it without the marks of code."""
 
 
 @pytest.fixture(scope="module")
-def prose(site):
+def prose(site, pages):
     """The text of each page for readers, by element, without code and pictures."""
-    found = {}
-    for path in sorted(site.rglob("*.html")):
-        name = path.relative_to(site).with_suffix("").as_posix()
-        if not name.startswith(("_static", "contributing", "genindex")):
-            text = path.read_text("utf-8")
-            article = BeautifulSoup(text, "html.parser", parse_only=SoupStrainer("article"))
-            for part in article(NO_PROSE):
-                part.decompose()
-            found[name] = [str(part) for part in article(string=True)]
-    return found
+    names = {path.relative_to(site).with_suffix("").as_posix(): path for path in pages}
+    authors = ("_static", "contributing", "genindex")
+    return {n: pages[path].prose for n, path in names.items() if not n.startswith(authors)}
 
 
 def test_readers_see_no_words_of_authors(prose):

@@ -5,7 +5,7 @@ libraries, so that common phrases such as *must be greater than zero* weigh litt
 """
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log, sqrt
@@ -64,9 +64,21 @@ class Lookup:
         self._weights = {mark: log(1 + all_messages / n) for mark, n in count.items()}
         self._unknown = log(1 + all_messages)
         self._whole = [self._weight(message.marks) for message in self._among]
+        self._having = defaultdict[str, list[int]](list)
+        for number, message in enumerate(self._among):
+            for mark in message.marks:
+                self._having[mark].append(number)
 
     def _weight(self, marks: Iterable[str]) -> float:
         return sum(self._weights.get(mark, self._unknown) for mark in marks)
+
+    def _common(self, wanted: Message) -> list[tuple[int, float]]:
+        """Return the number of each message that shares marks with a text, and their weight."""
+        common = defaultdict[int, float](float)
+        for mark in wanted.marks & self._having.keys():
+            for number in self._having[mark]:
+                common[number] += self._weights[mark]
+        return sorted(common.items())
 
     def search(self, text: str, limit: int = 5) -> list[Match]:
         """Return the messages similar to the one in a text, most similar first, one per section.
@@ -79,10 +91,10 @@ class Lookup:
         wanted = errors.read(text)
         matches, asked = [], self._weight(wanted.marks)
         part = len(wanted.words) >= SOME
-        for message, whole in zip(self._among, self._whole, strict=True):
+        for number, common in self._common(wanted):
+            message, whole = self._among[number], self._whole[number]
             if len(message.words) == 1 and message.words != wanted.words:
                 continue  # a single word matches only itself
-            common = self._weight(message.marks & wanted.marks)
             if common < min(ENOUGH * self._unknown, NEARLY_ALL * whole):
                 continue
             size = min(whole, PART * asked) if part else whole
