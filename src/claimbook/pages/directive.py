@@ -72,8 +72,8 @@ class ClaimReader:
         """
         if (parsed := self._parse(argument, content)) is None:
             return None
-        body = "\n".join(lines(content)[parsed.body_offset :])
-        tokens = tokenize(body)
+        body = lines(content)[parsed.body_offset :]
+        tokens = tokenize("\n".join(body))
         first_line = self.location.line + 1 + parsed.body_offset
         for line in star_lists(tokens, first_line):
             self._problem(ProblemKind.BAD_FORM, STAR, line)
@@ -173,7 +173,7 @@ class ClaimReader:
         self._problem(ProblemKind.BAD_OPTION, message, self._options.get("timeout"))
         return None
 
-    def _fences(self, tokens: list[Token], first_line: int, body: str) -> tuple[Fence, ...]:
+    def _fences(self, tokens: list[Token], first_line: int, body: list[str]) -> tuple[Fence, ...]:
         found: list[Fence] = []
         for token, line in fences(tokens, first_line):
             if not is_closed(token, body):

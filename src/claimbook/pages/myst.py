@@ -1,7 +1,7 @@
 """Parse Markdown and directives as MyST does, without Sphinx."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, ClassVar
 
@@ -58,11 +58,12 @@ class RemarkSyntax(Directive):
 
 @cache
 def _tokenizer() -> MarkdownIt:
-    return create_md_parser(MdParserConfig(enable_extensions=set(MYST_EXTENSIONS)), RendererHTML)
+    parser = create_md_parser(MdParserConfig(enable_extensions=set(MYST_EXTENSIONS)), RendererHTML)
+    return parser.disable("inline")
 
 
 def tokenize(text: str) -> list[Token]:
-    """Return the tokens of Markdown; the content of directives is not parsed."""
+    """Return the block tokens of Markdown; the content of directives is not parsed."""
     return _tokenizer().parse(text)
 
 
@@ -86,10 +87,10 @@ def star_lists(tokens: Iterable[Token], first_line: int) -> Iterator[int]:
             yield first_line + token.map[0]
 
 
-def is_closed(token: Token, source: str) -> bool:
-    """Return whether a fence has its own closing line, before another fence opens."""
+def is_closed(token: Token, source: Sequence[str]) -> bool:
+    """Return whether a fence of these lines has a closing line, before another fence opens."""
     assert token.map
-    last = lines(source)[token.map[1] - 1].strip(" \t>")
+    last = source[token.map[1] - 1].strip(" \t>")
     ended = token.map[1] > token.map[0] + 1 and last == token.markup[0] * max(len(last), 3)
     return ended and not re.search(rf"^\s*{token.markup}[\w{{]", token.content, re.MULTILINE)
 

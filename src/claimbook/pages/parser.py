@@ -93,11 +93,11 @@ class _Scan:
     """Page lines of code that is run, or already reported."""
 
     def walk(self, text: str, first_line: int) -> None:
-        tokens = tokenize(text)
+        tokens, source = tokenize(text), lines(text)
         for line in star_lists(tokens, first_line):
             self.problem(line, ProblemKind.BAD_FORM, STAR)
         for token, line in fences(tokens, first_line):
-            if is_closed(token, text):
+            if is_closed(token, source):
                 self.fence(token, line)
             elif not self.torn:
                 message = f"this fence is never closed: end it with {token.markup}"
