@@ -56,9 +56,14 @@ def _stretched(tensor: Tensor, shape: torch.Size) -> list[list[tuple[str, bool]]
     ]
 
 
+def _title(name: str, tensor: Tensor, shape: torch.Size) -> str:
+    return name if tensor.shape == shape else f"{name}, stretched"
+
+
 def _words(name: str, tensor: Tensor, shape: torch.Size) -> str:
     rows = " / ".join(" ".join(value for value, _ in row) for row in _stretched(tensor, shape))
-    return f"{name}, stretched: {rows}, of which it holds {tensor.numel()} of {shape.numel()}."
+    held = f", of which it holds {tensor.numel()} of {shape.numel()}" * (tensor.shape != shape)
+    return f"{_title(name, tensor, shape)}: {rows}{held}."
 
 
 def _draw(tensors: tuple[Tensor, Tensor], shape: torch.Size, sizes: list[list[str]]) -> str:
@@ -72,7 +77,7 @@ def _draw(tensors: tuple[Tensor, Tensor], shape: torch.Size, sizes: list[list[st
     for name, tensor in zip("ab", tensors, strict=True):
         rows = _stretched(tensor, shape)
         each = max(CELL, PAD + CHAR * max(len(value) for row in rows for value, _ in row))
-        parts.append(text(left, top + 12, f"{name}, stretched", "title"))
+        parts.append(text(left, top + 12, _title(name, tensor, shape), "title"))
         parts += _cells(rows, left, top + LINE, each)
         left += max(each * len(rows[0]), CHAR * 12) + 3 * PAD
         width = max(width, left - 3 * PAD)
