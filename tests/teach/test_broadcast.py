@@ -69,7 +69,7 @@ def test_the_same_in_words():
         "b, stretched: True False / True False, of which it holds 2 of 4.",
     ]
     assert "no dimension" in broadcast(torch.tensor(1), torch.tensor(2)).alt
-    assert "\na: 3 5\nb, stretched: 1 1," in broadcast(torch.tensor([3, 5]), torch.tensor(1)).alt
+    assert "\na: 3 5.\nb, stretched: 1 1," in broadcast(torch.tensor([3, 5]), torch.tensor(1)).alt
 
 
 def test_what_cannot_be_drawn_is_refused():
