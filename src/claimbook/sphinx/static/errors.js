@@ -8,10 +8,36 @@ class ErrorLookup {
     this.sections = sections;
     this.messages = messages.map((message) => ({ ...message, ...this.marks(message.words.split(" ")) }));
     this.all = everyday.messages + messages.length;
-    this.frequency = new Map(Object.entries(everyday.marks));
-    for (const { marks } of this.messages) {
-      for (const mark of marks) this.frequency.set(mark, (this.frequency.get(mark) ?? 0) + 1);
+    this.everyday = new Map(Object.entries(everyday.marks));
+    this.having = new Map();
+    this.messages.forEach(({ marks }, number) => {
+      for (const mark of marks) {
+        if (!this.having.has(mark)) this.having.set(mark, []);
+        this.having.get(mark).push(number);
+      }
+    });
+    this.whole = this.messages.map(({ marks }) => this.weight(marks));
+  }
+
+  rarity(mark) {
+    const count = (this.everyday.get(mark) ?? 0) + (this.having.get(mark)?.length ?? 0);
+    return Math.log(1 + this.all / Math.max(1, count));
+  }
+
+  weight(marks) {
+    return [...marks].reduce((sum, mark) => sum + this.rarity(mark), 0);
+  }
+
+  // The number of each message that shares marks with a text, and their weight.
+  common(marks) {
+    const shared = new Map();
+    for (const mark of marks) {
+      const rarity = this.rarity(mark);
+      for (const number of this.having.get(mark) ?? []) {
+        shared.set(number, (shared.get(number) ?? 0) + rarity);
+      }
     }
+    return [...shared].sort(([a], [b]) => a - b);
   }
 
   // Whether a text looks printed by a program.
@@ -70,14 +96,11 @@ class ErrorLookup {
   find(text, limit) {
     const { sameType, explains, like, part, some, enough, nearlyAll, same } = this.numbers;
     const wanted = this.read(text);
-    const rarity = (mark) => Math.log(1 + this.all / (this.frequency.get(mark) ?? 1));
-    const weight = (marks) => [...marks].reduce((sum, mark) => sum + rarity(mark), 0);
-    const matches = [], asked = weight(wanted.marks), isPart = wanted.words.length >= some;
-    for (const message of this.messages) {
+    const matches = [], asked = this.weight(wanted.marks), isPart = wanted.words.length >= some;
+    for (const [number, common] of this.common(wanted.marks)) {
+      const message = this.messages[number], whole = this.whole[number];
       // A single word matches only itself.
       if (message.words.length === 1 && wanted.words.join(" ") !== message.words[0]) continue;
-      const common = weight([...message.marks].filter((mark) => wanted.marks.has(mark)));
-      const whole = weight(message.marks);
       if (common < Math.min(enough * Math.log(1 + this.all), nearlyAll * whole)) continue;
       const size = isPart ? Math.min(whole, part * asked) : whole;
       const textSize = message.words.length >= some ? Math.min(asked, part * whole) : asked;
