@@ -62,8 +62,8 @@ def _title(name: str, tensor: Tensor, shape: torch.Size) -> str:
 
 def _words(name: str, tensor: Tensor, shape: torch.Size) -> str:
     rows = " / ".join(" ".join(value for value, _ in row) for row in _stretched(tensor, shape))
-    held = f", of which it holds {tensor.numel()} of {shape.numel()}" * (tensor.shape != shape)
-    return f"{_title(name, tensor, shape)}: {rows}{held}."
+    held = f", of which it holds {tensor.numel()} of {shape.numel()}"
+    return f"{_title(name, tensor, shape)}: {rows}{'' if tensor.shape == shape else held}."
 
 
 def _draw(tensors: tuple[Tensor, Tensor], shape: torch.Size, sizes: list[list[str]]) -> str:
