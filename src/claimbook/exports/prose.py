@@ -4,14 +4,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from markdown_it.token import Token
-
 from claimbook.exports.sections import SHORT
-from claimbook.pages.myst import fences, tokenize
+from claimbook.pages.myst import Block, Markdown
 from claimbook.pages.text import strip_markup
 
 END = re.compile(r"(?<=[.?!:]) (?=[A-Z`*(\d])")
-DIRECTIVE = re.compile(r"\{(claim|remark|note|tip|warning|dropdown)\}\s*(\S*)")
+WITH_PROSE = {"claim", "remark", "note", "tip", "warning", "dropdown"}
 OPTIONS = re.compile(r"(?:\s*:[\w-]+:[^\n]*\n)+")
 POINTERS = "see also"
 """The heading over lists of links, which are left out."""
@@ -56,27 +54,28 @@ def sentences(text: str) -> list[Sentence]:
     >>> sentences("Views share memory. Copies do not.")[1]
     Sentence(text='Copies do not.', line=1, claim='')
     """
-    return [*_walk(tokenize(text), 1, "")]
+    return [*_walk(Markdown(text), "")]
 
 
-def _walk(tokens: list[Token], first_line: int, claim: str) -> Iterator[Sentence]:
+def _walk(page: Markdown, claim: str) -> Iterator[Sentence]:
     pointers = False
-    for before, token in zip([None, *tokens], tokens, strict=False):
-        line = first_line + (token.map[0] if token.map else 0)
+    for before, token in zip([None, *page.tokens], page.tokens, strict=False):
         if token.type == "inline" and before and before.type == "heading_open":
             pointers = token.content.lower() == POINTERS
         elif token.type == "inline" and not pointers:
             paragraph = strip_markup(" ".join(token.content.split()))
             if not paragraph.startswith(SHORT):
+                line = page.line(token)
                 yield from (Sentence(said, line, claim) for said in END.split(paragraph))
         else:
-            for fence, start in fences([token], first_line):
-                yield from _directive(fence, start, claim)
+            for block in page.blocks([token]):
+                yield from _directive(block, claim)
 
 
-def _directive(fence: Token, line: int, claim: str) -> Iterator[Sentence]:
-    if found := DIRECTIVE.match(fence.info.strip()):
-        body = OPTIONS.sub("", fence.content, count=1) if found[1] != "remark" else fence.content
-        inside = found[2] if found[1] == "claim" else claim
-        for sentence in _walk(tokenize(body), line, inside):
-            yield Sentence(sentence.text, line, sentence.claim)
+def _directive(block: Block, claim: str) -> Iterator[Sentence]:
+    name, argument = block.directive
+    if name in WITH_PROSE:
+        body = OPTIONS.sub("", block.content, count=1) if name != "remark" else block.content
+        inside = argument if name == "claim" else claim
+        for sentence in _walk(Markdown(body), inside):
+            yield Sentence(sentence.text, block.line, sentence.claim)

@@ -2,16 +2,17 @@
 
 import re
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, starmap
 
 from docutils import nodes
 from markdown_it.token import Token
 
 from claimbook.model import Claim, Page
-from claimbook.pages.myst import fences, tokenize
+from claimbook.pages.myst import Markdown
 from claimbook.pages.text import first_sentence, strip_markup
 
-SHORT = "**In short.**"
+SHORT, ASKED, HEADING = "**In short.**", "{asked}", ("heading_open", "h2")
+"""How a short answer begins, the directive of what people ask, and what begins a section."""
 OF_ERRORS = r"^`[^`]+`(?:(?:,| or| and)* `[^`]+`)*$"
 """A heading of one or more error messages; the browser uses this pattern too."""
 WORDS_A_MINUTE = 200
@@ -49,11 +50,24 @@ def is_error(title: str) -> bool:
 
 def sections(text: str) -> list[Section]:
     """Return the sections of a page's Markdown text, in order."""
-    tokens = tokenize(text)
-    starts = [number for number, token in enumerate(tokens) if _is_heading(token)]
-    parts = [tokens[start:end] for start, end in pairwise([*starts, len(tokens)])]
-    lines = [*(_line(part[0]) for part in parts), text.count("\n") + 2]
-    return [_section(part, range(*ends)) for part, ends in zip(parts, pairwise(lines), strict=True)]
+    page = Markdown(text)
+    heads = [n for n, each in enumerate(page.tokens) if (each.type, each.tag) == HEADING]
+    parts = [page.tokens[start:end] for start, end in pairwise([*heads, len(page.tokens)])]
+    lines = [*(page.line(part[0]) for part in parts), len(page.lines) + 1]
+    return [
+        _section(page, *each) for each in zip(parts, starmap(range, pairwise(lines)), strict=True)
+    ]
+
+
+def _section(page: Markdown, tokens: list[Token], lines: range) -> Section:
+    title, *texts = [
+        strip_markup(" ".join(token.content.split())) for token in tokens if token.type == "inline"
+    ]
+    shorts = [text.removeprefix(SHORT).strip() for text in texts if text.startswith(SHORT)]
+    anchor = nodes.make_id(nodes.fully_normalize_name(re.sub(r"[`*]", "", title)))
+    asked = [block.content for block in page.blocks(tokens) if block.info == ASKED]
+    questions = filter(None, map(str.strip, "".join(asked).split("\n")))
+    return Section(title, shorts[0] if shorts else "", anchor, lines, tuple(questions))
 
 
 def reading_minutes(text: str, page: Page) -> int:
@@ -65,35 +79,9 @@ def reading_words(text: str, page: Page) -> int:
     """Count the words of a page, without hidden code and with only the titles of details."""
     rows = text.split("\n")
     titles = {claim.location.line: claim.statement for claim in page.claims if claim.detail}
-    for token, line in fences(tokenize(text), 1):
-        if token.map and (line in titles or _is_asked(token) or "remove-input" in token.content):
-            rows[slice(*token.map)] = [""] * (token.map[1] - token.map[0])
-            rows[token.map[0]] = first_sentence(titles.get(line, ""))
+    for block in Markdown(text).blocks():
+        if block.line in titles or block.info == ASKED or "remove-input" in block.content:
+            for line in block.lines:
+                rows[line - 1] = ""
+            rows[block.line - 1] = first_sentence(titles.get(block.line, ""))
     return len(" ".join(rows).split())
-
-
-def _is_heading(token: Token) -> bool:
-    return token.type == "heading_open" and token.tag == "h2"
-
-
-def _line(token: Token) -> int:
-    assert token.map
-    return token.map[0] + 1
-
-
-def _section(tokens: list[Token], lines: range) -> Section:
-    title, *texts = [
-        strip_markup(" ".join(token.content.split())) for token in tokens if token.type == "inline"
-    ]
-    shorts = [text.removeprefix(SHORT).strip() for text in texts if text.startswith(SHORT)]
-    anchor = nodes.make_id(nodes.fully_normalize_name(re.sub(r"[`*]", "", title)))
-    asked = tuple(line for token in tokens if _is_asked(token) for line in _content(token))
-    return Section(title, shorts[0] if shorts else "", anchor, lines, asked)
-
-
-def _is_asked(token: Token) -> bool:
-    return token.type in ("fence", "colon_fence") and token.info.strip() == "{asked}"
-
-
-def _content(token: Token) -> list[str]:
-    return [line.strip() for line in token.content.split("\n") if line.strip()]

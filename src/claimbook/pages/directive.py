@@ -1,18 +1,13 @@
 """Read a `{claim}` directive: its options, statement and examples."""
 
 import re
-from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
-from typing import Any, TypeVar
 
 from docutils.parsers.rst.states import MarkupError
-from markdown_it.token import Token
 
 from claimbook.model import (
     Claim,
     Example,
-    Factor,
     Fence,
     Lane,
     Location,
@@ -21,17 +16,7 @@ from claimbook.model import (
     Relation,
     RelationKind,
 )
-from claimbook.pages.myst import (
-    STAR,
-    ClaimSyntax,
-    fence_lines,
-    fences,
-    is_closed,
-    lines,
-    parse_directive,
-    star_lists,
-    tokenize,
-)
+from claimbook.pages.myst import STAR, Block, ClaimSyntax, Markdown, lines, parse_directive
 from claimbook.pages.session import is_whole, parse_session, syntax_error
 from claimbook.pages.text import first_sentence, near, strip_markup
 
@@ -44,101 +29,78 @@ TITLE = 125
 CLAIM_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
-LaneOrFactor = TypeVar("LaneOrFactor", Lane, Factor)
-
-
 class ClaimReader:
     """Reads one claim and collects its problems."""
 
-    def __init__(self, location: Location) -> None:
-        self.location = location
+    def __init__(self, path: str, block: Block) -> None:
+        self.location = Location(path, block.line)
         self.problems: list[Problem] = []
         self.owned: set[int] = set()
         """Page lines of its fences."""
-        self.name = "claim"
-        self._options: dict[str, int] = {}
-        """Page lines of its options, by name."""
+        self._block = block
+        self._name = "claim"
 
     def _problem(self, kind: ProblemKind, message: str, line: int | None = None) -> None:
         location = replace(self.location, line=line or self.location.line)
-        self.problems.append(Problem(location, kind, f"{self.name}: {message}"))
+        self.problems.append(Problem(location, kind, f"{self._name}: {message}"))
 
-    def read(self, argument: str, content: str) -> Claim | None:
-        """Return the claim; None if MyST cannot parse its directive.
-
-        Args:
-            argument: the text after `{claim}`.
-            content: the text inside its fence.
-        """
-        if (parsed := self._parse(argument, content)) is None:
-            return None
-        body = lines(content)[parsed.body_offset :]
-        tokens = tokenize("\n".join(body))
-        first_line = self.location.line + 1 + parsed.body_offset
-        for line in star_lists(tokens, first_line):
-            self._problem(ProblemKind.BAD_FORM, STAR, line)
-        lanes = self._members("lanes", parsed.options, Lane) or tuple(Lane)
-        fences = self._fences(tokens, first_line, body)
-        if Lane.CUDA not in lanes and any(f.cuda_examples is not None for f in fences):
-            message = "its `pycon cuda` fence never runs: take it out, or add cuda to `:lanes:`"
-            self._problem(ProblemKind.BAD_FENCE, message)
-            fences = tuple(replace(fence, cuda_examples=None) for fence in fences)
-        return Claim(
-            id=self.name,
-            statement=self._statement(tokens),
-            location=self.location,
-            fences=fences,
-            relations=tuple(
-                Relation(kind, entry)
-                for kind in RelationKind
-                for entry in parsed.options.get(kind, "").split()
-            ),
-            lanes=lanes,
-            timeout=self._timeout(parsed.options.get("timeout")),
-            machine=self._members("machine", parsed.options, Factor),
-            cpu_build="cpu-build" in parsed.options,
-            detail="detail" in parsed.options,
-            explains="explains" in parsed.options,
-        )
-
-    def _parse(self, argument: str, content: str) -> Any:
-        """Return the directive as parsed by MyST, or None; set the claim's name."""
-        if not argument.strip():
+    def read(self) -> Claim | None:
+        """Return the claim; None if it has no id."""
+        try:
+            parsed, body = parse_directive(ClaimSyntax, self._block)
+        except MarkupError:
             self._problem(ProblemKind.MALFORMED_CLAIM, "its id goes after `{claim}`")
             return None
-        try:
-            parsed = parse_directive(ClaimSyntax, argument, content, self.location.line)
-        except MarkupError as error:
-            self._problem(ProblemKind.MALFORMED_CLAIM, str(error))
-            return None
-        self.name = parsed.arguments[0].strip()
-        if not CLAIM_ID.fullmatch(self.name):
+        self._name, options = parsed.arguments[0].strip(), parsed.options
+        if not CLAIM_ID.fullmatch(self._name):
             message = "an id is lowercase letters and digits, joined by hyphens"
             self._problem(ProblemKind.MALFORMED_CLAIM, message)
         for warning in parsed.warnings:
             self._problem(ProblemKind.BAD_OPTION, _about_option(warning.msg), warning.lineno)
-        self._check_options(content)
-        return parsed
+        self._check_options()
+        for line in body.star_lists():
+            self._problem(ProblemKind.BAD_FORM, STAR, line)
+        lanes, fences = options.get("lanes", tuple(Lane)), self._fences(body)
+        if Lane.CUDA not in lanes and any(f.cuda_examples is not None for f in fences):
+            message = "its `pycon cuda` fence never runs: take it out, or add cuda to `:lanes:`"
+            self._problem(ProblemKind.BAD_FENCE, message)
+            fences = [replace(fence, cuda_examples=None) for fence in fences]
+        return Claim(
+            id=self._name,
+            statement=self._statement(body),
+            location=self.location,
+            fences=tuple(fences),
+            relations=tuple(
+                Relation(kind, entry) for kind in RelationKind for entry in options.get(kind, ())
+            ),
+            lanes=lanes,
+            timeout=options.get("timeout"),
+            machine=options.get("machine", ()),
+            cpu_build="cpu-build" in options,
+            detail="detail" in options,
+            explains="explains" in options,
+        )
 
-    def _check_options(self, content: str) -> None:
-        """Note the lines of options; report duplicates and lines that MyST would read as prose."""
-        for number, line in enumerate(lines(content), start=self.location.line + 1):
+    def _check_options(self) -> None:
+        """Report options given twice, and lines that MyST would read as prose."""
+        found = set[str]()
+        for number, line in enumerate(lines(self._block.content), start=self.location.line + 1):
             if not line.lstrip().startswith(":"):
-                if self._options and line.strip():
+                if found and line.strip():
                     message = "an option takes one line, and an empty line ends the options"
                     self._problem(ProblemKind.BAD_OPTION, message, number)
                 break
             name = line.lstrip()[1:].partition(":")[0]
-            if name in self._options:
+            if name in found:
                 self._problem(ProblemKind.BAD_OPTION, f"{name} is given twice", number)
-            self._options[name] = number
+            found.add(name)
 
-    def _statement(self, tokens: list[Token]) -> str:
-        if [token.type for token in tokens[:2]] != ["paragraph_open", "inline"]:
+    def _statement(self, body: Markdown) -> str:
+        if [token.type for token in body.tokens[:2]] != ["paragraph_open", "inline"]:
             message = "a claim begins with its statement, in prose"
             self._problem(ProblemKind.MALFORMED_CLAIM, message)
             return ""
-        statement = strip_markup(" ".join(tokens[1].content.split()))
+        statement = strip_markup(" ".join(body.tokens[1].content.split()))
         self._check_title(first_sentence(statement))
         return statement
 
@@ -151,66 +113,41 @@ class ClaimReader:
             message = f"its first sentence, the title, has {len(title)} characters; {TITLE} fit"
             self._problem(ProblemKind.BAD_FORM, message)
 
-    def _members(
-        self, name: str, options: Mapping[str, str], kind: type[LaneOrFactor]
-    ) -> tuple[LaneOrFactor, ...]:
-        """Return the members of an enumeration that an option names; empty without the option."""
-        named = options.get(name, "").replace(",", " ").split()
-        unknown = [each for each in named if each not in tuple(kind)]
-        if name in options and (unknown or not named):
-            known = f"{name} is one or more of {', '.join(kind)}"
-            message = f"{known}, not {' '.join(unknown) or 'none'}"
-            self._problem(ProblemKind.BAD_OPTION, message, self._options.get(name))
-        return tuple(member for member in kind if member in named)
-
-    def _timeout(self, option: str | None) -> float | None:
-        if option is None:
-            return None
-        with suppress(ValueError):
-            if 0 < float(option) < float("inf"):
-                return float(option)
-        message = f"timeout is in seconds, not {option!r}"
-        self._problem(ProblemKind.BAD_OPTION, message, self._options.get("timeout"))
-        return None
-
-    def _fences(self, tokens: list[Token], first_line: int, body: list[str]) -> tuple[Fence, ...]:
+    def _fences(self, body: Markdown) -> list[Fence]:
         found: list[Fence] = []
-        for token, line in fences(tokens, first_line):
-            if not is_closed(token, body):
-                message = f"this fence is never closed: end it with {token.markup}"
-                self._problem(ProblemKind.BAD_FENCE, message, line)
-            if token.level:
+        for block in body.blocks():
+            if not block.closed:
+                message = f"this fence is never closed: end it with {block.marks}"
+                self._problem(ProblemKind.BAD_FENCE, message, block.line)
+            if block.nested:
                 message = "a fence of a claim must not be in a list or quote"
-                self._problem(ProblemKind.BAD_FENCE, message, line)
-            self.owned.update(fence_lines(token, line))
-            self._fence(token, line, found)
+                self._problem(ProblemKind.BAD_FENCE, message, block.line)
+            self.owned.update(block.lines)
+            if block.info.split() == ["pycon"]:
+                found.append(Fence(block.line, self._session(block)))
+            elif block.info.split() == ["pycon", "cuda"]:
+                self._add_cuda(block, found)
+            else:
+                message = f"a claim holds `pycon` and `pycon cuda` fences, not `{block.info}`"
+                self._problem(ProblemKind.BAD_FENCE, message, block.line)
         if not found:
             message = "it has no `pycon` fence that shows its statement"
             self._problem(ProblemKind.BAD_FENCE, message)
-        return tuple(found)
+        return found
 
-    def _fence(self, token: Token, line: int, found: list[Fence]) -> None:
-        match token.info.split():
-            case ["pycon"]:
-                found.append(Fence(line, self._session(token, line)))
-            case ["pycon", "cuda"]:
-                self._cuda_fence(token, line, found)
-            case _:
-                message = f"a claim holds `pycon` and `pycon cuda` fences, not `{token.info}`"
-                self._problem(ProblemKind.BAD_FENCE, message, line)
-
-    def _cuda_fence(self, token: Token, line: int, found: list[Fence]) -> None:
-        examples = self._session(token, line)
+    def _add_cuda(self, block: Block, found: list[Fence]) -> None:
+        """Add what a `pycon cuda` fence says to the fence before it."""
+        examples = self._session(block)
         sources = [example.source for example in examples]
         if not found or [example.source for example in found[-1].examples] != sources:
             message = "a `pycon cuda` fence repeats the code of the `pycon` fence before it"
-            self._problem(ProblemKind.BAD_FENCE, message, line)
+            self._problem(ProblemKind.BAD_FENCE, message, block.line)
         else:
             found[-1] = replace(found[-1], cuda_examples=examples)
 
-    def _session(self, token: Token, line: int) -> tuple[Example, ...]:
+    def _session(self, block: Block) -> tuple[Example, ...]:
         examples: list[Example] = []
-        for example in parse_session(token.content, line + 1):
+        for example in parse_session(block.content, block.line + 1):
             if not isinstance(example, Example):
                 self._problem(ProblemKind.BAD_FENCE, example[1], example[0])
                 continue
@@ -220,7 +157,7 @@ class ClaimReader:
             self._check_form(example)
             examples.append(example)
         if not examples:
-            self._problem(ProblemKind.BAD_FENCE, "a `pycon` fence without any `>>>`", line)
+            self._problem(ProblemKind.BAD_FENCE, "a `pycon` fence without any `>>>`", block.line)
         return tuple(examples)
 
     def _check_form(self, example: Example) -> None:
@@ -236,7 +173,9 @@ class ClaimReader:
 
 def _about_option(said: str) -> str:
     """Reword MyST's message about an option for authors."""
-    if wrong := re.match(r"Invalid option value for '([^']*)': .*?: (.*)", said, re.DOTALL):
+    if wrong := re.match(
+        r"Invalid option value for '([^']*)': .*?: ((?:has|is|names) .*)", said, re.DOTALL
+    ):
         return f"{wrong[1]} {wrong[2]}"
     if not (name := re.match(r"Unknown option key: '([^']*)'", said)):
         return said

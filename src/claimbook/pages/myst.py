@@ -1,12 +1,15 @@
 """Parse Markdown and directives as MyST does, without Sphinx."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache, cached_property
+from math import inf
 from typing import Any, ClassVar
 
 from docutils.parsers.rst import Directive
-from docutils.parsers.rst.directives import unchanged
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
@@ -14,7 +17,7 @@ from myst_parser.config.main import MdParserConfig
 from myst_parser.parsers.directives import parse_directive_text
 from myst_parser.parsers.mdit import create_md_parser
 
-from claimbook.model import RelationKind
+from claimbook.model import Factor, Lane, RelationKind
 
 MYST_EXTENSIONS = ("attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath")
 """The required `myst_enable_extensions`, so that scan and build tokenize alike."""
@@ -22,17 +25,40 @@ MYST_EXTENSIONS = ("attrs_block", "attrs_inline", "colon_fence", "deflist", "dol
 STAR = "this line begins a list: wrap the sentence elsewhere, or begin lists with `-`"
 """Message for a line that begins with `*` or `+`, such as a wrapped product or sum."""
 
+_DIRECTIVE = re.compile(r"\{([\w:.-]+)\}\s*(.*)", re.DOTALL)
 
-def _entries(value: str | None) -> str:
+
+def _entries(value: str | None) -> list[str]:
     if value is None:
         raise ValueError("names no entry")
-    return value
+    return value.split()
 
 
 def _alone(value: str | None) -> None:
     # Unlike docutils' flag, which accepts `no` from MyST.
     if value is not None:
         raise ValueError(f"has no value: leave out {value!r}, or the whole line")
+
+
+def _seconds(value: str | None) -> float:
+    with suppress(ValueError):
+        if 0 < float(value or "") < inf:
+            return float(value or "")
+    raise ValueError(f"is in seconds, not {value or ''!r}")
+
+
+def _members(kind: type[StrEnum]) -> Callable[[str | None], tuple[StrEnum, ...]]:
+    """Return the function that reads an option which names members of an enumeration."""
+
+    def read(value: str | None) -> tuple[StrEnum, ...]:
+        named = (value or "").replace(",", " ").split()
+        unknown = [each for each in named if each not in tuple(kind)]
+        if unknown or not named:
+            members = ", ".join(kind)
+            raise ValueError(f"is one or more of {members}, not {' '.join(unknown) or 'none'}")
+        return tuple(member for member in kind if member in named)
+
+    return read
 
 
 class ClaimSyntax(Directive):
@@ -43,7 +69,9 @@ class ClaimSyntax(Directive):
     has_content = True
     option_spec: ClassVar[dict[str, Any]] = {
         **dict.fromkeys(map(str, RelationKind), _entries),
-        **dict.fromkeys(("lanes", "timeout", "machine"), unchanged),
+        "lanes": _members(Lane),
+        "timeout": _seconds,
+        "machine": _members(Factor),
         **dict.fromkeys(("cpu-build", "detail", "explains"), _alone),
     }
 
@@ -62,37 +90,74 @@ def _tokenizer() -> MarkdownIt:
     return parser.disable("inline")
 
 
-def tokenize(text: str) -> list[Token]:
-    """Return the block tokens of Markdown; the content of directives is not parsed."""
-    return _tokenizer().parse(text)
+@dataclass(frozen=True)
+class Block:
+    """A fence of a page, which may be a directive."""
+
+    info: str
+    """What follows the marks of its first line: a language, or a directive with its argument."""
+    content: str
+    lines: range
+    """Its lines on the page."""
+    marks: str
+    """What ends it."""
+    nested: bool
+    """Whether it stands in a list or quote."""
+    closed: bool
+    """Whether it has a closing line, before another fence opens."""
+
+    @property
+    def line(self) -> int:
+        """The page line on which it begins."""
+        return self.lines.start
+
+    @cached_property
+    def directive(self) -> tuple[str, str]:
+        """The name and the argument of a directive; empty for a plain fence."""
+        found = _DIRECTIVE.match(self.info)
+        return (found[1], found[2]) if found else ("", "")
+
+    @property
+    def language(self) -> str:
+        """The language of a plain fence."""
+        return (self.info.split() or [""])[0].lower()
 
 
-def fences(tokens: Iterable[Token], first_line: int) -> Iterator[tuple[Token, int]]:
-    """Yield each fence with the page line on which it begins."""
-    for token in tokens:
-        if token.type in ("fence", "colon_fence") and token.map:
-            yield token, first_line + token.map[0]
+class Markdown:
+    """A page, or the content of a directive, in blocks; directives in it are not parsed."""
 
+    def __init__(self, text: str, first_line: int = 1) -> None:
+        self.lines = lines(text)
+        self.first_line = first_line
+        """The page line on which it begins."""
+        self.tokens = _tokenizer().parse(text)
 
-def fence_lines(token: Token, line: int) -> range:
-    """Return the page lines of a fence that begins on a line."""
-    assert token.map
-    return range(line, line + token.map[1] - token.map[0])
+    def line(self, token: Token) -> int:
+        """Return the page line of a block."""
+        return self.first_line + (token.map[0] if token.map else 0)
 
+    def star_lists(self) -> Iterator[int]:
+        """Yield the page lines that begin a list with `*` or `+`."""
+        for token in self.tokens:
+            if token.type == "list_item_open" and token.markup in ("*", "+"):
+                yield self.line(token)
 
-def star_lists(tokens: Iterable[Token], first_line: int) -> Iterator[int]:
-    """Yield the page lines that begin a list with `*` or `+`."""
-    for token in tokens:
-        if token.type == "list_item_open" and token.markup in ("*", "+") and token.map:
-            yield first_line + token.map[0]
-
-
-def is_closed(token: Token, source: Sequence[str]) -> bool:
-    """Return whether a fence of these lines has a closing line, before another fence opens."""
-    assert token.map
-    last = source[token.map[1] - 1].strip(" \t>")
-    ended = token.map[1] > token.map[0] + 1 and last == token.markup[0] * max(len(last), 3)
-    return ended and not re.search(rf"^\s*{token.markup}[\w{{]", token.content, re.MULTILINE)
+    def blocks(self, tokens: Iterable[Token] | None = None) -> Iterator[Block]:
+        """Yield its fences, or those among some of its tokens."""
+        for token in self.tokens if tokens is None else tokens:
+            if token.type in ("fence", "colon_fence") and token.map:
+                start, end = token.map
+                last = self.lines[end - 1].strip(" \t>")
+                ended = end > start + 1 and last == token.markup[0] * max(len(last), 3)
+                opens = re.search(rf"^\s*{token.markup}[\w{{]", token.content, re.MULTILINE)
+                yield Block(
+                    info=token.info.strip(),
+                    content=token.content,
+                    lines=range(self.first_line + start, self.first_line + end),
+                    marks=token.markup,
+                    nested=token.level > 0,
+                    closed=ended and not opens,
+                )
 
 
 def lines(text: str) -> list[str]:
@@ -101,12 +166,14 @@ def lines(text: str) -> list[str]:
     return re.split(r"\r\n?|\n", text)
 
 
-def parse_directive(kind: type[Directive], argument: str, content: str, line: int) -> Any:
-    """Return a directive as parsed by MyST.
+def parse_directive(kind: type[Directive], block: Block) -> tuple[Any, Markdown]:
+    """Return a directive as parsed by MyST, and its body.
 
     Raises:
-        MarkupError: its arguments or content do not fit its kind.
+        MarkupError: its arguments do not fit its kind.
     """
     # MyST counts lines with str.splitlines, which splits at more characters than markdown-it.
-    content = re.sub("[\v\f\x1c-\x1e\x85\u2028\u2029]", " ", content)
-    return parse_directive_text(kind, argument, content, line=line)
+    content = re.sub("[\v\f\x1c-\x1e\x85\u2028\u2029]", " ", block.content)
+    parsed = parse_directive_text(kind, block.directive[1], content, line=block.line)
+    body = "\n".join(lines(block.content)[parsed.body_offset :])
+    return parsed, Markdown(body, block.line + 1 + parsed.body_offset)

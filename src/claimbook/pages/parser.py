@@ -9,21 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from docutils.parsers.rst.states import MarkupError
-from markdown_it.token import Token
 
 from claimbook.model import Claim, Location, Page, Problem, ProblemKind, Remark
 from claimbook.pages.directive import ClaimReader
-from claimbook.pages.myst import (
-    STAR,
-    RemarkSyntax,
-    fence_lines,
-    fences,
-    is_closed,
-    lines,
-    parse_directive,
-    star_lists,
-    tokenize,
-)
+from claimbook.pages.myst import STAR, Block, Markdown, RemarkSyntax, lines, parse_directive
 from claimbook.pages.text import strip_markup
 
 PYTHON_LANGUAGES = frozenset(
@@ -36,7 +25,6 @@ SHORT = 60
 """Most words of a short answer."""
 
 _SHORT = re.compile(r"^\*\*In short\.\*\*(.*?)(?:\n[ \t]*\n|\Z)", re.MULTILINE | re.DOTALL)
-_DIRECTIVE = re.compile(r"\{([\w:.-]+)\}\s*(.*)", re.DOTALL)
 _PROMPT = re.compile(r"(\s|[-*+>]\s|\d+[.)]\s)*>>>(\s|$)")
 _RST_CODE = re.compile(r"\s*\.\. (code-block|code|sourcecode|doctest|testcode)::(.*)")
 
@@ -49,7 +37,7 @@ def scan_page(text: str, path: str) -> Page:
         path: the path for locations, relative to the root of the project.
     """
     scan, text = _Scan(path), "\n".join(lines(text))
-    scan.walk(text, first_line=1)
+    scan.walk(Markdown(text))
     scan.look_for_prompts(text)
     scan.look_for_long_answers(text)
     return Page(
@@ -92,81 +80,60 @@ class _Scan:
     owned: set[int] = field(default_factory=set)
     """Page lines of code that is run, or already reported."""
 
-    def walk(self, text: str, first_line: int) -> None:
-        tokens, source = tokenize(text), lines(text)
-        for line in star_lists(tokens, first_line):
+    def walk(self, part: Markdown) -> None:
+        for line in part.star_lists():
             self.problem(line, ProblemKind.BAD_FORM, STAR)
-        for token, line in fences(tokens, first_line):
-            if is_closed(token, source):
-                self.fence(token, line)
+        for block in part.blocks():
+            if block.closed:
+                self.block(block)
             elif not self.torn:
-                message = f"this fence is never closed: end it with {token.markup}"
-                self.problem(line, ProblemKind.BAD_FENCE, message)
+                message = f"this fence is never closed: end it with {block.marks}"
+                self.problem(block.line, ProblemKind.BAD_FENCE, message)
                 self.torn = True
 
-    def fence(self, token: Token, line: int) -> None:
-        if directive := _DIRECTIVE.match(token.info.strip()):
-            self.directive(directive[1], directive[2], token, line)
-        elif _language(token) in PYTHON_LANGUAGES:
-            self.unowned(token, line, f"a plain `{_language(token)}` fence is never run")
-        elif _language(token) in ("markdown", "md") and "{claim}" in token.content:
-            self.sample(token, line)
-
-    def directive(self, name: str, argument: str, token: Token, line: int) -> None:
+    def block(self, block: Block) -> None:
+        name, _ = block.directive
         if name == "claim":
-            self.claim(argument, token, line)
+            self.claim(block)
         elif name == "remark":
-            self.remark(argument, token, line)
-        elif name in CODE_DIRECTIVES and _is_python(name, argument):
-            self.unowned(token, line, f"the code of a `{{{name}}}` is never run")
+            self.remark(block)
         elif name == "code-cell":
-            self.own(token, line)
-        elif name == "include":
-            self.unowned(token, line, "what `{include}` shows is not read for claims or code")
-        elif name == "literalinclude" and _is_python_file(argument, token.content):
-            self.unowned(token, line, "the code of a `{literalinclude}` is never run")
-        elif name not in RAW_DIRECTIVES | CODE_DIRECTIVES:
-            self.walk(token.content, line + 1)
+            self.owned.update(block.lines)
+        elif block.language in ("markdown", "md") and "{claim}" in block.content:
+            self.sample(block)
+        elif what := _never_run(block):
+            advice = "write it as a claim, or as a code cell that draws"
+            self.problem(block.line, ProblemKind.UNOWNED_CODE, f"{what}: {advice}")
+            self.owned.update(block.lines)
+        elif name and name not in RAW_DIRECTIVES | CODE_DIRECTIVES:
+            self.walk(Markdown(block.content, block.line + 1))
 
-    def claim(self, argument: str, token: Token, line: int) -> None:
-        reader = ClaimReader(Location(self.path, line))
-        claim = reader.read(argument, token.content)
+    def claim(self, block: Block) -> None:
+        reader = ClaimReader(self.path, block)
+        claim = reader.read()
         self.problems += reader.problems
-        if claim:
-            self.owned |= reader.owned
-            self.claims.append(claim)
-        else:
-            self.own(token, line)
+        self.owned |= reader.owned if claim else {*block.lines}
+        self.claims += [claim] if claim else []
 
-    def remark(self, argument: str, token: Token, line: int) -> None:
+    def remark(self, block: Block) -> None:
         try:
-            parsed = parse_directive(RemarkSyntax, argument, token.content, line)
+            parsed, body = parse_directive(RemarkSyntax, block)
         except MarkupError as error:
-            self.problem(line, ProblemKind.MALFORMED_CLAIM, f"remark: {error}")
+            self.problem(block.line, ProblemKind.MALFORMED_CLAIM, f"remark: {error}")
             return
-        body = "\n".join(lines(token.content)[parsed.body_offset :])
-        if not body.strip():
-            self.problem(line, ProblemKind.MALFORMED_CLAIM, "a remark must give its reason")
-        text = " ".join(body.split())
-        self.remarks.append(
-            Remark(tuple(parsed.arguments), strip_markup(text), Location(self.path, line))
-        )
-        self.walk(body, line + 1 + parsed.body_offset)
+        text = " ".join(" ".join(body.lines).split())
+        if not text:
+            self.problem(block.line, ProblemKind.MALFORMED_CLAIM, "a remark must give its reason")
+        place = Location(self.path, block.line)
+        self.remarks.append(Remark(tuple(parsed.arguments), strip_markup(text), place))
+        self.walk(body)
 
-    def sample(self, token: Token, line: int) -> None:
+    def sample(self, block: Block) -> None:
         inner = _Scan(self.path)
-        inner.walk(token.content, line + 1)
+        inner.walk(Markdown(block.content, block.line + 1))
         self.samples += inner.claims
         self.problems += inner.problems
-        self.own(token, line)
-
-    def own(self, token: Token, line: int) -> None:
-        self.owned.update(fence_lines(token, line))
-
-    def unowned(self, token: Token, line: int, what: str) -> None:
-        advice = "write it as a claim, or as a code cell that draws"
-        self.problem(line, ProblemKind.UNOWNED_CODE, f"{what}: {advice}")
-        self.own(token, line)
+        self.owned.update(block.lines)
 
     def look_for_prompts(self, text: str) -> None:
         for number, line in enumerate(lines(text), start=1):
@@ -189,6 +156,20 @@ class _Scan:
         self.problems.append(Problem(Location(self.path, line), kind, message))
 
 
+def _never_run(block: Block) -> str:
+    """Return what of a block is code that nothing runs; empty if there is none."""
+    name, argument = block.directive
+    if name == "include":
+        return "what `{include}` shows is not read for claims or code"
+    if name in CODE_DIRECTIVES and _is_python(name, argument):
+        return f"the code of a `{{{name}}}` is never run"
+    if name == "literalinclude" and _is_python_file(argument, block.content):
+        return f"the code of a `{{{name}}}` is never run"
+    if block.language in PYTHON_LANGUAGES:
+        return f"a plain `{block.language}` fence is never run"
+    return ""
+
+
 def _is_python(directive: str, argument: str) -> bool:
     # The argument of doctest and testcode is a group; code without a language is Python.
     language = (argument.split() or ["python"])[0].lower()
@@ -199,7 +180,3 @@ def _is_python_file(argument: str, content: str) -> bool:
     language = re.search(r"^\s*:language:\s*(\w+)", content, re.MULTILINE)
     shown = language[1].lower() if language else Path(argument.strip()).suffix.lstrip(".")
     return shown in PYTHON_LANGUAGES
-
-
-def _language(token: Token) -> str:
-    return (token.info.split() or [""])[0].lower()
