@@ -423,7 +423,7 @@ def project(tmp_path, monkeypatch):
     TinyBook(tmp_path, {"page": PAGE})
     monkeypatch.chdir(tmp_path)
     runner = MadeUp({**PRINTS})
-    monkeypatch.setattr(accepting, "Runner", lambda jobs, timeout: runner)
+    monkeypatch.setattr(accepting, "Runner", lambda jobs: runner)
     return runner
 
 

@@ -205,7 +205,7 @@ def test_what_cannot_be_compared_is_said(book):
 
 def test_the_book_is_kept_once(book, monkeypatch):
     """Under its version, if all claims ran as printed; a second time only under a higher one."""
-    monkeypatch.setattr("claimbook.cli.keep.__version__", "0.9.0")
+    monkeypatch.setattr("claimbook.cli.changes.__version__", "0.9.0")
     status, said = run("--save")
     assert (status, "claims that have not run as printed: 4 (" in said) == (2, True)
     assert book.claimbook("record").returncode == 0
@@ -213,12 +213,12 @@ def test_the_book_is_kept_once(book, monkeypatch):
     assert store(book).load("0.9.0") == kept_as("0.9.0", contents(book))
     before = store(book).path("0.9.0").read_bytes()
     for version in ("0.9.0", "0.8.1"):
-        monkeypatch.setattr("claimbook.cli.keep.__version__", version)
+        monkeypatch.setattr("claimbook.cli.changes.__version__", version)
         status, said = run("--save")
         assert status == 2
         assert f"0.9.0 is kept already, and this is {version}; raise __version__" in said
     assert [path.read_bytes() for path in store(book).folder.iterdir()] == [before]
-    monkeypatch.setattr("claimbook.cli.keep.__version__", "0.10.0")
+    monkeypatch.setattr("claimbook.cli.changes.__version__", "0.10.0")
     assert run("--save")[0] == 0
     assert store(book).names() == ["0.9.0", "0.10.0"]
 

@@ -220,11 +220,6 @@ class Entry:
     location: Location
     """Its place in the register."""
 
-    @property
-    def source(self) -> str:
-        """The label of the source document, `basics`."""
-        return self.id.rsplit("-", 1)[0]
-
 
 @dataclass(frozen=True)
 class Question:

@@ -12,13 +12,13 @@ from claimbook import __version__
 from claimbook.cli import common
 from claimbook.cli.accept import accept_outputs
 from claimbook.cli.ask import coverage, list_claims, show
+from claimbook.cli.changes import print_changes
 from claimbook.cli.explain import explain_error
 from claimbook.cli.falsify import falsify_claims
 from claimbook.cli.releases import record_release
 from claimbook.cli.rename import rename
 from claimbook.cli.run import record, run
 from claimbook.cli.sweep import sweep_claims
-from claimbook.cli.versions import print_changes
 
 
 @click.group(

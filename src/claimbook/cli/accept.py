@@ -25,7 +25,6 @@ def accept_outputs(
     names: tuple[str, ...],
     lane: Lane,
     jobs: int | None,
-    timeout: float | None,
     yes: bool,
     values: bool,
 ) -> None:
@@ -35,7 +34,7 @@ def accept_outputs(
     """
     if values and not yes:
         raise click.UsageError("--values needs --yes; without it you are asked each time.")
-    with Runner(jobs, timeout) as runner:
+    with Runner(jobs) as runner:
         book = common.load()
         drafts = {p.path: Draft.read(book.project.root, p) for p in book.pages if p.claims}
         claims = common.chosen(book, names, lane)
@@ -62,26 +61,27 @@ def _offered(
             continue
         claim = by_id[run.claim]
         try:
-            found = changes(claim, run, book.problems)
-            _check_again(runner, claim, run)
-            if any(change.adds_fence for change in found):
-                _check_on_cpu(runner, claim)
-            offered += found
+            offered += _lasting(runner, claim, run, book)
         except AcceptError as error:
             refused += 1
             common.err.print(f"{claim.location}: {claim.id}: {error}", markup=False)
     return sorted(offered, key=lambda change: change.location), refused
 
 
-def _check_again(runner: Runner, claim: Claim, run: Run) -> None:
+def _lasting(runner: Runner, claim: Claim, run: Run, book: Book) -> list[Change]:
+    """Return the outputs that differ, if another run prints them too.
+
+    Raises:
+        AcceptError: it does not, or the claim's output on the CPU has to be accepted first.
+    """
+    found = changes(claim, run, book.problems)
     if [other for other in runner.run([claim], run.lane) if other.outputs != run.outputs]:
         raise AcceptError("each run prints something different: make the output repeatable first")
-
-
-def _check_on_cpu(runner: Runner, claim: Claim) -> None:
     # A fence for CUDA holds what differs from the CPU, so the CPU's output must be right first.
-    if [run for run in runner.run([claim], Lane.CPU) if run.outcome is not Outcome.PASSED]:
+    on_cpu = runner.run([claim], Lane.CPU) if any(change.adds_fence for change in found) else ()
+    if [run for run in on_cpu if run.outcome is not Outcome.PASSED]:
         raise AcceptError(f"accept its CPU output first: claimbook accept {claim.id}")
+    return found
 
 
 def _agreed(

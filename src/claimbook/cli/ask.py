@@ -9,7 +9,7 @@ from rich.table import Table
 from claimbook.checking.report import session
 from claimbook.cli import common
 from claimbook.model import Claim, RelationKind
-from claimbook.pages.book import Book, BookError, unknown
+from claimbook.pages.book import BookError, unknown
 from claimbook.pages.register import Answer
 
 WORDS = [*map(str, RelationKind), "remark"]
@@ -35,7 +35,15 @@ def coverage(names: tuple[str, ...], require: float | None) -> None:
     """
     book = common.load()
     common.tell_problems(book, ["docs/register"])  # a broken file contributes no entries
-    groups = _by_question(book, names)
+    questions = {question.id: question for question in book.register.questions}
+    known = {*questions, *(question.source for question in questions.values())}
+    for name in sorted({*names} - known):
+        raise BookError(unknown(name, "source or question", known, "see claimbook coverage"))
+    groups = {
+        name: [book.answers[entry.id] for entry in question.entries]
+        for name, question in questions.items()
+        if not names or {name, question.source} & {*names}
+    }
     answers = [answer for group in groups.values() for answer in group]
     common.out.print(_coverage_table(groups))
     if names:
@@ -55,31 +63,15 @@ def show(name: str) -> None:
     """Show claims, or what the book says of entries and sources."""
     book = common.load()
     common.tell_problems(book, ["docs/register"])
-    answers = [a for a in book.answers.values() if name in _names(a)]
-    known = {known for answer in book.answers.values() for known in _names(answer)}
-    claims = [] if answers else book.select([name], also=known)
-    for answer in answers:
+    named: dict[str, list[Answer]] = {}
+    for question in book.register.questions:
+        for entry in question.entries:
+            for known in (entry.id, question.id, question.source):
+                named.setdefault(known, []).append(book.answers[entry.id])
+    for answer in named.get(name, ()):
         _show_answer(answer)
-    for claim in claims:
+    for claim in () if name in named else book.select([name], also=named):
         _show_claim(claim)
-
-
-def _names(answer: Answer) -> tuple[str, str, str]:
-    """Return the names that select an entry: its id, its question's and its source's."""
-    entry = answer.entry
-    return entry.id, entry.id.split(".")[0], entry.source
-
-
-def _by_question(book: Book, names: tuple[str, ...]) -> dict[str, list[Answer]]:
-    groups = {
-        question.id: [book.answers[entry.id] for entry in question.entries]
-        for question in book.register.questions
-        if not names or {question.id, question.source} & set(names)
-    }
-    known = {*(q.id for q in book.register.questions), *book.register.sources}
-    for name in sorted({*names} - known):
-        raise BookError(unknown(name, "source or question", known, "see claimbook coverage"))
-    return groups
 
 
 def _coverage_table(groups: dict[str, list[Answer]]) -> Table:

@@ -1,6 +1,5 @@
 """Shared by the commands: consoles, options, progress and error output."""
 
-import json
 import os
 import sys
 import time
@@ -29,7 +28,6 @@ out = Console(soft_wrap=True, highlight=False, emoji=False, width=10_000)
 err = Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
 
 names = click.argument("names", nargs=-1, metavar="[CLAIM|PAGE]...")
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for other programs.")
 lane_option = click.option(
     "--lane",
     type=click.Choice([str(lane) for lane in Lane]),  # given an Enum, click would use the names
@@ -44,16 +42,11 @@ jobs_option = click.option(
     type=click.IntRange(min=1),
     help="Worker processes. Default: one more than cores, or one on a GPU.",
 )
-timeout_option = click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    help="Time limit in seconds for claims that set none.",
-)
 
 
 def to_run(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the arguments of a command that runs claims: names, lane, jobs and timeout."""
-    return names(lane_option(jobs_option(timeout_option(command))))
+    """Add the arguments of a command that runs claims: names, lane and jobs."""
+    return names(lane_option(jobs_option(command)))
 
 
 class Commands(click.Group):
@@ -186,22 +179,16 @@ def print_caught(rows: Mapping[Claim, tuple[int, ...]], *titles: str) -> None:
         titles: the headings of the other columns.
     """
     table = plain_table("claim", *titles, "mutants", "caught", "")
+
+    def add(name: str, counts: Iterable[tuple[int, ...]], *, last: bool = False) -> None:
+        sums = [sum(column) for column in zip(*counts, strict=True)]
+        share = f"{100 * sums[-1] / sums[-2]:.0f} %" if sums[-2] else ""
+        table.add_row(name, *(f"{each:,}" for each in sums), share, end_section=last)
+
     for page, claims in groupby(rows, key=lambda claim: claim.location.path):
-        of_page = [(claim.id, rows[claim]) for claim in claims]
-        for name, row in of_page:
-            table.add_row(name, *_with_share([row]))
-        table.add_row(f"[bold]{page}[/]", *_with_share([r for _, r in of_page]), end_section=True)
-    table.add_row("[bold]all[/]", *_with_share(rows.values() or [(0,) * (len(titles) + 2)]))
+        of_page = {claim.id: rows[claim] for claim in claims}
+        for name, row in of_page.items():
+            add(name, [row])
+        add(f"[bold]{page}[/]", of_page.values(), last=True)
+    add("[bold]all[/]", rows.values() or [(0,) * (len(titles) + 2)])
     out.print(table)
-
-
-def _with_share(rows: Iterable[tuple[int, ...]]) -> list[str]:
-    """Return the column totals, and the percentage of mutants caught."""
-    sums = [sum(column) for column in zip(*rows, strict=True)]
-    *_, mutants, caught = sums
-    return [*(f"{count:,}" for count in sums), f"{100 * caught / mutants:.0f} %" if mutants else ""]
-
-
-def print_json(data: object) -> None:
-    """Print data as JSON."""
-    print(json.dumps(data, indent=1))  # ASCII, whatever the locale

@@ -17,11 +17,13 @@ from claimbook.pages.book import BookError
 AT_MOST = 2**23
 """Most bytes read from a file."""
 
+SHOWN = 3
+"""Most messages that are shown."""
+
 
 @click.command("explain")
 @click.argument("given", nargs=-1, metavar="[ERROR|FILE]")
-@click.option("--limit", "-n", type=click.IntRange(min=1), default=3, show_default=True)
-def explain_error(given: tuple[str, ...], limit: int) -> None:
+def explain_error(given: tuple[str, ...]) -> None:
     """Name the claims that reproduce an error.
 
     Give a message, a traceback or part of one: in quotes, as a file, or on standard input.
@@ -34,7 +36,7 @@ def explain_error(given: tuple[str, ...], limit: int) -> None:
     unread = {p.location.path for p in book.problems if p.kind is ProblemKind.UNREADABLE}
     read = [page for page in book.pages if page.path not in unread]
     pages = [(page, sections(read_text(root / page.path))) for page in read]
-    matches = lookup.Lookup(errors.known(errors.messages(book.claims), pages)).search(text, limit)
+    matches = lookup.Lookup(errors.known(errors.messages(book.claims), pages)).search(text, SHOWN)
     shorts = {errors.place(page, section): section for page, there in pages for section in there}
     for match in matches:
         _show(match, shorts.get(match.message.place))

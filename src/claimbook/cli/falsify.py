@@ -1,7 +1,6 @@
 """The command `falsify`."""
 
 import sys
-from collections.abc import Iterable
 
 import click
 
@@ -13,17 +12,11 @@ from claimbook.mutation.falsify import Falsified, Results, falsify
 
 
 @click.command("falsify")
-@common.names
-@common.lane_option
-@common.jobs_option
+@common.to_run
 @click.option("--require", type=click.FloatRange(0, 100), help="Fail below this percentage.")
 @click.option("--fresh", is_flag=True, help="Also run what already has a current result.")
 def falsify_claims(
-    names: tuple[str, ...],
-    lane: Lane,
-    jobs: int | None,
-    require: float | None,
-    fresh: bool,
+    names: tuple[str, ...], lane: Lane, jobs: int | None, require: float | None, fresh: bool
 ) -> None:
     """Run claims with changed code; print what no output reveals.
 
@@ -46,10 +39,15 @@ def falsify_claims(
                     failed.append(claim.id)
     results = {claim: found[claim.id] for claim in claims if claim.id in found}
     common.print_caught({claim: (r.mutants, r.killed) for claim, r in results.items()})
-    _print_survivors(results)
+    for claim, result in results.items():
+        for survivor in result.survivors:
+            where = claim.place(survivor.line, result.lane)
+            common.out.print(f"{where}: {claim.id}: {survivor}", markup=False)
     if failed:
         common.warn(f"{', '.join(failed)}: a claim that fails unchanged cannot be falsified")
-    share = _caught(results.values())
+    mutants = sum(result.mutants for result in results.values())
+    caught = sum(result.killed for result in results.values())
+    share = 100 * caught / mutants if mutants else 100
     if low := require is not None and share < require:
         common.warn(f"{share:.1f} % of the mutants are caught, {require:g} % are required")
     sys.exit(1 if failed or low else 0)
@@ -60,16 +58,3 @@ def _fails(runner: Runner, claim: Claim, run: Run) -> bool:
     common.check_lane(runner, [claim], run.lane, f": {run.message}")
     common.err.print(explain(claim, run) + "\n", markup=False)
     return run.outcome is not Outcome.SKIPPED
-
-
-def _print_survivors(results: dict[Claim, Falsified]) -> None:
-    for claim, result in results.items():
-        for survivor in result.survivors:
-            where = claim.place(survivor.line, result.lane)
-            common.out.print(f"{where}: {claim.id}: {survivor}", markup=False)
-
-
-def _caught(results: Iterable[Falsified]) -> float:
-    results = list(results)
-    mutants = sum(result.mutants for result in results)
-    return 100 * sum(result.killed for result in results) / mutants if mutants else 100

@@ -1,5 +1,6 @@
 """The commands that run claims: `run`, `record`."""
 
+import json
 import random
 import sys
 from collections.abc import Iterable, Mapping
@@ -26,12 +27,11 @@ FIELDS = ("claim", "lane", "outcome", "message", "seconds", "outputs")
 @click.option("--require-lane", is_flag=True, help="Fail if the lane cannot run on this machine.")
 @click.option("--strict", is_flag=True, help="Fail if a claim about a machine differs on this one.")
 @click.option("--shuffle", type=int, metavar="SEED", help="Run in a random order with this seed.")
-@common.as_json
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for other programs.")
 def run(
     names: tuple[str, ...],
     lane: Lane,
     jobs: int | None,
-    timeout: float | None,
     require_lane: bool,
     strict: bool,
     shuffle: int | None,
@@ -43,7 +43,7 @@ def run(
     lane. A claim about a machine that differs on this one is reported; it fails only with
     --strict.
     """
-    with Runner(jobs, timeout) as runner:
+    with Runner(jobs) as runner:
         book = common.load()
         claims = common.chosen(book, names, lane)
         problems = common.tell_problems(book, names)
@@ -54,7 +54,11 @@ def run(
     differing = [(claim, run) for claim, run in ran if run.outcome.is_fault]
     varied = [(claim, run) for claim, run in ran if run.outcome is Outcome.VARIED]
     if as_json:
-        common.print_json([_data(claim, run) for claim, run in ran])
+        data = [
+            {**{field: getattr(run, field) for field in FIELDS}, "place": first_place(claim, run)}
+            for claim, run in ran
+        ]
+        print(json.dumps(data, indent=1))  # ASCII, whatever the locale
     elif lane in runner.environments and len(ran) > 1:  # a single one was reported in full
         text = summary(differing, varied, runner.environments[lane])
         common.out.print(text, markup=False, end="")
@@ -65,7 +69,7 @@ def run(
 
 @click.command()
 @common.to_run
-def record(names: tuple[str, ...], lane: Lane, jobs: int | None, timeout: float | None) -> None:
+def record(names: tuple[str, ...], lane: Lane, jobs: int | None) -> None:
     """Run claims on a lane and write their records.
 
     On the CPU, results are also saved under docs/records/machines/, which makes this machine one
@@ -75,7 +79,7 @@ def record(names: tuple[str, ...], lane: Lane, jobs: int | None, timeout: float 
     written, and the exit status is 2.
     """
     written, runs = 0, dict[str, Run]()
-    with Runner(jobs, timeout) as runner:
+    with Runner(jobs) as runner:
         book = common.load()
         claims = {claim.id: claim for claim in common.chosen(book, names, lane)}
         records = Records.of(book.project.docs, lane, common.tell_broken)
@@ -114,7 +118,3 @@ def _keep_machine(
     results = kept | results_of(claims, runs)
     machines.save(BookRun(name, where, results, hardware, recorded=provenance))
     return book.project.name(machines.path(name))
-
-
-def _data(claim: Claim, run: Run) -> dict[str, object]:
-    return {**{field: getattr(run, field) for field in FIELDS}, "place": first_place(claim, run)}

@@ -16,13 +16,11 @@ from claimbook.sweeps.written import Written, read_sweeps
 
 
 @click.command("sweep")
-@common.names
-@common.jobs_option
-@common.lane_option
+@common.to_run
 @click.option("--fresh", is_flag=True, help="Also run what already has a current result.")
 @click.option("--missing", is_flag=True, help="List general titles without a sweep; run nothing.")
 def sweep_claims(
-    names: tuple[str, ...], jobs: int | None, lane: Lane, fresh: bool, missing: bool
+    names: tuple[str, ...], lane: Lane, jobs: int | None, fresh: bool, missing: bool
 ) -> None:
     """Search for counterexamples to general claims.
 
@@ -39,7 +37,8 @@ def sweep_claims(
     if lane is not Lane.CPU:
         sys.exit(_search(sweeps, lane, jobs))
     store = Results.of(book.project.docs, common.tell_broken)
-    found = {} if fresh else _current(store, sweeps)
+    kept = [] if fresh else [(each, store.load(each.claim)) for each in sweeps]
+    found = {each.claim.id: result for each, result in kept if result and result.is_of(each)}
     broken = []
     if due := [each for each in sweeps if each.claim.id not in found]:
         with common.mutating(jobs, "sweeps") as (runner, track):
@@ -53,7 +52,11 @@ def sweep_claims(
     results = [(each, found[each.claim.id]) for each in sweeps if each.claim.id in found]
     rows = {each.claim: (result.cases, result.mutants, result.killed) for each, result in results}
     common.print_caught(rows, "cases")
-    sys.exit(1 if _tell_weak(results) or broken else 0)
+    weak = [sweep for sweep, result in results if not result.killed]
+    for sweep in weak:
+        place = f"{sweep.location}: {sweep.claim.id}"
+        common.warn(f"{place}: it passes however its rule is changed: it tests nothing")
+    sys.exit(1 if weak or broken else 0)
 
 
 def _tell_missing(book: Book, claims: list[Claim], written: Collection[str]) -> int:
@@ -85,12 +88,6 @@ def _search(sweeps: list[Written], lane: Lane, jobs: int | None) -> int:
     return 1 if broken else 0
 
 
-def _current(store: Results, sweeps: list[Written]) -> dict[str, Swept]:
-    """Return the saved results that are still current, by claim id."""
-    kept = [(each, store.load(each.claim)) for each in sweeps]
-    return {each.claim.id: result for each, result in kept if result and result.is_of(each)}
-
-
 def _tell(written: Written, run: Run) -> None:
     """Print the counterexample to a sweep as code, or why the search failed."""
     printed = next((text for text in run.outputs if text), "")
@@ -104,11 +101,3 @@ def _tell(written: Written, run: Run) -> None:
         "in an example; if the sweep is wrong, correct it."
     )
     common.err.print(f"{where}: a counterexample\n\n{printed}\n\n{advice}\n", markup=False)
-
-
-def _tell_weak(found: list[tuple[Written, Swept]]) -> bool:
-    """Name the sweeps that pass however their rule is changed; return whether there are any."""
-    weak = [f"{written.location}: {result.claim}" for written, result in found if not result.killed]
-    for each in weak:
-        common.warn(f"{each}: it passes however its rule is changed: it tests nothing")
-    return bool(weak)

@@ -63,7 +63,7 @@ class Change:
         """Whether it needs a new `pycon cuda` fence."""
         example, lane = self.mismatch.example, self.run.lane
         return any(
-            example in fence.examples and _lacks_fence(self.claim, fence, lane)
+            example in fence.examples and _needs_fence(self.claim, fence, lane)
             for fence in self.claim.fences
         )
 
@@ -113,10 +113,8 @@ class Draft:
         lines = re.findall(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+", self.raw.decode("utf-8"))
         _apply(lines, _edits(lines, self.page, wants, lane))
         text = "".join(lines)
-        claims = tuple(_rewritten(claim, wants, lane) for claim in self.page.claims)
-        as_agreed = _content(scan_page(text, self.page.path)) == _content(
-            replace(self.page, claims=claims)
-        )
+        revised = scan_page(text, self.page.path)
+        as_agreed = _content(revised) == _content(self.page, wants, lane)
         for change in changes:
             if _CUT.search(change.mismatch.got):
                 raise AcceptError("its output was too long and was cut: print less")
@@ -152,7 +150,7 @@ def _edits(lines: list[str], page: Page, wants: Mapping[int, str], lane: Lane) -
     for claim in page.claims:
         for fence in claim.fences:
             own = [_edit(lines, e, wants[e.line]) for e in fence.on(lane) if e.line in wants]
-            if own and _lacks_fence(claim, fence, lane):
+            if own and _needs_fence(claim, fence, lane):
                 yield _second_fence(lines, fence, own)
             else:
                 yield from own
@@ -178,7 +176,7 @@ def _line_end(line: str) -> str:
     return line[len(line.rstrip("\r\n")) :]
 
 
-def _lacks_fence(claim: Claim, fence: Fence, lane: Lane) -> bool:
+def _needs_fence(claim: Claim, fence: Fence, lane: Lane) -> bool:
     return lane is Lane.CUDA and fence.cuda_examples is None and Lane.CPU in claim.lanes
 
 
@@ -197,34 +195,24 @@ def _second_fence(lines: list[str], fence: Fence, edits: list[Edit]) -> Edit:
     return slice(close + 1, close + 1), below
 
 
-def _rewritten(claim: Claim, wants: Mapping[int, str], lane: Lane) -> Claim:
-    """Return the claim as it will be with these outputs; its lines are not updated."""
-    fences = []
-    for fence in claim.fences:
-        old = fence.on(lane)
-        new = tuple(replace(e, want=wants.get(e.line, e.want)) for e in old)
-        if old is fence.cuda_examples or (new != old and _lacks_fence(claim, fence, lane)):
-            fences.append(replace(fence, cuda_examples=new))
-        else:
-            fences.append(replace(fence, examples=new))
-    return replace(claim, fences=tuple(fences))
+def _content(page: Page, wants: Mapping[int, str] = {}, lane: Lane = Lane.CPU) -> object:
+    """Return the content of a page without locations, once it has these wants on a lane."""
 
+    def printed(claim: Claim, fence: Fence, on: Lane) -> object:
+        changed = wants if on is lane or not _needs_fence(claim, fence, lane) else {}
+        return [(e.source, bare(changed.get(e.line, e.want))) for e in fence.on(on)]
 
-def _content(page: Page) -> object:
-    """Return the content of a page, without locations."""
     return (
         [(problem.kind, problem.message) for problem in page.problems],
         [(remark.entries, remark.text) for remark in page.remarks],
-        [_claim_content(claim) for claim in (*page.claims, *page.samples)],
+        [
+            (
+                replace(claim, location=Location("", 0), fences=()),
+                [[printed(claim, fence, on) for on in Lane] for fence in claim.fences],
+            )
+            for claim in (*page.claims, *page.samples)
+        ],
     )
-
-
-def _claim_content(claim: Claim) -> object:
-    fences = [
-        [[(e.source, bare(e.want)) for e in side or ()] for side in (f.examples, f.cuda_examples)]
-        for f in claim.fences
-    ]
-    return replace(claim, location=Location("", 0), fences=()), fences
 
 
 def _advice(changes: Sequence[Change]) -> str:

@@ -160,21 +160,21 @@ class Book:
         """
         wanted: dict[str, Claim] = {}
         for name in names:
-            one = self.by_id.get(name)
-            found = [one] if one else [c for c in self.claims if self._asks_for(name, c)]
+            path, _, id_ = name.partition("::")
+            found = [self.by_id[name]] if name in self.by_id else self._on(path)
+            found = [claim for claim in found if id_.partition("[")[0] in {"", claim.id}]
             if not found:
                 known = {*self.by_id, *also, *(c.location.path for c in self.claims)}
-                what = "claim or page with claims"
-                said = unknown(name, what, known, "see claimbook list")
-                raise BookError("\n".join([said, *self._hiding()]))
+                said = [unknown(name, "claim or page with claims", known, "see claimbook list")]
+                wrong = [p for p in self.problems if p.kind is not ProblemKind.BAD_REGISTER]
+                said += ["One of these problems may hide it:", *map(str, wrong)] if wrong else []
+                raise BookError("\n".join(said))
             wanted.update((claim.id, claim) for claim in found)
         return list(wanted.values()) if wanted else list(self.claims)
 
-    def _hiding(self) -> Iterator[str]:
-        """Yield the problems of pages, any of which may hide a claim."""
-        wrong = [each for each in self.problems if each.kind is not ProblemKind.BAD_REGISTER]
-        if wrong:
-            yield from ("One of these problems may hide it:", *map(str, wrong))
+    def _on(self, path: str) -> list[Claim]:
+        """Return the claims on a page or in a folder."""
+        return [claim for claim in self.claims if self._holds(path, claim.location.path)]
 
     @cached_property
     def by_id(self) -> dict[str, Claim]:
@@ -184,22 +184,20 @@ class Book:
     def problems_of(self, names: Collection[str]) -> list[Problem]:
         """Return the problems on the pages that names select; without names, all problems."""
         of_claims = {self.by_id[name].location.path for name in names if name in self.by_id}
+        places = [name.partition("::")[0] for name in names]
+        return [
+            problem
+            for problem in self.problems
+            if not names
+            or problem.location.path in of_claims
+            or any(self._holds(place, problem.location.path) for place in places)
+        ]
 
-        def meant(path: str) -> bool:
-            return not names or path in of_claims or any(self._holds(name, path) for name in names)
-
-        return [problem for problem in self.problems if meant(problem.location.path)]
-
-    def _asks_for(self, name: str, claim: Claim) -> bool:
-        id_ = name.partition("::")[2]
-        here = self._holds(name, claim.location.path)
-        return here and (not id_ or id_.partition("[")[0] == claim.id)
-
-    def _holds(self, name: str, path: str) -> bool:
-        """Return whether a name is the path of a page or of a folder that contains it."""
-        place, page = name.partition("::")[0], self.project.root / path
-        near_here, root = Path(place).resolve(), self.project.root
-        return page.is_relative_to(near_here) or page.is_relative_to(root / place)
+    def _holds(self, place: str, path: str) -> bool:
+        """Return whether a place is a page, given by its path, or a folder that contains it."""
+        root = self.project.root
+        chosen = (Path(place).resolve(), root / place)
+        return any((root / path).is_relative_to(each) for each in chosen)
 
 
 def unknown(name: str, what: str, known: Iterable[str], hint: str) -> str:

@@ -1,5 +1,6 @@
 """The register: every statement of the sources, and the book's answers."""
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
+from yaml.constructor import ConstructorError
 
 from claimbook.files import ReadError, read_text
 from claimbook.model import (
@@ -40,11 +42,6 @@ class Register:
     questions: tuple[Question, ...]
     problems: tuple[Problem, ...] = ()
     """The parts that could not be read; all others are included."""
-
-    @cached_property
-    def sources(self) -> tuple[str, ...]:
-        """The labels of the sources."""
-        return tuple(dict.fromkeys(question.source for question in self.questions))
 
     def lacks(self, entry: str) -> bool:
         """Return whether an entry is missing, and its source's file is not broken."""
@@ -80,12 +77,9 @@ class Answer:
         return f"nothing answers {self.entry.statement!r}: write a claim with {options}{remark}"
 
 
-class WrongNodeError(ValueError):
-    """A node is not what the register expects."""
-
-    def __init__(self, node: yaml.Node, message: str) -> None:
-        super().__init__(message)
-        self.line = node.start_mark.line + 1
+def wrong(node: yaml.Node, message: str) -> ConstructorError:
+    """Return the error of a node that is not what the register expects."""
+    return ConstructorError(problem=message, problem_mark=node.start_mark)
 
 
 @dataclass
@@ -109,63 +103,58 @@ class _Reader:
             root = yaml.compose(data, LOADER)
             return [] if root is None else [*self.each(root, self.question)]
         except yaml.MarkedYAMLError as error:
-            line = error.problem_mark.line + 1 if error.problem_mark else 1
-            self.problem(line, str(error.problem))
+            self.problem(error.problem_mark.line + 1 if error.problem_mark else 1, error.problem)
         except yaml.reader.ReaderError as error:
-            self.problem(data.count("\n", 0, error.position) + 1, str(error.reason))
-        except WrongNodeError as error:
-            self.problem(error.line, str(error))
+            self.problem(data.count("\n", 0, error.position) + 1, error.reason)
         except ReadError as error:
             self.problem(error.line, error.message)
         return []
 
     def each(self, node: yaml.Node, read: Callable[[yaml.Node], T]) -> Iterator[T]:
         """Yield the items of a list that can be read; report the others as problems."""
-        for item in self.items(node):
+        if not isinstance(node, yaml.SequenceNode):
+            raise wrong(node, "expected a list")
+        for item in node.value:
             try:
                 yield read(item)
-            except WrongNodeError as error:
-                self.problem(error.line, str(error))
+            except ConstructorError as error:
+                self.problem(error.problem_mark.line + 1, error.problem)
 
-    def mapping(self, node: yaml.Node, wanted: frozenset[str]) -> dict[str, yaml.Node]:
+    def mapping(self, node: yaml.Node, *wanted: str) -> dict[str, yaml.Node]:
+        expected = ", ".join(sorted(wanted))
         if not isinstance(node, yaml.MappingNode):
-            raise WrongNodeError(node, f"expected a mapping with {', '.join(sorted(wanted))}")
-        expected, found = sorted(wanted), sorted(str(key.value) for key, _ in node.value)
-        if found != expected:  # a list, as YAML allows duplicate fields
-            raise WrongNodeError(node, f"expected {', '.join(expected)}, found {', '.join(found)}")
+            raise wrong(node, f"expected a mapping with {expected}")
+        found = ", ".join(sorted(str(key.value) for key, _ in node.value))
+        if found != expected:  # compared as lists, as YAML allows duplicate fields
+            raise wrong(node, f"expected {expected}, found {found}")
         return {key.value: value for key, value in node.value}
-
-    def items(self, node: yaml.Node) -> list[yaml.Node]:
-        if not isinstance(node, yaml.SequenceNode):
-            raise WrongNodeError(node, "expected a list")
-        return list(node.value)
 
     def text(self, node: yaml.Node, allowed: Collection[str] | None = None) -> str:
         value = node.value
         if not isinstance(node, yaml.ScalarNode) or not value.strip():
-            raise WrongNodeError(node, "expected a text")
+            raise wrong(node, "expected a text")
         if allowed and value not in allowed:
-            raise WrongNodeError(node, f"{value!r} is none of {', '.join(sorted(allowed))}")
+            raise wrong(node, f"{value!r} is none of {', '.join(sorted(allowed))}")
         return str(value)
 
     def identity(self, node: yaml.Node, prefix: str) -> str:
         value = self.text(node)
         if not value.startswith(prefix):
-            raise WrongNodeError(node, f"{value!r} does not begin with {prefix!r}")
+            raise wrong(node, f"{value!r} does not begin with {prefix!r}")
         if value in self.seen:
-            raise WrongNodeError(node, f"{value!r} is used twice in this file")
+            raise wrong(node, f"{value!r} is used twice in this file")
         self.seen.add(value)
         return value
 
     def question(self, node: yaml.Node) -> Question:
-        fields = self.mapping(node, frozenset({"id", "question", "entries"}))
+        fields = self.mapping(node, "id", "question", "entries")
         name = self.identity(fields["id"], f"{self.path.stem}-")
         text = self.text(fields["question"])
         entries = self.each(fields["entries"], lambda item: self.entry(item, name, text))
         return Question(name, text, tuple(entries))
 
     def entry(self, node: yaml.Node, name: str, question: str) -> Entry:
-        fields = self.mapping(node, frozenset({"id", "statement", "kind", "needs"}))
+        fields = self.mapping(node, "id", "statement", "kind", "needs")
         return Entry(
             id=self.identity(fields["id"], f"{name}."),
             statement=self.text(fields["statement"]),
@@ -191,76 +180,62 @@ def answers(
     register: Register, claims: Iterable[Claim], remarks: Iterable[Remark]
 ) -> dict[str, Answer]:
     """Return entry id → answer, for every entry of the register."""
-    related = _related(claims)
+    related = defaultdict[str, list[tuple[RelationKind, Claim]]](list)
+    for claim in claims:
+        for relation in claim.relations:
+            related[relation.entry].append((relation.kind, claim))
     remarked = {entry: remark for remark in remarks for entry in remark.entries}
-    found = {}
-    for name, entry in register.entries.items():
-        pairs = related.get(name, [])
-        kind = pairs[0][0] if pairs else None
-        found[name] = Answer(entry, kind, tuple(c for _, c in pairs), remarked.get(name))
-    return found
+    return {
+        name: Answer(
+            entry,
+            kind=related[name][0][0] if name in related else None,
+            claims=tuple(claim for _, claim in related[name]),
+            remark=remarked.get(name),
+        )
+        for name, entry in register.entries.items()
+    }
 
 
 def check_relations(
-    register: Register, claims: Collection[Claim], remarks: Iterable[Remark]
+    register: Register, claims: Iterable[Claim], remarks: Iterable[Remark]
 ) -> Iterator[Problem]:
     """Yield problems of the register and between pages.
 
     They are duplicate ids, unknown entries, and entries with more than one relation or answer.
     """
     yield from register.problems
-    related = _related(claims)
-    yield from _double_ids(claims)
-    for entry, pairs in related.items():
-        first_kind, first = pairs[0]
-        for kind, claim in pairs:
-            if register.lacks(entry):
-                yield _unknown(register, entry, claim.id, claim.location)
-            elif kind != first_kind:
-                message = (
-                    f"{claim.id}: {kind} {entry}, which {first.id} ({first.location}) "
-                    f"{first_kind}; one entry has one relation"
-                )
-                yield Problem(claim.location, ProblemKind.CONFLICTING_RELATIONS, message)
-    yield from _check_remarks(register, related, remarks)
-
-
-Related = dict[str, list[tuple[RelationKind, Claim]]]
-"""Entry id → relations and their claims, in the given order."""
-
-
-def _related(claims: Iterable[Claim]) -> Related:
-    found: Related = {}
+    by_id: dict[str, Claim] = {}
+    said: list[tuple[str, RelationKind | None, str, Location]] = []
     for claim in claims:
-        for relation in claim.relations:
-            found.setdefault(relation.entry, []).append((relation.kind, claim))
-    return found
-
-
-def _double_ids(claims: Iterable[Claim]) -> Iterator[Problem]:
-    first: dict[str, Claim] = {}
-    for claim in claims:
-        other = first.setdefault(claim.id, claim)
+        other = by_id.setdefault(claim.id, claim)
         if other is not claim:
             message = f"{claim.id}: this id is taken by the claim at {other.location}"
             yield Problem(claim.location, ProblemKind.DOUBLE_ID, message)
+        said += [(each.entry, each.kind, claim.id, claim.location) for each in claim.relations]
+    said += [(entry, None, "remark", each.location) for each in remarks for entry in each.entries]
+    first: dict[str, tuple[RelationKind | None, str, Location]] = {}
+    for entry, kind, who, place in said:
+        if register.lacks(entry):
+            meant = near(entry, register.entries) or "; see docs/register/"
+            message = f"{who}: the register has no entry {entry!r}{meant}"
+            yield Problem(place, ProblemKind.UNKNOWN_ENTRY, message)
+        elif entry not in first:
+            first[entry] = kind, who, place
+        elif kind is None or kind != first[entry][0]:
+            message = f"{who}: {_conflict(entry, kind, *first[entry])}"
+            yield Problem(place, ProblemKind.CONFLICTING_RELATIONS, message)
 
 
-def _check_remarks(
-    register: Register, related: Related, remarks: Iterable[Remark]
-) -> Iterator[Problem]:
-    said = {e: f"is decided by {c.id} ({c.location}), {k}" for e, [(k, c), *_] in related.items()}
-    for remark in remarks:
-        for entry in remark.entries:
-            if register.lacks(entry):
-                yield _unknown(register, entry, "remark", remark.location)
-            elif entry in said:
-                message = f"remark: {entry} {said[entry]}"
-                yield Problem(remark.location, ProblemKind.CONFLICTING_RELATIONS, message)
-            said.setdefault(entry, f"has a remark already, at {remark.location}")
-
-
-def _unknown(register: Register, entry: str, who: str, location: Location) -> Problem:
-    meant = near(entry, register.entries) or "; see docs/register/"
-    message = f"{who}: the register has no entry {entry!r}{meant}"
-    return Problem(location, ProblemKind.UNKNOWN_ENTRY, message)
+def _conflict(
+    entry: str,
+    kind: RelationKind | None,
+    first_kind: RelationKind | None,
+    first: str,
+    place: Location,
+) -> str:
+    """Return how a relation, or a remark, is at odds with what is said of its entry before."""
+    if kind:
+        return f"{kind} {entry}, which {first} ({place}) {first_kind}; one entry has one relation"
+    if first_kind:
+        return f"{entry} is decided by {first} ({place}), {first_kind}"
+    return f"{entry} has a remark already, at {place}"

@@ -1,0 +1,173 @@
+"""The command `changes`: compare versions of the book, and save one."""
+
+import io
+import subprocess
+import tarfile
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from difflib import unified_diff
+from pathlib import Path
+
+import click
+
+from claimbook import __version__
+from claimbook.checking.report import session
+from claimbook.cli import common
+from claimbook.engine import environment
+from claimbook.model import Claim, Lane, Status
+from claimbook.pages.book import Book, BookError
+from claimbook.records.by_name import order
+from claimbook.records.runs import Records, status
+from claimbook.records.version_history import Changes, ClaimChange, Kind, changes
+from claimbook.records.versions import Contents, Version, Versions, contents_of
+
+AROUND = 3
+"""Lines of context in a diff."""
+
+
+@click.command("changes")
+@click.option("--since", metavar="VERSION|REVISION", help="Compare with this, not the newest.")
+@click.option("--save", is_flag=True, help="Save the book under its version number.")
+def print_changes(since: str | None, save: bool) -> None:
+    """Print what has changed in the book since its last version.
+
+    With --save, store the book under docs/records/versions/, as the new base for comparison;
+    every claim must have run as printed. Compared with a git revision, the old and new text of
+    each claim is printed too, for reviewers.
+    """
+    book = common.load()
+    common.tell_problems(book, ())  # claims on an unreadable page look withdrawn
+    store = Versions.of(book.project.docs)
+    versions = {each.name: each for each in store.load_all(common.tell_broken)}
+    if since and since not in versions and _is_revision(book, since):
+        click.echo("\n".join(_since_revision(book, since)))
+    elif since or versions or not save:
+        older = _chosen(versions, since)
+        found = changes(older, _contents(book))
+        click.echo("\n".join(_report(f"{older.name} of {older.recorded.date}", found, {}, {})))
+    if save:
+        _check(book, store)
+        made = environment.provenance(book.project.root)
+        store.save(Version(**vars(_contents(book)), name=__version__, recorded=made))
+        common.out.print(f"saved as {book.project.name(store.path(__version__))}", markup=False)
+
+
+def _contents(book: Book) -> Contents:
+    return contents_of(book.claims, book.answers)
+
+
+def _chosen(versions: dict[str, Version], since: str | None) -> Version:
+    if since and since not in versions:
+        known = f"there are {', '.join(versions) or 'none'}"
+        raise BookError(f"{since}: neither a git revision nor a saved version; {known}")
+    if not versions:
+        raise BookError("no version is saved yet; --save saves the book as it stands")
+    return versions[since or [*versions][-1]]
+
+
+def _check(book: Book, store: Versions) -> None:
+    """Check that the book may be saved under its version number.
+
+    Raises:
+        BookError: the number is not above all saved ones, the book has problems, or a claim has
+            not run as printed.
+    """
+    for version in store.names():
+        if order(version) >= order(__version__):
+            advice = "raise __version__ in src/claimbook/__init__.py first"
+            raise BookError(f"{version} is kept already, and this is {__version__}; {advice}")
+    if book.problems:
+        raise BookError(str(book.problems[0]))
+    records = Records.of(book.project.docs, Lane.CPU, common.tell_broken)
+    if due := [claim.id for claim in book.claims if not _ran(records, claim)]:
+        some = ", ".join(due[:5]) + ", …" * (len(due) > 5)
+        advice = "build the book or run claimbook record, and fix what fails"
+        raise BookError(f"claims that have not run as printed: {len(due)} ({some}); {advice}")
+
+
+def _ran(records: Records, claim: Claim) -> bool:
+    """Return whether it ran as printed on the CPU; a claim about a machine may differ."""
+    said = status(claim, Lane.CPU, records.load(claim), environment.torch_version())
+    return said in (Status.CURRENT, Status.VARIED) or Lane.CPU not in claim.lanes
+
+
+def _since_revision(book: Book, revision: str) -> Iterator[str]:
+    """Yield lines of Markdown that say, for a reviewer, what changed since a git revision.
+
+    Raises:
+        BookError: there was no book at that revision.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        archived = io.BytesIO(_git(book, "archive", revision))
+        with tarfile.open(fileobj=archived) as archive:
+            archive.extractall(folder, filter="data")
+        older = Book.load(Path(folder))
+        found = changes(_contents(older), _contents(book))
+    yield from _report(f"`{revision}`", found, older.by_id, book.by_id)
+    counts = Counter[str]()
+    told = ["--numstat", "--no-renames", "--relative", revision, "--", "docs/records"]
+    for line in _git(book, "diff", *told).decode().splitlines():
+        added, removed, path = line.split("\t")
+        counts[path.split("/")[2]] += max(int(added), int(removed)) if added != "-" else 1
+    if counts:
+        yield from ("", "### Records", "")
+        for kind, count in sorted(counts.items()):
+            yield f"- `docs/records/{kind}`: {count} line{'s' * (count != 1)}"
+
+
+def _report(
+    since: str, found: Changes, was: dict[str, Claim], now: dict[str, Claim]
+) -> Iterator[str]:
+    """Yield lines of Markdown that say what changed.
+
+    Args:
+        was: the claims before, by id; of these and those of `now`, the texts are compared.
+        now: the claims after.
+    """
+    yield from ("## What changed in the book", "", f"Since {since}: {found.told() or 'no claim'}.")
+    for kind in Kind:
+        if of_kind := [change for change in found.claims if change.kinds[0] is kind]:
+            yield from ("", f"### Claims: {kind}", "")
+            for change in of_kind:
+                yield from _change(change, was.get(change.id), now.get(change.id))
+    if found.verdicts:
+        yield from ("", "### Verdicts", "", "| entry | before | now |", "| --- | --- | --- |")
+        yield from (f"| {each.id} | {each.before} | {each.after} |" for each in found.verdicts)
+
+
+def _change(change: ClaimChange, old: Claim | None, new: Claim | None) -> Iterator[str]:
+    """Yield a list item that says where and how a claim changed, and the change of its text."""
+    claim = new or old
+    place = claim.location if claim else change.page
+    yield f"- `{change.id}` ({place}): {', '.join(change.kinds)}"
+    difference = [*unified_diff(_text(old), _text(new), n=AROUND, lineterm="")][3:]
+    if difference:
+        yield from ("", "  ````diff", *(f"  {line}" for line in difference), "  ````", "")
+
+
+def _text(claim: Claim | None) -> list[str]:
+    """Return a claim as text, in lines: relations, statement, session."""
+    if claim is None:
+        return []
+    relations = [f"{relation.kind} {relation.entry}" for relation in claim.relations]
+    return [*relations, claim.statement, *session(claim)]
+
+
+def _is_revision(book: Book, name: str) -> bool:
+    """Return whether git knows a revision of that name."""
+    try:
+        _git(book, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+    except BookError:
+        return False
+    return True
+
+
+def _git(book: Book, *arguments: str) -> bytes:
+    root = book.project.root
+    try:
+        return subprocess.run(["git", *arguments], cwd=root, capture_output=True, check=True).stdout
+    except FileNotFoundError as error:
+        raise BookError("comparing revisions needs git, which is not installed") from error
+    except subprocess.CalledProcessError as error:
+        raise BookError(error.stderr.decode(errors="replace").strip().split("\n")[0]) from error
