@@ -73,8 +73,7 @@ def test_texts_of_a_card_are_html():
 
 
 BOOK = whole_book()
-WHERE = {claim.id: claim.location.path[5:-3] for claim in BOOK.claims}
-SAID = list(said_cards(BOOK.answers.values(), WHERE))
+SAID = list(said_cards(BOOK.answers.values()))
 
 
 def test_what_is_said_is_right_or_wrong():

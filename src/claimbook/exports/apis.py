@@ -31,46 +31,43 @@ class _Names:
     """The meaning of the names in a piece of code."""
 
     def __init__(self, tree: ast.AST) -> None:
-        self._modules = {**PRESET, **dict(_imports(tree))}
-        self._objects: dict[str, str] = {}
+        self._names = {**PRESET, **dict(_imports(tree))}
         self._classes: dict[str, str] = {}
+        """Class → the one of `OBJECTS` that it extends."""
+        self._objects: dict[str, str] = {}
+        """Object → the one of `OBJECTS` whose methods it has."""
         for node in ast.walk(tree):
-            if isinstance(node, ast.ClassDef):
-                kinds = [kind for base in node.bases if (kind := self._type(base))]
-                self._classes.update(zip([node.name], kinds, strict=False))
+            for base in node.bases if isinstance(node, ast.ClassDef) else ():
+                if kind := self._class(base):
+                    self._classes.setdefault(node.name, kind)
         for node in ast.walk(tree):
-            if isinstance(node, ast.Assign) and (kind := self._made_by_class(node.value)):
-                self._objects.update({t.id: kind for t in node.targets if isinstance(t, ast.Name)})
+            if isinstance(node, ast.Assign) and (kind := self._object(node.value)):
+                self._objects |= {to.id: kind for to in node.targets if isinstance(to, ast.Name)}
 
     def meant(self, node: ast.expr) -> str | None:
         """Return the dotted name that an expression means."""
-        if isinstance(node, ast.Name):
-            return self._modules.get(node.id)
-        if not isinstance(node, ast.Attribute) or isinstance(node.value, LITERALS):
-            return None
-        if (holder := self._dotted(node.value)) is not None:
-            return f"{holder}.{node.attr}"
-        return f"{self._kind(node.value)}.{node.attr}"
+        name = self._dotted(node)
+        if name or not isinstance(node, ast.Attribute) or isinstance(node.value, LITERALS):
+            return name
+        return f"{self._object(node.value) or TENSOR}.{node.attr}"
 
     def _dotted(self, node: ast.expr) -> str | None:
         if isinstance(node, ast.Name):
-            return self._modules.get(node.id)
+            return self._names.get(node.id)
         if isinstance(node, ast.Attribute) and (holder := self._dotted(node.value)):
             return f"{holder}.{node.attr}"
         return None
 
-    def _kind(self, node: ast.expr) -> str:
-        if isinstance(node, ast.Name):
-            return self._objects.get(node.id, TENSOR)
-        return self._made_by_class(node) or TENSOR
+    def _object(self, node: ast.expr) -> str | None:
+        """Return the class whose methods a value has, if it is visibly made by that class."""
+        if isinstance(node, ast.Call):
+            return self._class(node.func)
+        return self._objects.get(node.id) if isinstance(node, ast.Name) else None
 
-    def _made_by_class(self, node: ast.expr) -> str | None:
-        return self._type(node.func) if isinstance(node, ast.Call) else None
-
-    def _type(self, node: ast.expr) -> str | None:
+    def _class(self, node: ast.expr) -> str | None:
+        name = self._dotted(node) or ""
         if isinstance(node, ast.Name) and node.id in self._classes:
             return self._classes[node.id]
-        name = self._dotted(node) or ""
         if not name.rpartition(".")[2][:1].isupper():
             return None
         return next((kind for prefix, kind in OBJECTS.items() if name.startswith(prefix)), None)

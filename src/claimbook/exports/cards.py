@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import groupby
 from typing import Any
 
 from claimbook.exports import markup
@@ -36,9 +37,8 @@ class Card:
     """The folder of its page, or `SAID`."""
     ask: str
     answer: str
-    docname: str
-    anchor: str
-    """The id of the element of the page that gives the answer."""
+    link: str
+    """The address of the answer: `page.html#anchor`."""
     topic: str = ""
     """The subject of the question, if it does not name it."""
     session: tuple[tuple[str, str], ...] = ()
@@ -64,63 +64,50 @@ def page_cards(docname: str, page: Page, sections: Iterable[Section]) -> Iterato
                 f"question-{claims[0].id}",
                 CardKind.QUESTION,
                 deck,
-                section.title,
-                section.short,
-                docname,
-                section.anchor,
+                ask=section.title,
+                answer=section.short,
+                link=f"{docname}.html#{section.anchor}",
             )
-        yield from (_output(claim, deck, docname) for claim in claims)
+        for claim in claims:
+            yield Card(
+                f"output-{claim.id}",
+                CardKind.OUTPUT,
+                deck,
+                ask="What does it print?",
+                answer=claim.statement,
+                link=_link(claim),
+                session=tuple(
+                    ("".join(spaced(example.source) for example in piece), piece[-1].want)
+                    for piece in pieces(claim.examples(claim.lanes[0]))
+                ),
+            )
 
 
-def _output(claim: Claim, deck: str, docname: str) -> Card:
-    return Card(
-        f"output-{claim.id}",
-        CardKind.OUTPUT,
-        deck,
-        "What does it print?",
-        claim.statement,
-        docname,
-        anchor(claim.id),
-        session=tuple(
-            ("".join(spaced(example.source) for example in piece), piece[-1].want)
-            for piece in pieces(claim.examples(claim.lanes[0]))
-        ),
-    )
-
-
-def said_cards(answers: Iterable[Answer], docnames: dict[str, str]) -> Iterator[Card]:
+def said_cards(answers: Iterable[Answer]) -> Iterator[Card]:
     """Yield true-or-false cards of statements by sources.
 
     They are all the wrong ones and, for each question, at most as many right ones.
-
-    Args:
-        docnames: claim id → its page.
     """
-    by_question: dict[str, list[Answer]] = {}
-    for answer in answers:
-        by_question.setdefault(answer.entry.id.rpartition(".")[0], []).append(answer)
-    for among in by_question.values():
+    for _, group in groupby(answers, key=lambda answer: answer.entry.id.rpartition(".")[0]):
+        among = list(group)
         wrong = [answer for answer in among if answer.kind is RelationKind.CORRECTS]
         right = [answer for answer in among if answer.kind is RelationKind.CONFIRMS]
-        chosen = {answer.entry.id for answer in [*wrong, *right[: len(wrong)]]}
-        for answer in among:
-            if answer.entry.id in chosen:
-                yield _said(answer, docnames[answer.claims[0].id])
+        for answer in (a for a in among if a in (*wrong, *right[: len(wrong)])):
+            entry, claim = answer.entry, answer.claims[0]
+            verdict = "Wrong" if answer in wrong else "Right"
+            yield Card(
+                f"said-{claim.id}-{entry.id}",
+                CardKind.BELIEF,
+                SAID,
+                ask=_escaped(entry.statement),
+                answer=f"**{verdict}.** {claim.statement}",
+                link=_link(claim),
+                topic=f"True or false? Said in answer to: *{_escaped(entry.question)}*",
+            )
 
 
-def _said(answer: Answer, docname: str) -> Card:
-    verdict = "Wrong." if answer.kind is RelationKind.CORRECTS else "Right."
-    claim = answer.claims[0]
-    return Card(
-        f"said-{claim.id}-{answer.entry.id}",
-        CardKind.BELIEF,
-        SAID,
-        _escaped(answer.entry.statement),
-        f"**{verdict}** {claim.statement}",
-        docname,
-        anchor(claim.id),
-        topic=f"True or false? Said in answer to: *{_escaped(answer.entry.question)}*",
-    )
+def _link(claim: Claim) -> str:
+    return f"{claim.docname}.html#{anchor(claim.id)}"
 
 
 def _escaped(text: str) -> str:
@@ -137,7 +124,7 @@ def card_data(card: Card) -> dict[str, Any]:
         "ask": markup.inline(card.ask),
         "session": [[markup.code(code), markup.output(want)] for code, want in card.session],
         "answer": markup.inline(card.answer),
-        "link": f"{card.docname}.html#{card.anchor}",
+        "link": card.link,
     }
 
 

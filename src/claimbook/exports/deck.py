@@ -2,9 +2,10 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
+
+from pygments.formatters import HtmlFormatter
 
 FIELDS = ("Id", "Topic", "Ask", "Session", "Answer", "Link")
 ASK = "<div class=topic>{{Topic}}</div><div class=ask>{{Ask}}</div>"
@@ -40,39 +41,28 @@ def write_deck(
     """
     import genanki
 
-    packed = [_deck(title, part, cards, site) for part, cards in decks.items()]
-    new = path.with_suffix(".new")
-    genanki.Package(packed).write_to_file(str(new), timestamp=float(seconds))
-    new.replace(path)
-
-
-def _deck(title: str, part: str, cards: Iterable[dict[str, Any]], site: str) -> Any:
-    import genanki
-
-    name = f"{title}::{part}"
-    deck = genanki.Deck(_number(name), name)
-    for card in cards:
-        fields = [card["id"], card["topic"], card["ask"], _session(card), card["answer"]]
-        fields.append(_link(card["link"], site))
-        guid = genanki.guid_for(card["id"])
-        deck.add_note(genanki.Note(_model(title), fields, guid=guid, tags=[card["kind"]]))
-    return deck
-
-
-@cache
-def _model(title: str) -> Any:
-    import genanki
-    from pygments.formatters import HtmlFormatter
-
     light = HtmlFormatter(style="friendly").get_token_style_defs("pre")
     dark = HtmlFormatter(style="native").get_token_style_defs(".nightMode pre")
-    return genanki.Model(
+    model = genanki.Model(
         _number(title),
         title,
         fields=[{"name": name} for name in FIELDS],
         templates=[{"name": "Card", "qfmt": FRONT, "afmt": BACK}],
         css=CSS + "\n".join([*light, *dark]),
     )
+    package = genanki.Package([])
+    for part, cards in decks.items():
+        name = f"{title}::{part}"
+        deck = genanki.Deck(_number(name), name)
+        for card in cards:
+            fields = [card["id"], card["topic"], card["ask"], _session(card), card["answer"]]
+            fields.append(_link(card["link"], site))
+            guid = genanki.guid_for(card["id"])
+            deck.add_note(genanki.Note(model, fields, guid=guid, tags=[card["kind"]]))
+        package.decks.append(deck)
+    new = path.with_suffix(".new")
+    package.write_to_file(str(new), timestamp=float(seconds))
+    new.replace(path)
 
 
 def _number(name: str) -> int:

@@ -19,13 +19,9 @@ def adapt(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
     """Move each drawn figure into a file; reduce links to missing files to their text."""
-    if app.builder.name != "epub":
-        return
-    if "body" in context:
-        up = "../" * page.count("/")
-        body = DRAWN.sub(
-            lambda figure: _with_file(figure[0], Path(app.outdir), up), context["body"]
-        )
+    if app.builder.name == "epub" and "body" in context:
+        outdir, up = Path(app.outdir), "../" * page.count("/")
+        body = DRAWN.sub(lambda figure: _with_file(figure[0], outdir, up), context["body"])
         context["body"] = DATA.sub(r"\1", body)
 
 

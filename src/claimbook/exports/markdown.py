@@ -7,7 +7,11 @@ from urllib.parse import urljoin
 
 from docutils import nodes
 from sphinx.builders import Builder
-from sphinx_markdown_builder.translator import MarkdownTranslator
+from sphinx_markdown_builder.translator import (
+    MarkdownTranslator,
+    pushing_context,
+    pushing_status,
+)
 
 DRAWN = re.compile(r'<figure class="drawn">.*?</figure>', re.DOTALL)
 LABEL = re.compile(r'aria-label="([^"]*)"')
@@ -49,6 +53,7 @@ class Writer(MarkdownTranslator):  # type: ignore[misc]
 
     def __init__(self, document: nodes.document, builder: Builder, page: str) -> None:
         super().__init__(document, builder)
+        self._site: Any = builder
         self._page = page
 
     def visit_container(self, node: nodes.Element) -> None:
@@ -57,13 +62,11 @@ class Writer(MarkdownTranslator):  # type: ignore[misc]
         if has(node, "claim-output"):
             self.add("Output:", prefix_eol=2, suffix_eol=1)
 
+    @pushing_context
     def visit_paragraph(self, node: nodes.Element) -> None:
         if has(node, "claim-unseen"):
             raise nodes.SkipNode
         super().visit_paragraph(node)
-
-    def depart_paragraph(self, node: nodes.Element) -> None:
-        self._pop_context()
 
     def visit_claim_title(self, node: nodes.Element) -> None:
         self.add("**", prefix_eol=2)
@@ -75,6 +78,8 @@ class Writer(MarkdownTranslator):  # type: ignore[misc]
         if has(node.parent, "claim-badges") and node.parent.index(node):
             self.add(" | ")
 
+    @pushing_context
+    @pushing_status
     def visit_title(self, node: nodes.Element) -> None:
         level = 0
         above = node.parent
@@ -83,10 +88,6 @@ class Writer(MarkdownTranslator):  # type: ignore[misc]
             above = above.parent
         self._push_status(section_level=max(1, level))
         super().visit_title(node)
-
-    def depart_title(self, node: nodes.Element) -> None:
-        self._pop_context()
-        self._pop_status()
 
     def visit_literal(self, node: nodes.Element) -> None:
         text = node.astext()
@@ -103,12 +104,8 @@ class Writer(MarkdownTranslator):  # type: ignore[misc]
 
     def visit_fold(self, node: nodes.Element) -> None:
         title = node["title"]
-        if has(node, "more-points"):
-            return
-        self.add(title if title.endswith((".", "?")) else f"{title}:", 2, 1)
-
-    def depart_fold(self, node: nodes.Element) -> None:
-        """Do nothing."""
+        if not has(node, "more-points"):
+            self.add(title if title.endswith((".", "?")) else f"{title}:", 2, 1)
 
     def visit_raw(self, node: nodes.Element) -> None:
         for figure in DRAWN.findall(node.astext()):
@@ -117,28 +114,23 @@ class Writer(MarkdownTranslator):  # type: ignore[misc]
         raise nodes.SkipNode
 
     def visit_image(self, node: nodes.Element) -> None:
-        builder: Any = self.builder
-        name = builder.images.get(node["uri"])
-        address = f"{builder.imgpath}/{name}" if name else node["uri"]
+        name = self._site.images.get(node["uri"])
+        address = f"{self._site.imgpath}/{name}" if name else node["uri"]
         self.add(f"![{node.get('alt', '')}]({urljoin(self._page, address)})", 2, 2)
         raise nodes.SkipNode
 
     def visit_download_reference(self, node: nodes.Element) -> None:
-        builder: Any = self.builder
         name = node.get("filename")
-        address = f"{builder.dlpath}/{name}" if name else node.get("reftarget", "")
+        address = f"{self._site.dlpath}/{name}" if name else node.get("reftarget", "")
         self.add(f"[{node.astext()}]({urljoin(self._page, address)})")
         raise nodes.SkipNode
 
     def _fetch_ref_uri(self, node: nodes.Element) -> str:
         address = node.get("refuri") or ""
         if "refid" in node:
-            address = f"#{node['refid']}"
-            if not self._page:
-                builder: Any = self.builder
-                address = (
-                    builder.get_target_uri(builder.current_docname).rpartition("/")[2] + address
-                )
+            page = self._site.get_target_uri(self._site.current_docname)
+            here = "" if self._page else page.rpartition("/")[2]
+            address = f"{here}#{node['refid']}"
         return str(urljoin(self._page, address))
 
     def unknown_visit(self, node: nodes.Node) -> None:

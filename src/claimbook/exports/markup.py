@@ -1,37 +1,26 @@
 """Render the book's texts and code as self-contained HTML."""
 
-from functools import cache
 from html import escape
-from typing import Any
 
 from markdown_it import MarkdownIt
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
 
 from claimbook.pages.text import curly
+
+MARKDOWN = MarkdownIt("commonmark", {"html": False})
+HTML = HtmlFormatter(nowrap=True)
 
 
 def inline(text: str) -> str:
     """Return inline Markdown as HTML; HTML in it is escaped, and quotes become curly."""
-    return str(_markdown().renderInline(curly(text)))
-
-
-@cache
-def _markdown() -> MarkdownIt:
-    return MarkdownIt("commonmark", {"html": False})
+    return str(MARKDOWN.renderInline(curly(text)))
 
 
 def code(text: str) -> str:
     """Return Python code as HTML with Pygments' classes, without a wrapping element."""
-    from pygments import highlight
-
-    return str(highlight(text, *_pygments())).rstrip("\n")
-
-
-@cache
-def _pygments() -> tuple[Any, Any]:
-    from pygments.formatters import HtmlFormatter
-    from pygments.lexers import PythonLexer
-
-    return PythonLexer(), HtmlFormatter(nowrap=True)
+    return str(highlight(text, PythonLexer(), HTML)).rstrip("\n")
 
 
 def output(text: str) -> str:

@@ -4,9 +4,9 @@ import ast
 import base64
 import re
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import dropwhile
+from itertools import dropwhile, groupby
 from typing import Any
 
 from docutils import nodes
@@ -73,6 +73,9 @@ except Exception as error:
 MODULE = re.compile(r"^(?:\w+\.)+(?=\w+(?::|$))")
 LEFT_OUT = ("claim-session", "claim-badges", "claim-fold", "claim-more")
 """Parts of a claim's card that are not prose, left out of a notebook."""
+
+PROSE = {"cell_type", "metadata", "source"}
+"""The keys of a prose cell; other cells have more."""
 
 NOT_HERE = {
     "claimbook": "Not a cell: it needs `claimbook.teach`, the helpers of the book{where}.",
@@ -147,19 +150,15 @@ def _claim_cells(claim: Claim, repository: str) -> Iterator[Cell]:
     if Lane.CPU not in claim.lanes:
         reason = "Not a cell: it shows what a GPU does."
     if reason:
-        yield _markdown(_unrun(claim, reason, repository))
+        where = f" (`pip install git+https://github.com/{repository}`)" if repository else ""
+        code = "".join(spaced(example.source) for example in claim.examples(Lane.CPU))
+        yield _markdown(f"{reason.format(where=where)}\n\n```python\n{code}```\n")
         return
     start = FRESH
     for fence in claim.fences:
         for piece in pieces(fence.examples):
             yield _example_cell(piece, start)
             start = ""
-
-
-def _unrun(claim: Claim, reason: str, repository: str) -> str:
-    code = "".join(spaced(e.source) for fence in claim.fences for e in fence.examples)
-    where = f" (`pip install git+https://github.com/{repository}`)" if repository else ""
-    return f"{reason.format(where=where)}\n\n```python\n{code}```\n"
 
 
 def _example_cell(examples: list[Example], start: str) -> Cell:
@@ -237,13 +236,10 @@ def _picture(html: str) -> Cell:
     return {**cell, "attachments": {"figure.svg": {"image/svg+xml": data}}}
 
 
-def _joined(cells: Iterator[Cell]) -> Iterator[Cell]:
+def _joined(cells: Iterable[Cell]) -> Iterator[Cell]:
     """Join adjacent prose cells."""
-    last: Cell | None = None
-    for cell in cells:
-        plain = cell["cell_type"] == "markdown" and "attachments" not in cell
-        if plain and last is not None:
-            last["source"] += "\n\n" + cell["source"]
-            continue
-        yield cell
-        last = cell if plain else None
+    for is_prose, group in groupby(cells, lambda cell: cell.keys() == PROSE):
+        if is_prose:
+            yield _markdown("\n\n".join(cell["source"] for cell in group))
+        else:
+            yield from group

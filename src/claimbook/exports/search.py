@@ -157,10 +157,11 @@ def _share(each: Place) -> float:
 
 
 def _counts(each: Place, pairs: Container[str]) -> dict[str, Counter[str]]:
-    counts = {field: Counter(words.single(each.texts.get(field, ""))) for field in FIELDS}
-    for field, count in counts.items():
-        count.update(pair for pair in words.joined(each.texts.get(field, "")) if pair in pairs)
-    return counts
+    texts = {field: each.texts.get(field, "") for field in FIELDS}
+    return {
+        field: Counter([*words.single(text), *filter(pairs.__contains__, words.joined(text))])
+        for field, text in texts.items()
+    }
 
 
 def _weights(counts: Mapping[str, Counter[str]], mean: Mapping[str, float]) -> dict[str, float]:

@@ -50,13 +50,15 @@ def form_links(name: str, page: str, repository: str, practice: str) -> str:
     links.append(("Markdown", f'href="{name}.md"'))
     if practice:
         links.append(("Practise this chapter", f'href="{practice}?page={page}"'))
-    items = " · ".join(f"<a {attributes}>{text}</a>" for text, attributes in links)
-    return f'<p class="page-forms">{items}</p>'
+    return _line(links)
 
 
 def download_links(folder: str, book: str) -> str:
     """Return links to downloads of the whole book, as one line of HTML."""
-    where = escape(folder.rstrip("/"))
-    forms = [("EPUB", f"{where}/{book}.epub"), ("Offline site", f"{where}/{book}.zip")]
-    items = " · ".join(f'<a href="{address}">{text}</a>' for text, address in forms)
+    where = f'href="{escape(folder.rstrip("/"))}/{book}'
+    return _line([("EPUB", f'{where}.epub"'), ("Offline site", f'{where}.zip"')])
+
+
+def _line(links: Iterable[tuple[str, str]]) -> str:
+    items = " · ".join(f"<a {attributes}>{text}</a>" for text, attributes in links)
     return f'<p class="page-forms">{items}</p>'

@@ -39,7 +39,7 @@ def _add_files(
 
 def decks(domain: ClaimDomain) -> list[Deck]:
     """Return the deck of statements by sources, and one for each part of the book."""
-    said = said_cards(domain.book.answers.values(), domain.places)
+    said = said_cards(domain.book.answers.values())
     found = [Deck(SAID, "Often said: right or wrong?", list(said))]
     for part in parts(domain.env):
         made = [
