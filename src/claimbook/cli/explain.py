@@ -17,6 +17,8 @@ from claimbook.pages.book import BookError
 AT_MOST = 2**23
 """Most bytes read from a file."""
 
+HINT = "Give the line that names a type, such as ValueError, with its message, or a file."
+
 SHOWN = 3
 """Most messages that are shown."""
 
@@ -41,7 +43,9 @@ def explain_error(given: tuple[str, ...]) -> None:
     for match in matches:
         _show(match, shorts.get(match.message.place))
     if not matches:
-        _tell_of_nothing(text)
+        common.out.print("No claim of the book prints an error like this one.")
+        if not errors.looks_like_error(text):
+            common.err.print(HINT)
         sys.exit(1)
 
 
@@ -63,13 +67,6 @@ def _start(file: BinaryIO) -> str:
     if len(data) > AT_MOST:
         common.warn(f"only the first {AT_MOST // 2**20} MiB are read")
     return data[:AT_MOST].decode("utf-8", "replace")
-
-
-def _tell_of_nothing(text: str) -> None:
-    common.out.print("No claim of the book prints an error like this one.")
-    if not errors.looks_like_error(text):
-        hint = "Give the line that names a type, such as ValueError, with its message, or a file."
-        common.err.print(hint)
 
 
 def _show(match: lookup.Match, section: Section | None) -> None:

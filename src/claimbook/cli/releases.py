@@ -4,6 +4,7 @@ import os
 import sys
 from collections import Counter
 from dataclasses import replace
+from itertools import chain
 from typing import TextIO
 
 import click
@@ -91,13 +92,9 @@ def _flips(book: Book, old: BookRun, new: BookRun) -> list[str]:
         return []
     lines = [f"## torch {new.name}, compared with {old.name}", ""]
     for claim in found:
-        was, now = old.claims[claim.id].word, new.claims[claim.id].word
-        lines += [f"- `{claim.id}` ({claim.location}): {was} → {now}"]
-        lines += ["", "  ```text", *(f"  {line}" for line in _differences(claim, new)), "  ```", ""]
+        was, now = old.claims[claim.id], new.claims[claim.id]
+        differ = [differing(each) for each in mismatches(claim, new.lane, now.outputs)]
+        told = [*chain.from_iterable(differ)] or [now.message]
+        lines += [f"- `{claim.id}` ({claim.location}): {was.word} → {now.word}"]
+        lines += ["", "  ```text", *(f"  {line}" for line in told), "  ```", ""]
     return lines
-
-
-def _differences(claim: Claim, release: BookRun) -> list[str]:
-    result = release.claims[claim.id]
-    found = mismatches(claim, release.lane, result.outputs)
-    return [line for mismatch in found for line in differing(mismatch)] or [result.message]

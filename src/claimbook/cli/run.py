@@ -3,8 +3,8 @@
 import json
 import random
 import sys
-from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 
 import click
 
@@ -12,7 +12,7 @@ from claimbook.checking.report import first_place, summary
 from claimbook.cli import common
 from claimbook.engine import environment
 from claimbook.engine.pool import Runner
-from claimbook.model import Claim, Environment, Lane, Outcome, Provenance, Run
+from claimbook.model import Lane, Outcome, Run
 from claimbook.pages.book import Book
 from claimbook.records.book_runs import BookRun, Machines, machine_name, results_of
 from claimbook.records.runs import Records, record_of
@@ -93,28 +93,21 @@ def record(names: tuple[str, ...], lane: Lane, jobs: int | None) -> None:
     folder, plural = book.project.name(records.folder), "s" * (written != 1)
     common.out.print(f"{written} record{plural} written under {folder}")
     if lane is Lane.CPU:
-        where = runner.environments[lane]
-        file = _keep_machine(book, claims.values(), runs, where, provenance)
+        where, hardware = runner.environments[lane], environment.hardware()
+        results = results_of(claims.values(), runs)
+        name = machine_name(where, hardware)
+        file = _keep(book, BookRun(name, where, results, hardware, recorded=provenance))
         common.out.print(f"this machine's results are in {file}", markup=False)
     # Not 1, the status of an uncaught exception.
     sys.exit(3 if any(run.outcome.is_fault for run in runs.values()) else 0)
 
 
-def _keep_machine(
-    book: Book,
-    claims: Iterable[Claim],
-    runs: Mapping[str, Run],
-    where: Environment,
-    provenance: Provenance,
-) -> str:
+def _keep(book: Book, machine: BookRun) -> str:
     """Save this machine's results, merged with earlier ones from the same environment."""
-    machines, hardware = Machines.of(book.project.docs), environment.hardware()
-    name = machine_name(where, hardware)
-    known = None
+    machines, known = Machines.of(book.project.docs), None
     with suppress(RecordError):  # a broken record is replaced
-        known = machines.load(name)
-    same = known if known and known.environment == where else None
+        known = machines.load(machine.name)
+    same = known if known and known.environment == machine.environment else None
     kept = {c.id: r for c in book.claims if same and (r := same.of(c))}
-    results = kept | results_of(claims, runs)
-    machines.save(BookRun(name, where, results, hardware, recorded=provenance))
-    return book.project.name(machines.path(name))
+    machines.save(replace(machine, claims={**kept, **machine.claims}))
+    return book.project.name(machines.path(machine.name))

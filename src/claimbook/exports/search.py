@@ -103,12 +103,8 @@ def data(places: list[Place]) -> dict[str, Any]:
     """
     return {
         "places": [
-            [
-                each.address,
-                *map(curly, (each.page, each.title, each.short)),
-                each.texts.get("asked", ""),
-            ]
-            for each in places
+            [p.address, curly(p.page), curly(p.title), curly(p.short), p.texts.get("asked", "")]
+            for p in places
         ],
         "terms": index(places),
         "synonyms": words.synonyms(),

@@ -132,12 +132,11 @@ def synonyms() -> dict[str, list[str]]:
 
 def rules_data() -> dict[str, Any]:
     """Return the patterns and rules of this module, for the browser."""
-    stop, everywhere = sorted(STOP), sorted(EVERYWHERE)
     return {
         "name": NAME,
         "exact": EXACT,
         "humps": HUMPS,
         "rules": RULES,
-        "stop": stop,
-        "everywhere": everywhere,
+        "stop": sorted(STOP),
+        "everywhere": sorted(EVERYWHERE),
     }

@@ -5,7 +5,7 @@ the agreed changes are the only ones.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -111,7 +111,7 @@ class Draft:
         lane = changes[0].run.lane
         wants = {change.mismatch.example.line: change.want for change in changes}
         lines = re.findall(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+", self.raw.decode("utf-8"))
-        _apply(lines, _edits(lines, self.page, wants, lane))
+        _revise(lines, self.page, wants, lane)
         text = "".join(lines)
         revised = scan_page(text, self.page.path)
         as_agreed = _content(revised) == _content(self.page, wants, lane)
@@ -137,30 +137,38 @@ class Draft:
             raise AcceptError(f"it cannot be written: {error}") from error
 
 
-Edit = tuple[slice, list[str]]
-"""A range of lines, counted from 0, and their replacement."""
-
-
-def _apply(lines: list[str], edits: Iterable[Edit]) -> None:
-    for place, new in sorted(edits, key=lambda edit: edit[0].start, reverse=True):
-        lines[place] = new
-
-
-def _edits(lines: list[str], page: Page, wants: Mapping[int, str], lane: Lane) -> Iterator[Edit]:
-    for claim in page.claims:
-        for fence in claim.fences:
-            own = [_edit(lines, e, wants[e.line]) for e in fence.on(lane) if e.line in wants]
-            if own and _needs_fence(claim, fence, lane):
-                yield _second_fence(lines, fence, own)
+def _revise(lines: list[str], page: Page, wants: Mapping[int, str], lane: Lane) -> None:
+    """Put wants into the lines of a page, the last first, so that the numbers of others stay."""
+    for claim in reversed(page.claims):
+        for fence in reversed(claim.fences):
+            due = [example for example in reversed(fence.on(lane)) if example.line in wants]
+            if due and _needs_fence(claim, fence, lane):
+                close, opening = _ends(lines, fence)
+                copy = lines[: close + 1]
+                _replace(copy, due, wants)
+                lines[close + 1 : close + 1] = [*opening, *copy[fence.line :]]
             else:
-                yield from own
+                _replace(lines, due, wants)
 
 
-def _edit(lines: list[str], example: Example, want: str) -> Edit:
-    place = _place(example)
-    indent = lines[example.line - 1].partition(">>>")[0]
-    end = _line_end(lines[place.start - 1])
-    return place, [(indent + line).rstrip() + end for line in _split(want)]
+def _replace(lines: list[str], due: Iterable[Example], wants: Mapping[int, str]) -> None:
+    for example in due:
+        indent = lines[example.line - 1].partition(">>>")[0]
+        end = _line_end(lines[example.want_line - 2])
+        new = [(indent + line).rstrip() + end for line in _split(wants[example.line])]
+        lines[_place(example)] = new
+
+
+def _ends(lines: list[str], fence: Fence) -> tuple[int, list[str]]:
+    """Return the number of a fence's last line, and how a `pycon cuda` fence below it begins."""
+    opening = _OPENING.fullmatch(lines[fence.line - 1])
+    if not opening:
+        raise AcceptError("its fence is in a block quote: add one for CUDA by hand")
+    close = _place(fence.examples[-1]).stop
+    while close < len(lines) and not lines[close].strip():
+        close += 1
+    end = _line_end(lines[fence.line - 1])
+    return close, [end, f"{opening[1]}{opening[2]}pycon cuda{end}"]
 
 
 def _place(example: Example) -> slice:
@@ -178,21 +186,6 @@ def _line_end(line: str) -> str:
 
 def _needs_fence(claim: Claim, fence: Fence, lane: Lane) -> bool:
     return lane is Lane.CUDA and fence.cuda_examples is None and Lane.CPU in claim.lanes
-
-
-def _second_fence(lines: list[str], fence: Fence, edits: list[Edit]) -> Edit:
-    """Return the edit that inserts a `pycon cuda` fence: a copy of a fence, edited."""
-    opening = _OPENING.fullmatch(lines[fence.line - 1])
-    if not opening:
-        raise AcceptError("its fence is in a block quote: add one for CUDA by hand")
-    close = _place(fence.examples[-1]).stop
-    while close < len(lines) and not lines[close].strip():
-        close += 1
-    end = _line_end(lines[fence.line - 1])
-    copy = lines[: close + 1]
-    _apply(copy, edits)
-    below = [end, f"{opening[1]}{opening[2]}pycon cuda{end}", *copy[fence.line :]]
-    return slice(close + 1, close + 1), below
 
 
 def _content(page: Page, wants: Mapping[int, str] = {}, lane: Lane = Lane.CPU) -> object:
