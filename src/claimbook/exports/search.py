@@ -108,7 +108,7 @@ def data(places: list[Place]) -> dict[str, Any]:
         ],
         "terms": index(places),
         "synonyms": words.synonyms(),
-        "words": words.rules_data(),
+        "words": words.RULES,
         "ofErrors": OF_ERRORS,
     }
 

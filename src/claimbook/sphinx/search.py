@@ -60,7 +60,7 @@ def _write_data(app: Sphinx) -> None:
     domain = claim_domain(app.env)
     places = [each for name in sorted(app.env.found_docs) for each in _places(domain, name)]
     code = app.extensions["claimbook.sphinx"].metadata["env_version"]
-    made_of = f"// of {digest([code, words.synonyms(), *map(asdict, places)])}\n"
+    made_of = f"// of {digest([code, words.RULES, words.synonyms(), *map(asdict, places)])}\n"
     # Weighting all words takes seconds, and most edits of examples change no words.
     if not _ends_with(Path(app.outdir, DATA), made_of):
         lines = [[[claim, curly(said)] for claim, said in each.quoted()] for each in places]
