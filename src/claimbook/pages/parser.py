@@ -5,14 +5,13 @@ wrong as problems, each with its line.
 """
 
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from docutils.parsers.rst.states import MarkupError
 
 from claimbook.model import Claim, Location, Page, Problem, ProblemKind, Remark
-from claimbook.pages.directive import ClaimReader
-from claimbook.pages.myst import STAR, Block, Markdown, RemarkSyntax, lines, parse_directive
+from claimbook.pages.directive import ClaimReader, Reader
+from claimbook.pages.myst import Block, Markdown, RemarkSyntax, lines, parse_directive
 from claimbook.pages.text import strip_markup
 
 PYTHON_LANGUAGES = frozenset(
@@ -66,30 +65,19 @@ LAB_WORDS = {
 """Pattern that the script of a lab must contain → what it is for, in a message."""
 
 
-@dataclass
-class _Scan:
-    """The state of one walk over a page's tokens."""
+class _Scan(Reader):
+    """Reads a page."""
 
-    path: str
-    claims: list[Claim] = field(default_factory=list)
-    remarks: list[Remark] = field(default_factory=list)
-    samples: list[Claim] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
-    torn: bool = False
-    """Whether a fence is never closed; the rest of the page cannot be trusted."""
-    owned: set[int] = field(default_factory=set)
-    """Page lines of code that is run, or already reported."""
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.claims: list[Claim] = []
+        self.remarks: list[Remark] = []
+        self.samples: list[Claim] = []
 
     def walk(self, part: Markdown) -> None:
-        for line in part.star_lists():
-            self.problem(line, ProblemKind.BAD_FORM, STAR)
-        for block in part.blocks():
+        for block in self.blocks(part):
             if block.closed:
                 self.block(block)
-            elif not self.torn:
-                message = f"this fence is never closed: end it with {block.marks}"
-                self.problem(block.line, ProblemKind.BAD_FENCE, message)
-                self.torn = True
 
     def block(self, block: Block) -> None:
         name, _ = block.directive
@@ -151,9 +139,6 @@ class _Scan:
             if count > SHORT and line not in self.owned:
                 message = f"a short answer of {count} words; at most {SHORT}"
                 self.problem(line, ProblemKind.BAD_FORM, message)
-
-    def problem(self, line: int, kind: ProblemKind, message: str) -> None:
-        self.problems.append(Problem(Location(self.path, line), kind, message))
 
 
 def _never_run(block: Block) -> str:
