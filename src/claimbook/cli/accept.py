@@ -44,9 +44,9 @@ def accept_outputs(
     for change in _agreed(drafts, offered, yes, values):
         taken.setdefault(change.location.path, []).append(change)
     written = [page for page, agreed in taken.items() if _written(drafts[page], agreed)]
-    count, pages = sum(len(taken[page]) for page in written), len(written)
+    count = sum(len(taken[page]) for page in written)
     left = len(offered) - count + refused
-    common.out.print(f"{count} accepted on {pages} page{'s' * (pages != 1)}, {left} left")
+    common.say(f"{count} accepted on {common.counted(len(written), 'page')}, {left} left")
     sys.exit(1 if left else 0)
 
 
@@ -64,7 +64,7 @@ def _offered(
             offered += _lasting(runner, claim, run, book)
         except AcceptError as error:
             refused += 1
-            common.err.print(f"{claim.location}: {claim.id}: {error}", markup=False)
+            common.note(f"{claim.location}: {claim.id}: {error}")
     return sorted(offered, key=lambda change: change.location), refused
 
 

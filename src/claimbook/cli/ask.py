@@ -22,7 +22,7 @@ def list_claims(names: tuple[str, ...]) -> None:
     claims = common.load().select(names)
     for claim in claims:
         common.out.print(f"{claim.location}  [bold]{claim.id}[/]  [dim]{' '.join(claim.lanes)}[/]")
-    common.out.print(f"{len(claims)} claim{'s' * (len(claims) != 1)}")
+    common.say(common.counted(len(claims), "claim"))
 
 
 @click.command()
@@ -50,7 +50,7 @@ def coverage(names: tuple[str, ...], require: float | None) -> None:
         for answer in answers:
             if answer.word is None:
                 where = f"{answer.entry.location}: {answer.entry.id}"
-                common.out.print(f"{where}: {answer.wanted}", markup=False)
+                common.say(f"{where}: {answer.wanted}")
     share = 100 * sum(answer.word is not None for answer in answers) / max(1, len(answers))
     if require is not None and share < require:
         common.warn(f"{share:.1f} % of the entries are answered, {require:g} % are required")
@@ -97,9 +97,9 @@ def _counts(answers: list[Answer]) -> list[str]:
 
 def _show_claim(claim: Claim) -> None:
     common.out.print(f"[bold]{claim.id}[/]  {claim.location}  [dim]{' '.join(claim.lanes)}[/]")
-    common.out.print(claim.statement + "\n", markup=False)
+    common.say(claim.statement + "\n")
     for line in session(claim):
-        common.out.print(f"  {line}", markup=False)
+        common.say(f"  {line}")
     for relation in claim.relations:
         common.out.print(f"\n{relation.kind} {relation.entry}", end="")
     common.out.print()
@@ -107,9 +107,9 @@ def _show_claim(claim: Claim) -> None:
 
 def _show_answer(answer: Answer) -> None:
     common.out.print(f"[bold]{answer.entry.id}[/]", end="  ")
-    common.out.print(answer.entry.statement, markup=False)
-    common.out.print(answer.word or f"{answer.entry.location}: open: {answer.wanted}", markup=False)
+    common.say(answer.entry.statement)
+    common.say(answer.word or f"{answer.entry.location}: open: {answer.wanted}")
     for claim in answer.claims:
-        common.out.print(f"  {claim.id}  {claim.location}: {claim.statement}", markup=False)
+        common.say(f"  {claim.id}  {claim.location}: {claim.statement}")
     if answer.remark:
-        common.out.print(f"  {answer.remark.location}: {answer.remark.text}", markup=False)
+        common.say(f"  {answer.remark.location}: {answer.remark.text}")

@@ -50,7 +50,7 @@ def print_changes(since: str | None, save: bool) -> None:
         _check(book, store)
         made = environment.provenance(book.project.root)
         store.save(Version(**vars(_contents(book)), name=__version__, recorded=made))
-        common.out.print(f"saved as {book.project.name(store.path(__version__))}", markup=False)
+        common.say(f"saved as {book.project.name(store.path(__version__))}")
 
 
 def _contents(book: Book) -> Contents:
@@ -113,7 +113,7 @@ def _since_revision(book: Book, revision: str) -> Iterator[str]:
     if counts:
         yield from ("", "### Records", "")
         for kind, count in sorted(counts.items()):
-            yield f"- `docs/records/{kind}`: {count} line{'s' * (count != 1)}"
+            yield f"- `docs/records/{kind}`: {common.counted(count, 'line')}"
 
 
 def _report(

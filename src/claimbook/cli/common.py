@@ -84,9 +84,9 @@ def tell_problems(book: Book, names: Collection[str]) -> list[Problem]:
     """Print and return the problems on the selected pages; count those on other pages."""
     problems = book.problems_of(names)
     for problem in problems:
-        err.print(str(problem), markup=False)
+        note(str(problem))
     if left := len(book.problems) - len(problems):
-        warn(f"{left} problem{'s' * (left != 1)} on other pages; claimbook run lists all")
+        warn(f"{counted(left, 'problem')} on other pages; claimbook run lists all")
     return problems
 
 
@@ -141,21 +141,36 @@ def progress(
                 outcomes[run.outcome] += 1
                 left.pop(run.claim)
                 if explained and run.outcome.is_fault:
-                    bar.console.print(explain(by_id[run.claim], run) + "\n", markup=False)
+                    note(explain(by_id[run.claim], run) + "\n")
                 elif run.outcome is Outcome.SKIPPED and outcomes[run.outcome] == 1:
-                    bar.console.print(f"{lane}: {run.message}", markup=False)
+                    note(f"{lane}: {run.message}")
                 yield run
         except (KeyboardInterrupt, RunnerError):
             some = ", ".join(islice(left, 5))
-            err.print(f"not run: {len(left)} of {len(by_id)} claims, {some} …", markup=False)
+            note(f"not run: {len(left)} of {len(by_id)} claims, {some} …")
             raise
     counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
     err.print(f"{counts or 'nothing to run'} on {lane} in {time.perf_counter() - started:.1f} s")
 
 
+def say(text: str) -> None:
+    """Print a text to stdout as it is."""
+    out.print(text, markup=False)
+
+
+def note(text: str) -> None:
+    """Print a text to stderr as it is."""
+    err.print(text, markup=False)
+
+
+def counted(count: int, what: str) -> str:
+    """Return a number of things: `1 page`, `2 pages`."""
+    return f"{count} {what}{'s' * (count != 1)}"
+
+
 def warn(message: str) -> None:
     """Print one line to stderr."""
-    err.print(f"claimbook: {message}", markup=False)
+    note(f"claimbook: {message}")
 
 
 def tell_broken(place: str, why: str) -> None:

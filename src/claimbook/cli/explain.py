@@ -74,11 +74,11 @@ def _show(match: lookup.Match, section: Section | None) -> None:
     if not match.same:
         common.out.print("Not an exact match, but similar:")
     common.out.print(f"[bold]{message.type}[/]", end=" " * bool(message.type))
-    common.out.print(message.text, markup=False)
+    common.say(message.text)
     if section and section.short:
-        common.out.print(f"  {message.place}", markup=False)
-        common.out.print(f"    {section.short}", markup=False)
+        common.say(f"  {message.place}")
+        common.say(f"    {section.short}")
     for claim in message.claims:
         common.out.print(f"  {claim.location}  [bold]{claim.id}[/]")
-        common.out.print(f"    {claim.statement}", markup=False)
+        common.say(f"    {claim.statement}")
     common.out.print()

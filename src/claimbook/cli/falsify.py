@@ -42,7 +42,7 @@ def falsify_claims(
     for claim, result in results.items():
         for survivor in result.survivors:
             where = claim.place(survivor.line, result.lane)
-            common.out.print(f"{where}: {claim.id}: {survivor}", markup=False)
+            common.say(f"{where}: {claim.id}: {survivor}")
     if failed:
         common.warn(f"{', '.join(failed)}: a claim that fails unchanged cannot be falsified")
     mutants = sum(result.mutants for result in results.values())
@@ -56,5 +56,5 @@ def falsify_claims(
 def _fails(runner: Runner, claim: Claim, run: Run) -> bool:
     """Print why a claim could not be falsified; return whether it fails unchanged."""
     common.check_lane(runner, [claim], run.lane, f": {run.message}")
-    common.err.print(explain(claim, run) + "\n", markup=False)
+    common.note(explain(claim, run) + "\n")
     return run.outcome is not Outcome.SKIPPED

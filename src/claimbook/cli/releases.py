@@ -49,7 +49,7 @@ def record_release(report: TextIO | None, changed: bool, lane: Lane) -> None:
         releases.save(release)
     counts = Counter(result.word for result in release.claims.values())
     words = ", ".join(f"{count} {word}" for word, count in counts.most_common())
-    common.out.print(f"torch {release.name}: {words}", markup=False)
+    common.say(f"torch {release.name}: {words}")
 
 
 KINDS: dict[Lane, type[Releases]] = {Lane.CPU: Releases, Lane.CUDA: CudaReleases}

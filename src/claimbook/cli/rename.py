@@ -30,9 +30,8 @@ def rename(old: str, new: str) -> None:
     if not changed:
         raise BookError(f"{old}: no file has it")
     for path in changed:
-        common.out.print(book.project.name(path), markup=False)
-    said = f"{old} is now {new}, in {len(changed)} files; review the diff"
-    common.out.print(said, markup=False)
+        common.say(book.project.name(path))
+    common.say(f"{old} is now {new}, in {len(changed)} files; review the diff")
 
 
 def _check(book: Book, old: str, new: str) -> None:

@@ -90,14 +90,14 @@ def record(names: tuple[str, ...], lane: Lane, jobs: int | None) -> None:
                 claim, where = claims[run.claim], runner.environments[lane]
                 written += records.save(claim, record_of(claim, run, where, provenance))
     common.check_lane(runner, claims.values(), lane, "; nothing was recorded")
-    folder, plural = book.project.name(records.folder), "s" * (written != 1)
-    common.out.print(f"{written} record{plural} written under {folder}")
+    folder = book.project.name(records.folder)
+    common.say(f"{common.counted(written, 'record')} written under {folder}")
     if lane is Lane.CPU:
         where, hardware = runner.environments[lane], environment.hardware()
         results = results_of(claims.values(), runs)
         name = machine_name(where, hardware)
         file = _keep(book, BookRun(name, where, results, hardware, recorded=provenance))
-        common.out.print(f"this machine's results are in {file}", markup=False)
+        common.say(f"this machine's results are in {file}")
     # Not 1, the status of an uncaught exception.
     sys.exit(3 if any(run.outcome.is_fault for run in runs.values()) else 0)
 

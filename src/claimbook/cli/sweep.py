@@ -66,7 +66,7 @@ def _tell_missing(book: Book, claims: list[Claim], written: Collection[str]) -> 
     general = {claim: title for claim, title in titles.items() if GENERAL.search(title)}
     bare = [claim for claim in general if claim.id not in written and claim.id not in left]
     for claim in bare:
-        common.out.print(f"{claim.location}: {claim.id}: {titles[claim]}", markup=False)
+        common.say(f"{claim.location}: {claim.id}: {titles[claim]}")
     swept = sum(claim.id in written for claim in general)
     count = f"{len(general)} general titles: {swept} swept, {len(bare)} missing"
     common.err.print(f"{count}, {len(general) - swept - len(bare)} left with a reason")
@@ -93,11 +93,11 @@ def _tell(written: Written, run: Run) -> None:
     printed = next((text for text in run.outputs if text), "")
     where = f"{written.location}: {written.claim.id}"
     if not printed:
-        common.err.print(f"{where}: {run.message}\n", markup=False)
+        common.note(f"{where}: {run.message}\n")
         return
     place = written.claim.location
     advice = (
         f"If torch is right, narrow the statement ({place}) or what is drawn, and show this case\n"
         "in an example; if the sweep is wrong, correct it."
     )
-    common.err.print(f"{where}: a counterexample\n\n{printed}\n\n{advice}\n", markup=False)
+    common.note(f"{where}: a counterexample\n\n{printed}\n\n{advice}\n")
