@@ -155,7 +155,7 @@ def _share(each: Place) -> float:
 def _counts(each: Place, pairs: Container[str]) -> dict[str, Counter[str]]:
     texts = {field: each.texts.get(field, "") for field in FIELDS}
     return {
-        field: Counter([*words.single(text), *filter(pairs.__contains__, words.joined(text))])
+        field: Counter([*words.single(text), *(p for p in words.joined(text) if p in pairs)])
         for field, text in texts.items()
     }
 
