@@ -35,27 +35,27 @@ def scan_page(text: str, path: str) -> Page:
         text: the whole Markdown text of the page.
         path: the path for locations, relative to the root of the project.
     """
-    scan, text = _Scan(path), "\n".join(lines(text))
-    scan.walk(Markdown(text))
-    scan.look_for_prompts(text)
-    scan.look_for_long_answers(text)
+    reader, text = _PageReader(path), "\n".join(lines(text))
+    reader.walk(Markdown(text))
+    reader.look_for_prompts(text)
+    reader.look_for_long_answers(text)
     return Page(
         path,
-        tuple(scan.claims),
-        tuple(scan.remarks),
-        tuple(scan.samples),
-        tuple(sorted(scan.problems)),
+        tuple(reader.claims),
+        tuple(reader.remarks),
+        tuple(reader.samples),
+        tuple(sorted(reader.problems)),
     )
 
 
 def scan_script(text: str, path: str) -> list[Problem]:
     """Return the problems of a lab: prompts in its text, a figure without title or label."""
-    scan = _Scan(path)
-    scan.look_for_prompts("\n".join(line.removeprefix("#") for line in lines(text)))
+    reader = _PageReader(path)
+    reader.look_for_prompts("\n".join(line.removeprefix("#") for line in lines(text)))
     for pattern, what in LAB_WORDS.items() if Path(path).match("plot_*.py") else ():
         if not re.search(pattern, text):
-            scan.problem(1, ProblemKind.BAD_FORM, f"a lab {what}")
-    return scan.problems
+            reader.problem(1, ProblemKind.BAD_FORM, f"a lab {what}")
+    return reader.problems
 
 
 LAB_WORDS = {
@@ -65,7 +65,7 @@ LAB_WORDS = {
 """Pattern that the script of a lab must contain → what it is for, in a message."""
 
 
-class _Scan(Reader):
+class _PageReader(Reader):
     """Reads a page."""
 
     def __init__(self, path: str) -> None:
@@ -98,10 +98,10 @@ class _Scan(Reader):
 
     def claim(self, block: Block) -> None:
         reader = ClaimReader(self.path, block)
-        claim = reader.read()
+        if claim := reader.read():
+            self.claims.append(claim)
         self.problems += reader.problems
         self.owned |= reader.owned if claim else {*block.lines}
-        self.claims += [claim] if claim else []
 
     def remark(self, block: Block) -> None:
         try:
@@ -117,7 +117,7 @@ class _Scan(Reader):
         self.walk(body)
 
     def sample(self, block: Block) -> None:
-        inner = _Scan(self.path)
+        inner = _PageReader(self.path)
         inner.walk(Markdown(block.content, block.line + 1))
         self.samples += inner.claims
         self.problems += inner.problems
