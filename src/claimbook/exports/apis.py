@@ -37,9 +37,9 @@ class _Names:
         self._objects: dict[str, str] = {}
         """Object → the one of `OBJECTS` whose methods it has."""
         for node in ast.walk(tree):
-            for base in node.bases if isinstance(node, ast.ClassDef) else ():
-                if kind := self._class(base):
-                    self._classes.setdefault(node.name, kind)
+            if isinstance(node, ast.ClassDef):
+                for base in filter(None, map(self._class, node.bases)):
+                    self._classes.setdefault(node.name, base)
         for node in ast.walk(tree):
             if isinstance(node, ast.Assign) and (kind := self._object(node.value)):
                 self._objects |= {to.id: kind for to in node.targets if isinstance(to, ast.Name)}

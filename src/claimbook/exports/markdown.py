@@ -62,7 +62,7 @@ class Writer(MarkdownTranslator):  # type: ignore[misc]
         if has(node, "claim-output"):
             self.add("Output:", prefix_eol=2, suffix_eol=1)
 
-    @pushing_context
+    @pushing_context  # type: ignore[untyped-decorator]
     def visit_paragraph(self, node: nodes.Element) -> None:
         if has(node, "claim-unseen"):
             raise nodes.SkipNode
@@ -78,8 +78,8 @@ class Writer(MarkdownTranslator):  # type: ignore[misc]
         if has(node.parent, "claim-badges") and node.parent.index(node):
             self.add(" | ")
 
-    @pushing_context
-    @pushing_status
+    @pushing_context  # type: ignore[untyped-decorator]
+    @pushing_status  # type: ignore[untyped-decorator]
     def visit_title(self, node: nodes.Element) -> None:
         level = 0
         above = node.parent

@@ -96,6 +96,10 @@ class _Reader:
     def problem(self, line: int, message: str) -> None:
         self.problems.append(Problem(self.location(line), ProblemKind.BAD_REGISTER, message))
 
+    def report(self, error: yaml.MarkedYAMLError) -> None:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        self.problem(line, str(error.problem))
+
     def read(self) -> list[Question]:
         data = ""
         try:
@@ -103,9 +107,9 @@ class _Reader:
             root = yaml.compose(data, LOADER)
             return [] if root is None else [*self.each(root, self.question)]
         except yaml.MarkedYAMLError as error:
-            self.problem(error.problem_mark.line + 1 if error.problem_mark else 1, error.problem)
+            self.report(error)
         except yaml.reader.ReaderError as error:
-            self.problem(data.count("\n", 0, error.position) + 1, error.reason)
+            self.problem(data.count("\n", 0, error.position) + 1, str(error.reason))
         except ReadError as error:
             self.problem(error.line, error.message)
         return []
@@ -118,7 +122,7 @@ class _Reader:
             try:
                 yield read(item)
             except ConstructorError as error:
-                self.problem(error.problem_mark.line + 1, error.problem)
+                self.report(error)
 
     def mapping(self, node: yaml.Node, *wanted: str) -> dict[str, yaml.Node]:
         expected = ", ".join(sorted(wanted))
