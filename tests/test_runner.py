@@ -496,7 +496,6 @@ def test_long_code_behind_long_output(monkeypatch):
     def stuck(*_):
         raise AssertionError("they wait for each other")
 
-    monkeypatch.setattr("claimbook.engine.pool.AHEAD", 2)
     before = signal.signal(signal.SIGALRM, stuck)
     signal.alarm(60)
     try:
@@ -598,10 +597,10 @@ def test_settings_of_python_ask_for_another_fork_server(monkeypatch):
     with kept():
         monkeypatch.setenv("PYTHONWARNINGS", "error")
         with Runner(jobs=1) as runner:
-            assert runner._processes._server is None
+            assert runner._workers._server is None
         monkeypatch.setenv("PYTHONPATH", str(Path.cwd()))
         with Runner(jobs=1) as runner:
-            assert runner._processes._server is not None
+            assert runner._workers._server is not None
 
 
 def test_a_fork_server_that_is_gone_is_done_without(monkeypatch):
@@ -693,10 +692,10 @@ def test_a_worker_that_cannot_be_set_up_says_why(capfd, monkeypatch):
     """Where it finds no room for its files, for one."""
     monkeypatch.delenv(KEPT)  # which says it elsewhere
     with Runner(jobs=1) as runner:
-        shutil.rmtree(runner._processes._scratch.name)
+        shutil.rmtree(runner._workers._scratch.name)
         with pytest.raises(RunnerError, match=r"no worker started on cpu.* above"):
             next(runner.run([SUM], Lane.CPU))
-        assert runner._processes._scratch.name in capfd.readouterr().err
+        assert runner._workers._scratch.name in capfd.readouterr().err
 
 
 def test_a_claim_that_ends_the_parent_of_its_worker():

@@ -6,9 +6,9 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
+from math import inf
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import send_handle
@@ -39,15 +39,16 @@ class RunnerError(RuntimeError):
 
 @dataclass
 class Worker:
-    """A process that runs claims one after another."""
+    """A process that runs one claim after another."""
 
     pid: int
     channel: Connection
-    claims: deque[Claim] = field(default_factory=deque)
-    """Those sent to it, in order; the first one is running."""
+    claim: Claim | None = None
+    """The claim that it runs."""
     outputs: list[str] = field(default_factory=list)
-    """The outputs of the running claim so far, one per example."""
-    deadline: float = float("inf")
+    """The outputs of this claim so far, one per example."""
+    deadline: float = inf
+    """When the claim's time is up, by `time.monotonic`."""
 
 
 class Workers:
@@ -58,11 +59,15 @@ class Workers:
         """The environment of each lane, once a worker has reported it."""
         self.refusal = ""
         """Why the last worker could not run its lane."""
+        self.alive: list[Worker] = []
         self._scratch = tempfile.TemporaryDirectory(prefix="claims-", ignore_cleanup_errors=True)
         self._channel, self._server = connect(self._scratch.name)
 
     def close(self) -> None:
-        """End the fork server and all its children."""
+        """Kill all workers, then end the fork server and all its children."""
+        for worker in self.alive:
+            self._kill(worker)
+        self.alive.clear()
         patience = 5 if self.environments else 0  # 0: no worker has started
         with suppress(OSError):
             send(self._channel, "end")
@@ -82,39 +87,39 @@ class Workers:
         for module in (name for name, sign in SLOW_IMPORTS.items() if re.search(sign, code)):
             self._ask(f"import {module}")
 
-    def fork(self, lane: Lane) -> Worker | None:
-        """Return a worker that is ready; None if the lane cannot run here (see `refusal`).
+    def fork(self, lane: Lane) -> None:
+        """Start a worker, unless the lane cannot run here (see `refusal`).
 
         Raises:
             RunnerError: it did not start, or the fork server is gone.
         """
         ours, theirs = Pipe()
         with theirs:
-            pid = self._ask(f"fork {lane}", theirs.fileno())["pid"]
-        worker = Worker(pid, ours)
+            worker = Worker(self._ask(f"fork {lane}", theirs.fileno())["pid"], ours)
+        self.alive.append(worker)
         late = not ours.poll(HELLO)
         hello = None if late else receive(ours)
         if hello and "environment" in hello:
             self.environments[lane] = Environment(**hello["environment"])
-            return worker
+            return
         status = self.end(worker)
         if hello is None:
             died = f"{cause(status)}; see its output above"
             said = f"no answer for {HELLO:g} seconds" if late else died
             raise RunnerError(f"no worker started on {lane}: {said}")
         self.refusal = hello["unavailable"]
-        return None
 
     def end(self, worker: Worker) -> int:
         """End a worker; return its status as `os.waitpid` does."""
-        self.kill(worker)
+        self.alive.remove(worker)
+        self._kill(worker)
         return int(self._ask(f"wait {worker.pid}")["status"])
 
-    def kill(self, worker: Worker) -> None:
+    def _kill(self, worker: Worker) -> None:
         """Kill a worker and its process group; do not wait for it."""
-        for end in (os.killpg, os.kill):  # it may have left its group
+        for kill in (os.killpg, os.kill):  # it may have left its group
             with suppress(ProcessLookupError, PermissionError):
-                end(worker.pid, signal.SIGKILL)
+                kill(worker.pid, signal.SIGKILL)
         worker.channel.close()  # last: a worker exits by itself when it is closed
 
     def _ask(self, request: str, *descriptors: int) -> Any:
