@@ -28,13 +28,13 @@ def bars(values: Mapping[str, float], *, unit: str = "", alt: str) -> Figure:
     under = NARROW - names - right - 2 * PAD < LEAST
     left, row = (0.0, ROW + BAR) if under else (names, ROW)
     length = NARROW - left - right - 2 * PAD
-    rows = "".join(
-        _row(name, words[name], left, PAD + row * place, value / max(values.values()) * length)
-        for place, (name, value) in enumerate(values.items())
-    )
-    lines = [" ".join(alt.split()), *(f"{name}: {word}" for name, word in words.items())]
+    parts, top = [], PAD
+    for name, value in values.items():
+        parts.append(_row(name, words[name], left, top, value / max(values.values()) * length))
+        top += row
     width = max(NARROW, names + PAD) if under else NARROW
-    return Figure(drawing(width, row * len(values) + PAD, rows), "\n".join(lines))
+    lines = [" ".join(alt.split()), *(f"{name}: {word}" for name, word in words.items())]
+    return Figure(drawing(width, top, "".join(parts)), "\n".join(lines))
 
 
 def _row(name: str, word: str, left: float, top: float, length: float) -> str:

@@ -26,57 +26,46 @@ def bits(value: float, *dtypes: torch.dtype) -> Figure:
     """
     if not dtypes or not all(d.is_floating_point and d.itemsize > 1 for d in dtypes):
         raise ValueError("bits() draws at least one dtype, each a float of 16, 32 or 64 bits")
-    names = [str(dtype).removeprefix("torch.") for dtype in dtypes]
-    rows = [_fields(value, dtype) for dtype in dtypes]
-    stored = [_stored(value, dtype) for dtype in dtypes]
-    drawn = [
-        _row(name, fields, words, PAD + ROW * number)
-        for number, (name, fields, words) in enumerate(zip(names, rows, stored, strict=True))
-    ]
-    longest = max(sum(map(len, fields.values())) for fields in rows)
-    width = 2 * PAD + max(CELL * longest + 2 * GAP, CHAR * max(map(len, stored)))
-    words = [
-        f"{name}: {', '.join(f'{field} {digits}' for field, digits in fields.items())}. {text}."
-        for name, fields, text in zip(names, rows, stored, strict=True)
-    ]
-    svg = drawing(width, ROW * len(rows), "".join(drawn))
-    return Figure(svg, "\n".join([f"The bits of {value} in {', '.join(names)}.", *words]))
+    rows = [_Row(value, dtype) for dtype in dtypes]
+    longest = max(sum(map(len, row.fields.values())) for row in rows)
+    width = 2 * PAD + max(CELL * longest + 2 * GAP, CHAR * max(len(row.stored) for row in rows))
+    svg = drawing(width, ROW * len(rows), "".join(row.drawn(i) for i, row in enumerate(rows)))
+    head = f"The bits of {value} in {', '.join(row.name for row in rows)}."
+    return Figure(svg, "\n".join([head, *(row.words() for row in rows)]))
 
 
-def _pattern(value: float, dtype: torch.dtype) -> torch.Tensor:
-    """Reinterpret the float's bytes as a signed integer of the same width."""
-    return torch.tensor(value, dtype=dtype, device="cpu").view(SAME_WIDTH[dtype.itemsize * 8])
+class _Row:
+    """A value as one dtype stores it."""
 
+    def __init__(self, value: float, dtype: torch.dtype) -> None:
+        self.name = str(dtype).removeprefix("torch.")
+        width = dtype.itemsize * 8
+        # The float's bytes as a signed integer of the same width.
+        pattern = torch.tensor(value, dtype=dtype, device="cpu").view(SAME_WIDTH[width])
+        digits = f"{int(pattern) % 2**width:0{width}b}"
+        start = width - round(-log2(torch.finfo(dtype).eps))  # start of the fraction
+        self.fields = dict(zip(FIELDS, (digits[0], digits[1:start], digits[start:]), strict=True))
+        here, further = float(pattern.view(dtype)), float((pattern + 1).view(dtype))
+        self.stored = f"Stores {here}"
+        if isfinite(here):
+            self.stored += f", the next is {abs(further - here):.4g} away"
 
-def _fields(value: float, dtype: torch.dtype) -> dict[str, str]:
-    width = dtype.itemsize * 8
-    digits = f"{int(_pattern(value, dtype)) % 2**width:0{width}b}"
-    start = width - round(-log2(torch.finfo(dtype).eps))  # start of the fraction
-    return dict(zip(FIELDS, (digits[0], digits[1:start], digits[start:]), strict=True))
+    def words(self) -> str:
+        """Describe the row."""
+        fields = ", ".join(f"{field} {digits}" for field, digits in self.fields.items())
+        return f"{self.name}: {fields}. {self.stored}."
 
-
-def _stored(value: float, dtype: torch.dtype) -> str:
-    pattern = _pattern(value, dtype)
-    here = float(pattern.view(dtype))
-    if not isfinite(here):
-        return f"Stores {here}"
-    step = abs(float((pattern + 1).view(dtype)) - here)
-    return f"Stores {here}, the next is {step:.4g} away"
-
-
-def _row(name: str, fields: dict[str, str], stored: str, top: int) -> str:
-    widths = " + ".join(str(len(digits)) for digits in fields.values())
-    parts = [
-        text(PAD, top + 10, f"{name} ({widths} bits)", "name"),
-        text(PAD, top + 25, stored, "name"),
-    ]
-    x = PAD
-    for field, digits in fields.items():
-        parts += [_cell(field, digit, x + CELL * i, top + HEAD) for i, digit in enumerate(digits)]
-        x += CELL * len(digits) + GAP
-    return f'<g class="row">{"".join(parts)}</g>'
-
-
-def _cell(field: str, digit: str, x: int, top: int) -> str:
-    look = f"stroke:currentColor;stroke-width:.6;fill:{BRAND};fill-opacity:{FIELDS[field]}"
-    return box(x, top, CELL, HIGH, look) + text(x + CELL / 2, top + 15, digit, field, "middle")
+    def drawn(self, place: int) -> str:
+        """Draw the row, the first at ``place`` 0."""
+        x, top = PAD, PAD + ROW * place
+        widths = " + ".join(str(len(digits)) for digits in self.fields.values())
+        parts = [text(x, top + 10, f"{self.name} ({widths} bits)", "name")]
+        parts += [text(x, top + 25, self.stored, "name")]
+        for field, digits in self.fields.items():
+            look = f"stroke:currentColor;stroke-width:.6;fill:{BRAND};fill-opacity:{FIELDS[field]}"
+            for digit in digits:
+                parts += [box(x, top + HEAD, CELL, HIGH, look)]
+                parts += [text(x + CELL / 2, top + HEAD + 15, digit, field, "middle")]
+                x += CELL
+            x += GAP
+        return f'<g class="row">{"".join(parts)}</g>'

@@ -1,5 +1,7 @@
 """Draw how two tensors broadcast: shapes aligned from the right, then both tensors expanded."""
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor
 
@@ -29,14 +31,45 @@ def broadcast(a: Tensor, b: Tensor) -> Figure:
     shape: torch.Size = torch.broadcast_shapes(a.shape, b.shape)
     if len(shape) > 2 or not shape.numel():
         raise ValueError(f"broadcast() draws results of up to two dimensions, not {tuple(shape)}")
-    sizes = [_aligned(a, len(shape)), _aligned(b, len(shape)), [str(size) for size in shape]]
+    operands = [_Operand("a", a, shape), _Operand("b", b, shape)]
+    sizes = [*(each.aligned() for each in operands), [str(size) for size in shape]]
     head = f"Shapes {tuple(a.shape)} and {tuple(b.shape)} broadcast to {tuple(shape)}."
-    words = [head, _rule(sizes), *(_words(n, t, shape) for n, t in zip("ab", (a, b), strict=True))]
-    return Figure(_draw((a, b), shape, sizes), "\n".join(words))
+    words = [head, _rule(sizes), *(each.words() for each in operands)]
+    return Figure(_draw(operands, sizes), "\n".join(words))
 
 
-def _aligned(tensor: Tensor, ndim: int) -> list[str]:
-    return ["(1)"] * (ndim - tensor.ndim) + [str(size) for size in tensor.shape]
+class _Operand:
+    """One of the two tensors, expanded to the result's shape."""
+
+    def __init__(self, name: str, tensor: Tensor, shape: torch.Size) -> None:
+        self.tensor, self.ndim, self.whole = tensor, len(shape), tensor.shape == shape
+        self.title = name if self.whole else f"{name}, stretched"
+        own = torch.zeros(shape, dtype=torch.bool, device="cpu")
+        own[tuple(slice(size) for size in (1,) * (self.ndim - tensor.ndim) + tensor.shape)] = True
+        planes = [t[(None,) * (2 - self.ndim)].tolist() for t in (tensor.expand(shape), own)]
+        self.rows = [
+            [(number(value), held) for value, held in zip(*row, strict=True)]
+            for row in zip(*planes, strict=True)
+        ]
+        """Rows of cells: the value as text, and whether the tensor holds it (or repeats it)."""
+
+    def aligned(self) -> list[str]:
+        """Return its sizes, with those that broadcasting adds in brackets."""
+        return ["(1)"] * (self.ndim - self.tensor.ndim) + [str(size) for size in self.tensor.shape]
+
+    def words(self) -> str:
+        """Describe it."""
+        rows = " / ".join(" ".join(value for value, _ in row) for row in self.rows)
+        count = len(self.rows) * len(self.rows[0])
+        held = "" if self.whole else f", of which it holds {self.tensor.numel()} of {count}"
+        return f"{self.title}: {rows}{held}."
+
+    def cells(self, left: float, top: float, each: float) -> Iterator[str]:
+        """Draw its cells; those that it repeats are dashed and pale."""
+        for i, row in enumerate(self.rows):
+            for j, (value, held) in enumerate(row):
+                drawn = cell(left + each * j, top + CELL * i, each, value, OWN if held else COPY)
+                yield f"<g{'' if held else FAINT}>{drawn}</g>"
 
 
 def _rule(sizes: list[list[str]]) -> str:
@@ -45,50 +78,18 @@ def _rule(sizes: list[list[str]]) -> str:
     return f"Aligned from the right: {steps}." if steps else "There is no dimension to align."
 
 
-def _stretched(tensor: Tensor, shape: torch.Size) -> list[list[tuple[str, bool]]]:
-    """Return rows of cells: the value as text, and whether the tensor holds it (or repeats it)."""
-    own = torch.zeros(shape, dtype=torch.bool, device="cpu")
-    own[tuple(slice(size) for size in (1,) * (len(shape) - tensor.ndim) + tensor.shape)] = True
-    planes = [t[(None,) * (2 - len(shape))].tolist() for t in (tensor.expand(shape), own)]
-    return [
-        [(number(value), held) for value, held in zip(*row, strict=True)]
-        for row in zip(*planes, strict=True)
-    ]
-
-
-def _title(name: str, tensor: Tensor, shape: torch.Size) -> str:
-    return name if tensor.shape == shape else f"{name}, stretched"
-
-
-def _words(name: str, tensor: Tensor, shape: torch.Size) -> str:
-    rows = " / ".join(" ".join(value for value, _ in row) for row in _stretched(tensor, shape))
-    held = f", of which it holds {tensor.numel()} of {shape.numel()}"
-    return f"{_title(name, tensor, shape)}: {rows}{'' if tensor.shape == shape else held}."
-
-
-def _draw(tensors: tuple[Tensor, Tensor], shape: torch.Size, sizes: list[list[str]]) -> str:
+def _draw(operands: list[_Operand], sizes: list[list[str]]) -> str:
     parts, left, top = [], float(PAD), PAD + 4 * LINE
     for row, (name, line) in enumerate(zip(("a", "b", "result"), sizes, strict=True)):
         y = PAD + LINE * row + 12
         parts.append(text(PAD, y, name, "name"))
         columns = enumerate(line, start=2)
         parts += [text(PAD + COLUMN * i, y, size, "size", "end") for i, size in columns]
-    width = PAD + COLUMN * (len(shape) + 1.0)
-    for name, tensor in zip("ab", tensors, strict=True):
-        rows = _stretched(tensor, shape)
+    for operand in operands:
+        rows = operand.rows
         each = max(CELL, PAD + CHAR * max(len(value) for row in rows for value, _ in row))
-        parts.append(text(left, top + 12, _title(name, tensor, shape), "title"))
-        parts += _cells(rows, left, top + LINE, each)
+        parts.append(text(left, top + 12, operand.title, "title"))
+        parts += operand.cells(left, top + LINE, each)
         left += max(each * len(rows[0]), CHAR * 12) + 3 * PAD
-        width = max(width, left - 3 * PAD)
-    height = top + LINE + CELL * (shape[-2] if len(shape) > 1 else 1) + PAD
-    return drawing(width + PAD, height, "".join(parts))
-
-
-def _cells(rows: list[list[tuple[str, bool]]], left: float, top: float, each: float) -> list[str]:
-    return [
-        f"<g{'' if held else FAINT}>"
-        f"{cell(left + each * j, top + CELL * i, each, value, OWN if held else COPY)}</g>"
-        for i, row in enumerate(rows)
-        for j, (value, held) in enumerate(row)
-    ]
+    width = max(PAD + COLUMN * (len(sizes[2]) + 1), left - 3 * PAD)
+    return drawing(width + PAD, top + LINE + CELL * len(rows) + PAD, "".join(parts))

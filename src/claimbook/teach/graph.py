@@ -1,6 +1,6 @@
 """Draw the graph that autograd recorded, from the actual ``grad_fn`` objects."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from torch import Tensor
 from torch.autograd.graph import Node
@@ -10,6 +10,8 @@ from claimbook.teach.figure import Figure
 
 Names = Mapping[str, Tensor]
 Edges = list[tuple[int, int]]
+Note = Callable[[Node, str], str]
+"""Returns what stands below an operation, given its node and the name of its results."""
 
 
 def graph(tensor: Tensor, names: Names | None = None) -> Figure:
@@ -29,19 +31,26 @@ def graph(tensor: Tensor, names: Names | None = None) -> Figure:
     2. MulBackward0 (1 input without gradient) passes gradients to 3.
     3. AccumulateGrad (w, shape (3,)) ends here.
     """
-    nodes, edges = nodes_of(tensor)
-    boxes = [_box(node, names or {}) for node in nodes]
-    return Figure(draw(boxes, edges), describe(boxes, edges))
+    return draw_graph(tensor, names or {}, _inputs)
 
 
-def nodes_of(tensor: Tensor) -> tuple[list[Node], Edges]:
-    """Return the nodes and edges behind ``tensor``; ValueError if it has none."""
+def _inputs(node: Node, name: str) -> str:
+    """Return the name of a node's results, and the number of inputs without gradient."""
+    count = sum(child is None for child, _ in node.next_functions)
+    inputs = f"{_count(count, 'input')} without gradient" if count else ""
+    return "\n".join(filter(None, [name, inputs]))
+
+
+def draw_graph(tensor: Tensor, names: Names, note: Note) -> Figure:
+    """Draw the nodes and edges behind ``tensor``; ``note`` says what stands below an operation."""
     if tensor.grad_fn is None:
         raise ValueError(
             "this tensor has no grad_fn, so there is no graph to draw: it is a leaf, "
             "or it was computed without gradients (no_grad, detach, inputs that need none)"
         )
-    return walk(tensor.grad_fn)
+    nodes, edges = walk(tensor.grad_fn)
+    boxes = [_box(node, names, note) for node in nodes]
+    return Figure(draw(boxes, edges), _describe(boxes, edges))
 
 
 def walk(root: Node) -> tuple[list[Node], Edges]:
@@ -49,12 +58,9 @@ def walk(root: Node) -> tuple[list[Node], Edges]:
 
     An operation that uses the same tensor twice has two edges to the same node.
     """
-    nodes, edges = [root], []
-    position = {root: 0}
+    nodes, edges, position = [root], [], {root: 0}
     for node in nodes:  # grows while we walk it
-        for child, _ in node.next_functions:
-            if child is None:
-                continue
+        for child in (child for child, _ in node.next_functions if child is not None):
             if child not in position:
                 position[child] = len(nodes)
                 nodes.append(child)
@@ -62,33 +68,21 @@ def walk(root: Node) -> tuple[list[Node], Edges]:
     return nodes, edges
 
 
-def label(node: Node, names: Names) -> tuple[str, str]:
-    """Return the name of a node's operation, and its leaf or its named results."""
+def _box(node: Node, names: Names, note: Note) -> Box:
     title = node.name().rpartition("::")[2]
     variable = getattr(node, "variable", None)  # only AccumulateGrad holds one: the leaf
-    if variable is not None:
-        name = next((name for name, tensor in names.items() if tensor is variable), "leaf")
-        return title, f"{name}, shape {tuple(variable.shape)}"
-    return title, ", ".join(name for name, tensor in names.items() if tensor.grad_fn is node)
-
-
-def _box(node: Node, names: Names) -> Box:
-    title, name = label(node, names)
-    if hasattr(node, "variable"):
-        return Box(title, name.replace(", shape (", "\nshape ("), leaf=True)
-    return Box(title, "\n".join([name] * bool(name) + _without_gradient(node)))
-
-
-def _without_gradient(node: Node) -> list[str]:
-    count = sum(child is None for child, _ in node.next_functions)
-    return [f"{_count(count, 'input')} without gradient"] if count else []
+    if variable is None:
+        results = ", ".join(name for name, tensor in names.items() if tensor.grad_fn is node)
+        return Box(title, note(node, results))
+    name = next((name for name, tensor in names.items() if tensor is variable), "leaf")
+    return Box(title, f"{name}\nshape {tuple(variable.shape)}", leaf=True)
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
 
 
-def describe(boxes: list[Box], edges: Edges) -> str:
+def _describe(boxes: list[Box], edges: Edges) -> str:
     """Describe a graph in words."""
     lines = [f"Autograd graph: {_count(len(boxes), 'node')}, {_count(len(edges), 'edge')}."]
     for i, box in enumerate(boxes):

@@ -1,7 +1,6 @@
 """Draw tensors side by side as grids of values, coloured by where each value came from."""
 
 from collections.abc import Callable, Iterator, Mapping
-from itertools import accumulate
 
 from torch import Tensor
 
@@ -37,7 +36,9 @@ def grids(
     """
     if not tensors or any(tensor.ndim > 3 for tensor in tensors.values()):
         raise ValueError("grids() draws at least one tensor, each of at most three dimensions")
-    planes = {title: _planes(tensor) for title, tensor in tensors.items()}
+    planes: Mapping[str, list[Plane]] = {
+        title: tensor[(None,) * (3 - tensor.ndim)].tolist() for title, tensor in tensors.items()
+    }
     fills = _fills(planes, group, colours)
     texts = [number(v) for drawn in planes.values() for p in drawn for row in p for v in row]
     each = max(LEAST, PAD + CHAR * max(map(len, texts), default=0))
@@ -46,17 +47,12 @@ def grids(
         wide = max(CHAR * len(title), each * max((len(p[0]) for p in drawn if p), default=0))
         if x > PAD and x + wide + PAD > NARROW:
             x, y, line = PAD, y + line + HEAD, 0
-        parts += [text(x, y + 12, title, "title"), *_column(drawn, x, y + HEAD, each, fills)]
+        parts += [text(x, y + 12, title, "title"), *_cells(drawn, x, y + HEAD, each, fills)]
         line = max(line, HEAD + sum(len(p) * CELL + GAP for p in drawn))
         width, x = max(width, int(x + wide)), int(x + wide) + BESIDE
     words = [f"{title}, {_words(tensors[title], drawn)}" for title, drawn in planes.items()]
     svg = drawing(width + PAD, y + line, "".join(parts))
     return Figure(svg, "\n".join([" ".join(alt.split()), *words]))
-
-
-def _planes(tensor: Tensor) -> list[Plane]:
-    planes: list[Plane] = tensor[(None,) * (3 - tensor.ndim)].tolist()
-    return planes
 
 
 def _words(tensor: Tensor, drawn: list[Plane]) -> str:
@@ -80,19 +76,12 @@ def _fills(planes: Mapping[str, list[Plane]], group: Group | None, colours: str)
     return {text: fills[order.index(group)] for text, group in groups.items()}
 
 
-def _column(
+def _cells(
     drawn: list[Plane], left: float, top: float, width: float, fills: Mapping[str, str]
 ) -> Iterator[str]:
-    tops = accumulate((len(plane) * CELL + GAP for plane in drawn), initial=top)
-    for plane, place in zip(drawn, tops, strict=False):
-        yield from _cells(plane, left, place, width, fills)
-
-
-def _cells(
-    plane: Plane, left: float, top: float, width: float, fills: Mapping[str, str]
-) -> list[str]:
-    return [
-        cell(left + width * j, top + CELL * i, width, number(value), fills[number(value)])
-        for i, row in enumerate(plane)
-        for j, value in enumerate(row)
-    ]
+    for plane in drawn:
+        for row in plane:
+            for j, value in enumerate(map(number, row)):
+                yield cell(left + width * j, top, width, value, fills[value])
+            top += CELL
+        top += GAP

@@ -30,15 +30,14 @@ def rows_and_routes(count: int, edges: Sequence[Edge]) -> tuple[list[list[int]],
 
 def _rows(count: int, edges: Sequence[Edge]) -> list[list[int]]:
     """Return rows of nodes, by the length of the longest path that leads to each."""
-    order = TopologicalSorter(dict.fromkeys(range(count), ()))
+    above: dict[int, list[int]] = {node: [] for node in range(count)}
     for start, end in edges:
-        order.add(end, start)
-    order.prepare()
-    rows = list[list[int]]()
-    while order.is_active():
-        rows.append(sorted(order.get_ready()))
-        order.done(*rows[-1])
-    return rows
+        above[end].append(start)
+    depth: dict[int, int] = {}
+    for node in TopologicalSorter(above).static_order():
+        depth[node] = 1 + max((depth[start] for start in above[node]), default=-1)
+    bottom = max(depth.values())
+    return [[n for n in range(count) if depth[n] == level] for level in range(bottom + 1)]
 
 
 def _route(edge: Edge, depth: Mapping[int, int], rows: list[list[int]]) -> list[int]:
@@ -62,11 +61,11 @@ def _untangle(rows: list[list[int]], steps: list[Edge]) -> None:
 
 def _sort_beside(row: list[int], fixed: list[int], pairs: list[Edge]) -> None:
     place = {item: i - (len(fixed) - 1) / 2 for i, item in enumerate(fixed)}
-    beside: dict[int, list[float]] = {item: [] for item in row}
-    for item, neighbour in pairs:
-        if item in beside and neighbour in place:
-            beside[item].append(place[neighbour])
-    row.sort(key=lambda item: fmean(beside[item] or [0.0]))
+
+    def mean(item: int) -> float:
+        return fmean([place[b] for a, b in pairs if a == item and b in place] or [0.0])
+
+    row.sort(key=mean)
 
 
 def row_width(row: Sequence[int], widths: Sequence[float]) -> float:

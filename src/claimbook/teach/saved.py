@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from torch import Tensor
 from torch.autograd.graph import Node
 
-from claimbook.teach.boxes import Box, draw
 from claimbook.teach.figure import Figure
-from claimbook.teach.graph import Names, describe, label, nodes_of
+from claimbook.teach.graph import Names, draw_graph
 
 RAW = "_raw_saved_"
 
@@ -29,23 +28,14 @@ def saved(tensor: Tensor, names: Names | None = None) -> Figure:
     2. ExpBackward0 (result (3,)) passes gradients to 3.
     3. AccumulateGrad (w, shape (3,)) ends here.
     """
-    nodes, edges = nodes_of(tensor)
-    boxes = [_box(node, names or {}) for node in nodes]
-    return Figure(draw(boxes, edges), describe(boxes, edges))
+    return draw_graph(tensor, names or {}, _saved)
 
 
-def _box(node: Node, names: Names) -> Box:
-    title, name = label(node, names)
-    if hasattr(node, "variable"):
-        return Box(title, name, leaf=True)
-    return Box(title, f"{name}: {_note(node)}" if name else _note(node))
-
-
-def _note(node: Node) -> str:
+def _saved(node: Node, name: str) -> str:
     kept = [f"{name} {what}" for name, what in _kept(node)]
-    if kept and all(item.endswith(" freed") for item in kept):
-        return "freed"
-    return ", ".join(kept) or "saves no tensor"
+    freed = kept and all(item.endswith(" freed") for item in kept)
+    note = "freed" if freed else ", ".join(kept) or "saves no tensor"
+    return f"{name}: {note}" if name else note
 
 
 def _kept(node: Node) -> Iterator[tuple[str, str]]:

@@ -57,15 +57,14 @@ def compare(a: Work, b: Work, *, rounds: int = 7) -> Comparison:
         raise ValueError(f"compare() needs at least one round, not {rounds}")
     name = "{} took … times as long as {}".format(*said(currentframe(), a, b))
     deadline = perf_counter() + LIMIT
-    calls_a, calls_b = _calls(a), _calls(b)
-    times: list[tuple[float, float]] = []
-    while len(times) < rounds and (not times or perf_counter() < deadline):
-        if len(times) % 2 == 0:
-            seconds_a, seconds_b = _seconds(a, calls_a), _seconds(b, calls_b)
-        else:
-            seconds_b, seconds_a = _seconds(b, calls_b), _seconds(a, calls_a)
-        times.append((seconds_a, seconds_b))
-    return Comparison(name, *zip(*times, strict=True))
+    works, calls = (a, b), (_calls(a), _calls(b))
+    times: tuple[list[float], list[float]] = [], []
+    for number in range(rounds):
+        for which in (0, 1) if number % 2 == 0 else (1, 0):
+            times[which].append(_seconds(works[which], calls[which]))
+        if perf_counter() >= deadline:
+            break
+    return Comparison(name, *map(tuple, times))
 
 
 def _calls(work: Work) -> int:

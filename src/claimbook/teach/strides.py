@@ -9,6 +9,7 @@ from torch import Tensor
 from claimbook.teach.figure import BRAND, CELL, CHAR, NARROW, Figure, cell, drawing, number, text
 
 PAD, LINE, MOST = 10, 18, 24
+Readers = list[tuple[str, int]]
 STEP = "fill:none;stroke:currentColor"
 
 
@@ -33,12 +34,15 @@ def strides(tensor: Tensor, title: str | None = None) -> Figure:
     if not 1 <= len(values) <= MOST:
         raise ValueError(f"strides() draws a storage of 1 to {MOST} elements, not {len(values)}")
     readers, steps, start = _readers(tensor), tensor.stride(), int(tensor.storage_offset())
-    head = f"{title or 'A tensor'}: shape {tuple(tensor.shape)}, strides {steps}, offset {start}"
+    heads = [title or "A tensor", f"shape {tuple(tensor.shape)}, strides {steps}, offset {start}"]
+    head = ": ".join(heads)
     words = [f"{head}.", f"The storage holds {', '.join(values)}.", *_words(steps, readers)]
-    return Figure(_draw(values, readers, steps, start, head), "\n".join(words))
+    if 2 * PAD + CHAR * len(head) <= NARROW:
+        heads = [head]
+    return Figure(_draw(heads, values, readers, tensor), "\n".join(words))
 
 
-def _readers(tensor: Tensor) -> list[tuple[str, int]]:
+def _readers(tensor: Tensor) -> Readers:
     """Return each index, as text, with the storage position that it reads."""
     steps, start = tensor.stride(), tensor.storage_offset()
     return [
@@ -47,24 +51,20 @@ def _readers(tensor: Tensor) -> list[tuple[str, int]]:
     ]
 
 
-def _words(steps: tuple[int, ...], readers: list[tuple[str, int]]) -> list[str]:
+def _words(steps: tuple[int, ...], readers: Readers) -> list[str]:
     moves = [f"along dim {d} moves {n} position{'s' * (n != 1)}" for d, n in enumerate(steps)]
     reads = [f"{index} position {position}" for index, position in readers]
     walk = ", ".join(reads).replace(" position", " reads position", 1)
     return ([f"A step {', '.join(moves)}."] if moves else []) + [f"{walk or 'No index reads'}."]
 
 
-def _draw(
-    values: list[str], readers: list[tuple[str, int]], steps: tuple[int, ...], start: int, head: str
-) -> str:
+def _draw(heads: list[str], values: list[str], readers: Readers, tensor: Tensor) -> str:
+    steps, start = tensor.stride(), int(tensor.storage_offset())
     below = [[index for index, place in readers if place == i] for i in range(len(values))]
     letters = max(len(words) for column in [values, *below] for words in column)
     width = max(CELL, CHAR * letters + PAD)
-    xs = [
-        PAD + width * (i + 0.5) for i in range(len(values) + 1)
-    ]  # an empty slice may start past the end
-    heads = [head] if 2 * PAD + CHAR * len(head) <= NARROW else head.split(": shape", 1)
-    heads = [heads[0], *(f"shape{rest}" for rest in heads[1:])]
+    # One more than values, as an empty slice may start past the end.
+    xs = [PAD + width * (i + 0.5) for i in range(len(values) + 1)]
     top = PAD + LINE * (len(heads) + len(steps) + 1)
     parts = [text(PAD, PAD + 12 + LINE * i, words, "head") for i, words in enumerate(heads)]
     for dim, step in enumerate(steps):
