@@ -50,12 +50,14 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "PageFile 
     kinds = {".md", ".py", ".yaml", ".yml"}
     if file_path.suffix not in kinds or (book := _book(parent.config)) is None:
         return None
-    pages = {problem.location.path: Page(problem.location.path) for problem in book.problems}
-    pages |= {page.path: page for page in book.pages}
-    if file_path.is_relative_to(book.project.root):
-        if page := pages.get(book.project.name(file_path)):
-            return PageFile.from_parent(parent, path=file_path, page=page)
-    return None
+    if not file_path.is_relative_to(book.project.root):
+        return None
+    name = book.project.name(file_path)
+    problems = [problem for problem in book.problems if problem.location.path == name]
+    page = next((page for page in book.pages if page.path == name), Page(name))
+    if not problems and page not in book.pages:
+        return None
+    return PageFile.from_parent(parent, path=file_path, page=page, problems=problems)
 
 
 def _book(config: pytest.Config) -> Book | None:
@@ -72,14 +74,14 @@ def _book(config: pytest.Config) -> Book | None:
 class PageFile(pytest.File):
     """A page of the book."""
 
-    def __init__(self, *, page: Page, **kwargs: Any) -> None:
+    def __init__(self, *, page: Page, problems: list[Problem], **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.page = page
+        self.page, self.problems = page, problems
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield an item for each claim and lane, and one for the page's problems, if any."""
-        if problems := self._problems():
-            yield ProblemsItem.from_parent(self, name="problems", problems=problems)
+        if self.problems:
+            yield ProblemsItem.from_parent(self, name="problems", problems=self.problems)
         lanes = self.config.getoption("lane") or [Lane.CPU]
         for claim in (*self.page.claims, *self.page.samples):
             for lane in map(Lane, lanes):
@@ -87,14 +89,8 @@ class PageFile(pytest.File):
                     name = f"{claim.id}[{lane}]"
                     # In full: pytest would strip the brackets, which --lf needs.
                     node = f"{self.nodeid}::{name}"
-                    yield ClaimItem.from_parent(
-                        self, name=name, nodeid=node, claim=claim, lane=lane
-                    )
-
-    def _problems(self) -> list[Problem]:
-        book = self.config.stash[BOOK]
-        assert book
-        return [p for p in book.problems if p.location.path == self.page.path]
+                    about = {"claim": claim, "lane": lane}
+                    yield ClaimItem.from_parent(self, name=name, nodeid=node, **about)
 
 
 class _PageItem(pytest.Item):
@@ -154,17 +150,16 @@ class _Runs:
     """Runs of a session's claims, in one pool of workers per lane, fetched as items ask."""
 
     def __init__(self, items: Iterable[ClaimItem], *, together: bool) -> None:
-        self.items = list(items)
         # By number: samples on one page may share an id and so a pytest name.
-        self.keys = {item: str(number) for number, item in enumerate(self.items)}
+        self.keys = {item: str(number) for number, item in enumerate(items)}
         self.together = together
         self.done: dict[str, Run] = {}
         self.streams: dict[Lane, Iterator[Run]] = {}
-        self.ended: dict[Lane, str] = {}
-        """Lanes on which nothing can run any more, with the reason."""
+        self.ended: dict[Lane, RunnerError] = {}
+        """Lanes on which nothing can run any more."""
         self.closing = ExitStack()
         # A runner serves one lane at a time, and items of several lanes come mixed.
-        lanes = {item.lane for item in self.items}
+        lanes = {item.lane for item in self.keys}
         self.runners = {lane: self.closing.enter_context(Runner()) for lane in lanes}
 
     def lacks(self, lane: Lane) -> bool:
@@ -172,31 +167,27 @@ class _Runs:
         return lane not in self.runners[lane].environments
 
     def of(self, item: ClaimItem) -> Run:
-        key = self.keys[item]
-        if key not in self.done and not self.together:
-            self._take(self._start([item], item.lane), item.lane)
+        """Return the run of an item."""
+        key, lane = self.keys[item], item.lane
         while key not in self.done:
-            self._take(self._stream(item.lane), item.lane)
+            if lane in self.ended:
+                raise RunnerError(str(self.ended[lane]))
+            try:
+                run = next(self._stream(item))
+            except RunnerError as error:
+                self.ended[lane] = error
+                raise
+            self.done[run.claim] = run
         return replace(self.done[key], claim=item.claim.id)
 
-    def _take(self, stream: Iterator[Run], lane: Lane) -> None:
-        if lane in self.ended:
-            raise RunnerError(self.ended[lane])
-        try:
-            run = next(stream)
-        except RunnerError as error:
-            self.ended[lane] = str(error)
-            raise
-        self.done[run.claim] = run
-
-    def _stream(self, lane: Lane) -> Iterator[Run]:
-        if lane not in self.streams:
-            self.streams[lane] = self._start([i for i in self.items if i.lane is lane], lane)
+    def _stream(self, item: ClaimItem) -> Iterator[Run]:
+        """Return the runs of an item's lane, or of the item alone."""
+        lane = item.lane
+        if not self.together or lane not in self.streams:
+            due = [each for each in self.keys if each.lane is lane] if self.together else [item]
+            claims = (replace(each.claim, id=self.keys[each]) for each in due)
+            self.streams[lane] = self.runners[lane].run(claims, lane)
         return self.streams[lane]
-
-    def _start(self, items: list[ClaimItem], lane: Lane) -> Iterator[Run]:
-        claims = (replace(item.claim, id=self.keys[item]) for item in items)
-        return self.runners[lane].run(claims, lane)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -211,23 +202,16 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Report why claims were skipped, and which ones differ on this machine."""
-    _tell_skipped(terminalreporter)
+    tell = terminalreporter.write_line
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(r.longrepr[2] for r in skipped if r.nodeid.partition("::")[0].endswith(".md"))
+    for reason, count in reasons.items():
+        tell(f"{count} claim{'s' * (count != 1)} skipped on {reason.removeprefix('Skipped: ')}")
     expected = terminalreporter.stats.get("xfailed", [])
-    varied = [report for report in expected if OTHERWISE in report.wasxfail]
-    if varied:
+    if varied := [report for report in expected if OTHERWISE in report.wasxfail]:
         terminalreporter.section(f"{VARIED}: told, and no failure")
         for report in varied:
-            message = report.wasxfail.partition(OTHERWISE)[2]
-            terminalreporter.write_line(f"{report.nodeid}: {message}")
-
-
-def _tell_skipped(terminalreporter: pytest.TerminalReporter) -> None:
-    """Write one line per reason, with the number of claims."""
-    reports = terminalreporter.stats.get("skipped", [])
-    reasons = Counter(r.longrepr[2] for r in reports if r.nodeid.partition("::")[0].endswith(".md"))
-    for reason, count in reasons.items():
-        why = reason.removeprefix("Skipped: ")
-        terminalreporter.write_line(f"{count} claim{'s' * (count != 1)} skipped on {why}")
+            tell(f"{report.nodeid}: {report.wasxfail.partition(OTHERWISE)[2]}")
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

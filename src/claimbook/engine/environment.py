@@ -67,7 +67,12 @@ def provenance(root: Path) -> Provenance:
     commit = _git(root, "rev-parse", "--short=12", "HEAD")
     changes = _git(root, "status", "--porcelain", "--untracked-files=no")
     clean = None if changes is None else not changes
-    return Provenance(datetime.now(UTC).date().isoformat(), commit, clean)
+    return Provenance(today(), commit, clean)
+
+
+def today() -> str:
+    """Return the date in UTC, such as `2026-01-31`."""
+    return datetime.now(UTC).date().isoformat()
 
 
 def hardware() -> Hardware:

@@ -7,9 +7,10 @@ book, a line per claim.
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any
 
+from claimbook.engine.environment import today
 from claimbook.engine.pool import Runner
 from claimbook.model import Claim, Lane, Outcome, Run, Status
 from claimbook.mutation.mutants import Edit, mutants
@@ -111,26 +112,12 @@ def falsify(
     for claim, run, tried in run_mutants(runner, claims, lane, mutants_of, track):
         if tried is None:
             yield claim, run
-        else:
-            survivors = [edits[each.claim] for each in tried if each.outcome is Outcome.PASSED]
-            torch = runner.environments[lane].torch
-            yield claim, _falsified(claim, lane, len(tried), survivors, torch)
-
-
-def _falsified(
-    claim: Claim, lane: Lane, tried: int, survivors: list[Edit], torch: str
-) -> Falsified:
-    return Falsified(
-        claim.id,
-        lane,
-        claim.digest(lane),
-        OPERATORS_DIGEST,
-        tried,
-        tried - len(survivors),
-        tuple(sorted(survivors, key=lambda s: (s.line, s.operator, s.after))),
-        torch,
-        datetime.now(UTC).date().isoformat(),
-    )
+            continue
+        survivors = [edits[each.claim] for each in tried if each.outcome is Outcome.PASSED]
+        survivors.sort(key=attrgetter("line", "operator", "after"))
+        of = claim.id, lane, claim.digest(lane), OPERATORS_DIGEST
+        found = len(tried), len(tried) - len(survivors), tuple(survivors)
+        yield claim, Falsified(*of, *found, runner.environments[lane].torch, today())
 
 
 def falsified_data(claim: Claim, result: Falsified) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Collection
 from itertools import chain
-from pathlib import Path
 
 import yaml
 
@@ -30,19 +29,15 @@ def left_out(project: Project, claims: Collection[str]) -> set[str]:
     found: set[str] = set()
     for path in sorted((project.docs / FOLDER).glob("*.yaml")):
         name = project.name(path)
-        for claim in chain.from_iterable(_reasons(path, name).values()):
+        try:
+            data = yaml.safe_load(read_text(path))
+        except yaml.YAMLError as error:
+            raise BookError(f"{name}: {error}") from error
+        if not isinstance(data, dict) or not all(isinstance(ids, list) for ids in data.values()):
+            raise BookError(f"{name}: it must map reasons to lists of claims")
+        for claim in chain.from_iterable(data.values()):
             if claim not in claims:
                 what = unknown(str(claim), "claim", claims, "see claimbook list")
                 raise BookError(f"{name}: {what}")
             found.add(claim)
     return found
-
-
-def _reasons(path: Path, name: str) -> dict[str, list[str]]:
-    try:
-        data = yaml.safe_load(read_text(path))
-    except yaml.YAMLError as error:
-        raise BookError(f"{name}: {error}") from error
-    if not isinstance(data, dict) or not all(isinstance(ids, list) for ids in data.values()):
-        raise BookError(f"{name}: it must map reasons to lists of claims")
-    return data

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
+from claimbook.engine.environment import today
 from claimbook.engine.pool import Runner
-from claimbook.model import Lane, Run, Status
+from claimbook.model import Claim, Lane, Run, Status
 from claimbook.mutation.falsify import Track, run_mutants
 from claimbook.mutation.operators import OPERATORS_DIGEST
 from claimbook.records.by_page import ByPart
@@ -81,21 +81,18 @@ def run_sweeps(
         Each sweep with its result, or with its run if that found a counterexample or crashed.
     """
     by_id = {each.claim.id: each for each in sweeps}
+
+    def mutants_of(search: Claim, _: Run) -> Iterator[Claim]:
+        return by_id[search.id].mutants()
+
     searches = [each.runnable() for each in by_id.values()]
-    found = run_mutants(
-        runner, searches, Lane.CPU, lambda search, _: by_id[search.id].mutants(), track
-    )
-    for search, run, tried in found:
+    for search, run, tried in run_mutants(runner, searches, Lane.CPU, mutants_of, track):
         written = by_id[search.id]
         if tried is None:
             yield written, run
-        else:
-            yield written, _swept(written, run, tried, runner.environments[Lane.CPU].torch)
-
-
-def _swept(written: Written, run: Run, tried: list[Run], torch: str) -> Swept:
-    drawn = {measured.name: int(measured.value) for measured in run.measurements}
-    killed = sum("\n# AssertionError" in "".join(each.outputs) for each in tried)
-    today = datetime.now(UTC).date().isoformat()
-    ids = written.claim.id, written.digest(), OPERATORS_DIGEST
-    return Swept(*ids, drawn, len(tried), killed, torch, today)
+            continue
+        drawn = {measured.name: int(measured.value) for measured in run.measurements}
+        killed = sum("\n# AssertionError" in "".join(each.outputs) for each in tried)
+        of = search.id, written.digest(), OPERATORS_DIGEST
+        torch = runner.environments[Lane.CPU].torch
+        yield written, Swept(*of, drawn, len(tried), killed, torch, today())

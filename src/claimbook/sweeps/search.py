@@ -52,7 +52,7 @@ class Sweep:
         except Exception as fault:  # any exception refutes the sweep
             print(trial.report(fault))
         else:
-            trial.seen.record()
+            trial.record()
 
 
 def sweep(*, cases: int = CASES, **drawn: Drawn) -> Callable[[Check], Sweep]:
@@ -80,68 +80,57 @@ def _values(draw: st.DrawFn, drawn: dict[str, Drawn]) -> dict[str, Any]:
 
 
 class _Trial:
-    """Runs the cases of a sweep and keeps track of them."""
+    """Runs the cases of a sweep, and keeps track of what was drawn."""
 
     def __init__(self, check: Check) -> None:
         self.check = check
-        self.seen = _Seen()
         self.refuted = False
         self.case = ""
+        """The last case run after a failure, as code."""
+        self.cases = 0
+        self.tensors: set[tuple[int, torch.dtype, bool, bool]] = set()
+        """Rank, dtype, whether empty and whether contiguous of each tensor."""
+        self.values: dict[str, set[str]] = {}
+        """Parameter → its values other than tensors, as code."""
 
     def run(self, values: dict[str, Any]) -> None:
         """Run one case; after a failure, first write it as code, as the check may modify it."""
         if self.refuted:
             self.case = "\n".join(f"{name} = {code(value)}" for name, value in values.items())
         else:
-            self.seen.note(values)
+            self._note(values)
         torch.manual_seed(0)
         try:
             self.check(**values)
         except UnsatisfiedAssumption:
-            self.seen.cases -= 1
+            self.cases -= 1
             raise
         except Exception:
             self.refuted = True
             raise
 
-    def report(self, fault: Exception) -> str:
-        """Return the case as code, with the exception as a comment."""
-        text = str(fault).strip().partition("\n")[0]
-        return f"{self.case}\n# {type(fault).__name__}: {text}".rstrip(": ")
-
-
-class _Seen:
-    """Counts of what was drawn: cases, ranks, dtypes, kinds of tensors and values."""
-
-    def __init__(self) -> None:
-        self.cases = 0
-        self.ranks: set[int] = set()
-        self.dtypes: set[torch.dtype] = set()
-        self.kinds: set[str] = set()
-        self.values: dict[str, set[str]] = {}
-
-    def note(self, values: dict[str, Any]) -> None:
+    def _note(self, values: dict[str, Any]) -> None:
         self.cases += 1
         for name, value in values.items():
             drawn = value if isinstance(value, list) else [value]
             tensors = [each for each in drawn if isinstance(each, Tensor)]
-            for tensor in tensors:
-                self._note_tensor(tensor)
+            self.tensors |= {(t.dim(), t.dtype, not t.numel(), t.is_contiguous()) for t in tensors}
             if not tensors and value != []:  # [] may be a list of tensors
                 self.values.setdefault(name, set()).add(code(value))
 
-    def _note_tensor(self, tensor: Tensor) -> None:
-        self.ranks.add(tensor.dim())
-        self.dtypes.add(tensor.dtype)
-        self.kinds |= {"empty tensors"} if tensor.numel() == 0 else set()
-        self.kinds |= set() if tensor.is_contiguous() else {"non-contiguous tensors"}
+    def report(self, fault: Exception) -> str:
+        """Return the case as code, with the exception as a comment."""
+        return f"{self.case}\n# {_first_line(fault)}"
 
     def record(self) -> None:
-        """Record the counts as measurements."""
-        found = {"cases": self.cases, "dtypes": len(self.dtypes)}
-        if self.ranks:
-            found |= {"lowest rank": min(self.ranks), "highest rank": max(self.ranks)}
-        found |= dict.fromkeys(sorted(self.kinds), 1)
+        """Record what was drawn as measurements."""
+        found = {"cases": self.cases, "dtypes": len({dtype for _, dtype, *_ in self.tensors})}
+        if ranks := {rank for rank, *_ in self.tensors}:
+            found |= {"lowest rank": min(ranks), "highest rank": max(ranks)}
+        if any(empty for *_, empty, _ in self.tensors):
+            found["empty tensors"] = 1
+        if not all(contiguous for *_, contiguous in self.tensors):
+            found["non-contiguous tensors"] = 1
         found |= {f"values of {name}": len(each) for name, each in self.values.items()}
         for name, value in found.items():
             record(name, value, "count")
@@ -201,6 +190,10 @@ def error(work: Callable[[], object]) -> str:
     try:
         work()
     except Exception as raised:
-        text = str(raised).partition("\n")[0]
-        return f"{type(raised).__name__}: {text}".rstrip(": ")
+        return _first_line(raised)
     return ""
+
+
+def _first_line(error: Exception) -> str:
+    text = str(error).strip().partition("\n")[0]
+    return f"{type(error).__name__}: {text}".rstrip(": ")

@@ -107,11 +107,10 @@ def _in_file(text: str, name: str, claims: dict[str, Claim]) -> Iterator[Written
     except SyntaxError as error:
         raise BookError(f"{name}:{error.lineno}: {error.msg}") from error
     lines = text.splitlines(keepends=True)
-    functions = [node for node in tree.body if _call(node)]
-    others = [node for node in tree.body if not isinstance(node, ast.Expr) and not _call(node)]
+    functions = [n for n in tree.body if isinstance(n, ast.FunctionDef) and _is_sweep(n)]
+    others = [n for n in tree.body if not isinstance(n, ast.Expr) and n not in functions]
     setup = tuple(_source(lines, node) for node in others)
     for function in functions:
-        assert isinstance(function, ast.FunctionDef)
         claim = function.name.replace("_", "-")
         if claim not in claims:
             hint = "a sweep is named after its claim, with _ for -"
@@ -124,11 +123,10 @@ def _in_file(text: str, name: str, claims: dict[str, Claim]) -> Iterator[Written
 
 def _check_assertions(function: ast.FunctionDef, name: str) -> None:
     """Reject an assertion without names, which does not depend on what is drawn."""
-    for node in ast.walk(function):
-        if isinstance(node, ast.Assert):
-            if not any(isinstance(part, ast.Name) for part in ast.walk(node.test)):
-                what = f"`{ast.unparse(node)}` uses nothing that is drawn, so it tests nothing"
-                raise BookError(f"{name}:{node.lineno}: {what}")
+    for node in (node for node in ast.walk(function) if isinstance(node, ast.Assert)):
+        if not any(isinstance(part, ast.Name) for part in ast.walk(node.test)):
+            what = f"`{ast.unparse(node)}` uses nothing that is drawn, so it tests nothing"
+            raise BookError(f"{name}:{node.lineno}: {what}")
 
 
 def _assertions(tree: ast.AST) -> list[ast.Assert | ast.Expr]:
@@ -147,12 +145,12 @@ def _compares(node: ast.expr) -> bool:
     return len({ast.dump(argument) for argument in node.args[:2]}) > 1
 
 
-def _call(node: ast.stmt) -> bool:
-    """Return whether a statement is a function decorated with `@sweep(...)` alone."""
-    if not isinstance(node, ast.FunctionDef) or len(node.decorator_list) != 1:
-        return False
-    made = node.decorator_list[0]
-    return isinstance(made, ast.Call) and ast.unparse(made.func) == "sweep"
+def _is_sweep(function: ast.FunctionDef) -> bool:
+    """Return whether a function is decorated with `@sweep(...)` alone."""
+    match function.decorator_list:
+        case [ast.Call(func=ast.Name(id="sweep"))]:
+            return True
+    return False
 
 
 def _source(lines: list[str], node: ast.stmt | ast.expr) -> str:
