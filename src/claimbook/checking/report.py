@@ -28,27 +28,24 @@ def explain(claim: Claim, run: Run) -> str:
         lines += [f"  {run.message}", f"  It depends on the machine: {', '.join(claim.machine)}."]
     elif run.outcome is not Outcome.FAILED:
         lines += [f"  {run.message}", "  Other claims are not affected."]
-    for mismatch in mismatches(claim, run.lane, run.outputs):
+    found = [*mismatches(claim, run.lane, run.outputs)]
+    for mismatch in found:
         lines += ["", *differing(mismatch)]
     if run.outcome is Outcome.FAILED:
-        lines += [
-            "",
-            "  - is what the page says, + is what the run printed.",
-            *_advice(claim, run),
-        ]
+        lines += ["", "  - is what the page says, + is what the run printed."]
+        lines += _advice(run, found)
     return "\n".join(lines)
 
 
-def _advice(claim: Claim, run: Run) -> list[str]:
+def _advice(run: Run, found: list[Mismatch]) -> list[str]:
     """Return what to do next; a NameError is always the page's fault."""
-    for mismatch in mismatches(claim, run.lane, run.outputs):
-        if missing := _MISSING.search(mismatch.got):
-            return [f"  The name {missing[1]} is missing: was a line deleted, or an import?"]
-    option = "" if run.lane is Lane.CPU else f" --lane {run.lane}"
+    if missing := _MISSING.search("\n".join(mismatch.got for mismatch in found)):
+        return [f"  The name {missing[1]} is missing: was a line deleted, or an import?"]
+    options = run.claim if run.lane is Lane.CPU else f"{run.claim} --lane {run.lane}"
     return [
         "  If torch is right, correct the output on the page and the sentence above it;",
-        f"  if the page is right, fix its code. Run it alone: claimbook run {claim.id}{option}",
-        f"  To accept what was printed: claimbook accept {claim.id}{option}",
+        f"  if the page is right, fix its code. Run it alone: claimbook run {options}",
+        f"  To accept what was printed: claimbook accept {options}",
     ]
 
 
@@ -57,21 +54,17 @@ _MISSING = re.compile(r"^NameError: name '(\w+)' is not defined", re.MULTILINE)
 
 def summary(failed: Sequence[Told], varied: Sequence[Told], where: Environment) -> str:
     """List the claims that fail, then those that differ only because of this machine."""
-    lines = []
-    if failed:
-        lines += [f"Claims that fail on {where.device} with torch {where.torch}:"]
-        lines += [_line(claim, run) for claim, run in failed]
-    if varied:
-        lines += [f"{VARIED} ({where.device}, torch {where.torch}):"]
-        lines += [_line(claim, run) for claim, run in varied]
-    return "".join(f"{line}\n" for line in lines)
+    fails = f"Claims that fail on {where.device} with torch {where.torch}:"
+    varies = f"{VARIED} ({where.device}, torch {where.torch}):"
+    text = ""
+    for title, told in (fails, failed), (varies, varied):
+        text += f"{title}\n" if told else ""
+        for claim, run in told:
+            text += f"{first_place(claim, run)}: {claim.id} {run.outcome}: {run.message}\n"
+    return text
 
 
 VARIED = "Claims about a machine that came out otherwise on this one"
-
-
-def _line(claim: Claim, run: Run) -> str:
-    return f"{first_place(claim, run)}: {claim.id} {run.outcome}: {run.message}"
 
 
 def differing(mismatch: Mismatch) -> list[str]:

@@ -34,14 +34,6 @@ _MARK = re.compile(r"'[^'\n]*'|[()\[\],]")
 _DEEPER = {"(": 1, "[": 1, ")": -1, "]": -1}
 
 
-def _marks(text: str) -> Iterator[tuple[re.Match[str], int]]:
-    """Yield quoted texts, brackets and commas, each with the bracket depth after it."""
-    depth = 0
-    for mark in _MARK.finditer(text):
-        depth += _DEEPER.get(mark[0], 0)
-        yield mark, depth
-
-
 def _parse(text: str) -> tuple[object, dict[str, str]]:
     """Return the data of `tensor(...)`, and its keyword arguments."""
     data, fields = [], {}
@@ -54,8 +46,13 @@ def _parse(text: str) -> tuple[object, dict[str, str]]:
 
 
 def _split_arguments(text: str) -> list[str]:
-    commas = [mark.start() for mark, depth in _marks(text) if mark[0] == "," and depth == 0]
-    return [text[a + 1 : b].strip() for a, b in pairwise([-1, *commas, len(text)])]
+    """Split a text at the commas that are in no brackets and no quotes."""
+    depth, ends = 0, [-1]
+    for mark in _MARK.finditer(text):
+        depth += _DEEPER.get(mark[0], 0)
+        if mark[0] == "," and depth == 0:
+            ends.append(mark.start())
+    return [text[a + 1 : b].strip() for a, b in pairwise([*ends, len(text)])]
 
 
 def _parse_data(text: str) -> object:

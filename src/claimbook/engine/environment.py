@@ -115,12 +115,10 @@ ON_ARM = ("CPU implementer", "CPU variant", "CPU part")
 @cache
 def _processor() -> str:
     # On ARM the kernel tells numbers only; lscpu knows their names.
-    named = _cpuinfo().get("model name") or _lscpu().get("Model name")
-    return named or platform.processor() or platform.machine()
-
-
-def _lscpu() -> dict[str, str]:
-    return _fields(_output(["env", "LC_ALL=C", "lscpu"]) or "")
+    if named := _cpuinfo().get("model name"):
+        return named
+    lscpu = _fields(_output(["env", "LC_ALL=C", "lscpu"]) or "")
+    return lscpu.get("Model name") or platform.processor() or platform.machine()
 
 
 @cache

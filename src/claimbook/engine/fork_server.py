@@ -20,7 +20,7 @@ import traceback
 import warnings
 from collections.abc import Iterator
 from multiprocessing import Pipe
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Client, Connection
 from multiprocessing.reduction import recv_handle
 from pathlib import Path
 
@@ -55,27 +55,17 @@ def connect(scratch: str) -> tuple[Connection, subprocess.Popen[bytes] | None]:
     Args:
         scratch: a folder for the workers' temporary files, which the runner removes.
     """
-    channel, process = _connect_to_kept(), None
+    channel: Connection | None = None
+    process = None
+    if (address := os.environ.get(KEPT, "")).endswith(_of_start()):
+        with contextlib.suppress(OSError):  # it has ended
+            channel = Client(address)
     if channel is None:
         channel, theirs = Pipe()
         with theirs:
             process = _start(theirs.fileno(), subprocess.DEVNULL)
     send(channel, {"scratch": scratch, "folder": str(Path.cwd()), "environ": _environ()})
     return channel, process
-
-
-def _connect_to_kept() -> Connection | None:
-    """Return the channel to a shared server; None if there is none with the same settings."""
-    address = os.environ.get(KEPT, "")
-    if not address.endswith(_of_start()):
-        return None
-    connection = socket.socket(socket.AF_UNIX)
-    try:
-        connection.connect(address)
-    except OSError:  # it has ended
-        connection.close()
-        return None
-    return Connection(connection.detach())
 
 
 def _of_start() -> str:
@@ -122,7 +112,8 @@ def main(descriptor: int, *, listens: bool) -> None:
     gc.enable()
     gc.freeze()
     channel = Connection(_accept(descriptor) if listens else descriptor)
-    _adopt_orphans()
+    if sys.platform == "linux":  # adopt orphans of examples, daemons included
+        LIBC.prctl(36, 1)  # PR_SET_CHILD_SUBREAPER
     hello = receive(channel)
     os.environ.clear()
     os.environ.update(hello["environ"])
@@ -192,12 +183,6 @@ def _variable(name: str, value: str) -> Iterator[None]:
         del os.environ[name]
         if before is not None:
             os.environ[name] = before
-
-
-def _adopt_orphans() -> None:
-    """Become the parent of orphans of examples, daemons included; only on Linux."""
-    if sys.platform == "linux":
-        LIBC.prctl(36, 1)  # PR_SET_CHILD_SUBREAPER
 
 
 def _end_orphans(workers: set[int]) -> None:

@@ -166,7 +166,12 @@ class _Sandbox:
 
     def perform(self, sources: list[str]) -> Iterator[str]:
         """Run the examples of a claim in a fresh `__main__`; yield the output of each."""
-        module, worker = self._module(), os.getpid()
+        import torch
+
+        worker, module = os.getpid(), types.ModuleType("__main__")
+        vars(module).update(torch=torch, nn=torch.nn, F=torch.nn.functional)
+        vars(module)["device"] = torch.device(str(self.lane))
+        sys.modules["__main__"] = module  # so that examples' classes can be pickled
         # Leaving it also resets which warnings have been shown.
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
@@ -178,15 +183,6 @@ class _Sandbox:
                     os._exit(0)
                 yield self._take_printed()
         module.__dict__.clear()
-
-    def _module(self) -> types.ModuleType:
-        import torch
-
-        module = types.ModuleType("__main__")
-        names = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional}
-        module.__dict__.update(names, device=torch.device(str(self.lane)))
-        sys.modules["__main__"] = module  # so that examples' classes can be pickled
-        return module
 
     def _run(self, source: str, filename: str, module: types.ModuleType) -> None:
         linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)

@@ -72,13 +72,13 @@ def short_digest(claim: Claim, lane: Lane) -> str:
 
 def result_of(claim: Claim, run: Run) -> Result:
     """Return the result to save for a run."""
-    digest = short_digest(claim, run.lane)
+    result = Result(short_digest(claim, run.lane), run.outcome)
     if run.outcome is Outcome.PASSED:
-        return Result(digest, run.outcome)
+        return result
     if run.outcome is not Outcome.FAILED:
-        return Result(digest, run.outcome, None, run.outputs, run.message)
+        return replace(result, outputs=run.outputs, message=run.message)
     found = mismatches(claim, run.lane, run.outputs)
-    return Result(digest, run.outcome, worst(each.severity for each in found), run.outputs)
+    return replace(result, severity=worst(each.severity for each in found), outputs=run.outputs)
 
 
 def results_of(claims: Iterable[Claim], runs: Mapping[str, Run]) -> dict[str, Result]:

@@ -67,12 +67,7 @@ class Figure:
         style = f"max-width:100%;height:auto;--least:{least}px"
         head = f'<svg role="img" aria-label="{escape(label)}" style="{style}"'
         picture = self.svg.replace("<svg", head, 1)
-        return f'<figure class="drawn">{picture}{_caption(label, details)}</figure>'
-
-
-def _caption(label: str, details: str) -> str:
-    items = "".join(f"<li>{escape(line)}</li>" for line in details.splitlines())
-    body = f"<p>{escape(label)}</p>" + (f"<ul>{items}</ul>" if items else "")
-    return (
-        f"<figcaption><details><summary>The picture in words</summary>{body}</details></figcaption>"
-    )
+        items = "".join(f"<li>{escape(line)}</li>" for line in details.splitlines())
+        words = f"<p>{escape(label)}</p>" + (f"<ul>{items}</ul>" if items else "")
+        caption = f"<details><summary>The picture in words</summary>{words}</details>"
+        return f'<figure class="drawn">{picture}<figcaption>{caption}</figcaption></figure>'
