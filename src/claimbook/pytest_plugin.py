@@ -1,7 +1,7 @@
 """Collect claims as pytest items, one per lane: `docs/autograd/sums.md::backward-adds[cpu]`."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,7 @@ import pytest
 from claimbook.checking.report import VARIED, explain
 from claimbook.engine.pool import Runner
 from claimbook.engine.workers import RunnerError
-from claimbook.model import Claim, Lane, Outcome, Page, Problem, Run
+from claimbook.model import Claim, Lane, Outcome, Problem, Run
 from claimbook.pages.book import Book, BookError, NoBookError
 
 BOOK = pytest.StashKey["Book | None"]()
@@ -53,11 +53,12 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "PageFile 
     if not file_path.is_relative_to(book.project.root):
         return None
     name = book.project.name(file_path)
+    page = next((page for page in book.pages if page.path == name), None)
     problems = [problem for problem in book.problems if problem.location.path == name]
-    page = next((page for page in book.pages if page.path == name), Page(name))
-    if not problems and page not in book.pages:
+    if not page and not problems:
         return None
-    return PageFile.from_parent(parent, path=file_path, page=page, problems=problems)
+    claims = (*page.claims, *page.samples) if page else ()
+    return PageFile.from_parent(parent, path=file_path, claims=claims, problems=problems)
 
 
 def _book(config: pytest.Config) -> Book | None:
@@ -74,23 +75,24 @@ def _book(config: pytest.Config) -> Book | None:
 class PageFile(pytest.File):
     """A page of the book."""
 
-    def __init__(self, *, page: Page, problems: list[Problem], **kwargs: Any) -> None:
+    def __init__(self, *, claims: Sequence[Claim], problems: list[Problem], **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.page, self.problems = page, problems
+        self.claims, self.problems = claims, problems
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield an item for each claim and lane, and one for the page's problems, if any."""
         if self.problems:
             yield ProblemsItem.from_parent(self, name="problems", problems=self.problems)
         lanes = self.config.getoption("lane") or [Lane.CPU]
-        for claim in (*self.page.claims, *self.page.samples):
+        for claim in self.claims:
             for lane in map(Lane, lanes):
                 if lane in claim.lanes:
                     name = f"{claim.id}[{lane}]"
                     # In full: pytest would strip the brackets, which --lf needs.
                     node = f"{self.nodeid}::{name}"
-                    about = {"claim": claim, "lane": lane}
-                    yield ClaimItem.from_parent(self, name=name, nodeid=node, **about)
+                    yield ClaimItem.from_parent(
+                        self, name=name, nodeid=node, claim=claim, lane=lane
+                    )
 
 
 class _PageItem(pytest.Item):

@@ -101,24 +101,17 @@ class Text:
         """Replace the name of an attribute."""
         return Change(self.end(node) - len(node.attr.encode()), self.end(node), new)
 
-    def changed(self, change: Change) -> str:
-        """Return the source with a change made."""
-        return (
-            self.bytes[: change.start] + change.new.encode() + self.bytes[change.end :]
-        ).decode()
+    def changed(self, change: Change, start: int = 0, end: int | None = None) -> str:
+        """Return the source, or the part of it between two offsets, with a change made."""
+        before, after = self.bytes[start : change.start], self.bytes[change.end : end]
+        return before.decode() + change.new + after.decode()
 
     def lines(self, change: Change) -> tuple[str, str]:
         """Return the lines that a change touches, before and after, each joined into one."""
         start = self.bytes.rfind(b"\n", 0, change.start) + 1
         end = (self.bytes + b"\n").find(b"\n", change.end)
-        after = (
-            self.bytes[start : change.start] + change.new.encode() + self.bytes[change.end : end]
-        )
-        return _on_one_line(self.bytes[start:end]), _on_one_line(after)
-
-
-def _on_one_line(text: bytes) -> str:
-    return " ".join(text.decode().split())
+        before, after = self.bytes[start:end].decode(), self.changed(change, start, end)
+        return " ".join(before.split()), " ".join(after.split())
 
 
 def leave_out(text: Text, node: ast.AST) -> Iterator[Change]:

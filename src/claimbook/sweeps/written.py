@@ -131,18 +131,16 @@ def _check_assertions(function: ast.FunctionDef, name: str) -> None:
 
 def _assertions(tree: ast.AST) -> list[ast.Assert | ast.Expr]:
     """Return the assertions of a rule: `assert` statements and calls that compare."""
-    return [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Assert) or (isinstance(node, ast.Expr) and _compares(node.value))
-    ]
+    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Assert | ast.Expr))
+    return [node for node in nodes if isinstance(node, ast.Assert) or _compares(node.value)]
 
 
 def _compares(node: ast.expr) -> bool:
     """Return whether an expression is a comparing call with two different arguments."""
-    if not isinstance(node, ast.Call) or ast.unparse(node.func) not in COMPARE:
-        return False
-    return len({ast.dump(argument) for argument in node.args[:2]}) > 1
+    match node:
+        case ast.Call(func=ast.Name(id=name), args=[first, second, *_]) if name in COMPARE:
+            return ast.dump(first) != ast.dump(second)
+    return False
 
 
 def _is_sweep(function: ast.FunctionDef) -> bool:
