@@ -324,7 +324,7 @@ def test_a_loader_left_behind(runner):
 
 
 def test_a_dirty_worker_begins_no_other_claim(runner, tmp_path):
-    """It has been handed the next one, which would be ended half way, and leave what it made."""
+    """The next one would be ended half way, and leave what it made."""
     begun = tmp_path / "begun"
     spoils = ">>> import sys\n>>> sys.excepthook = print" + 99 * "\n>>> torch.ones(1)\ntensor([1.])"
     notes = f">>> with open({str(begun)!r}, 'a') as file:\n...     _ = file.write('.')"
