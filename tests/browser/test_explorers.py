@@ -149,32 +149,6 @@ def test_a_link_shows_a_case(open_page, name):
     assert place.locator(".explorer-shown").inner_text() != wanted
 
 
-def test_two_explorers_share_the_address(open_page):
-    """On one page, the address keeps the cases of both and leads to the one used last."""
-    page = open_page(PAGES["broadcasting"])
-    add_explorer(page, "bits")
-    page.locator("#explore-broadcasting").get_by_label("Shape of b").fill("2, 1, 3")
-    page.locator("#explore-bits").get_by_label("A number").fill("0.5; 1")
-    page.locator("#explore-bits").get_by_label("A number").fill("0.5")
-    assert page.evaluate("location.hash").startswith(
-        "#explore-bits?number=0.5;explore-broadcasting?"
-    )
-    page.reload()
-    add_explorer(page, "bits")
-    assert "[2, 4, 3]" in said(page, "broadcasting")
-    assert said(page, "bits").startswith("0.5: float32, float16, bfloat16")
-
-
-def add_explorer(page, name):
-    """Put another explorer before the one of the page."""
-    place = f'<div class="explorer" id="explore-{name}" data-explorer="{name}" data-start=""></div>'
-    page.locator(".explorer").evaluate(
-        "(first, place) => first.insertAdjacentHTML('beforebegin', place)", place
-    )
-    for part in ("-rule", ""):
-        page.add_script_tag(path=agreement.SCRIPTS / f"{name}{part}.js")
-
-
 def test_back_leads_to_the_case_before(open_page):
     """After links to cases; what was typed or tried is no step of its own."""
     page = open_page("index")

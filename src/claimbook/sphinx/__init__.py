@@ -10,9 +10,7 @@ from claimbook.engine.environment import digest_of_code
 from claimbook.sphinx import (
     build,
     chapter,
-    claims_json,
     complaints,
-    controls,
     demands,
     elements,
     lab_pages,
@@ -30,13 +28,15 @@ from claimbook.sphinx.directives import (
 )
 from claimbook.sphinx.domain import ROLE, ClaimDomain
 from claimbook.sphinx.execute import cells, labs
-from claimbook.sphinx.views import explorers, guides, practice, versions
-from claimbook.sphinx.views import registry as views
+from claimbook.sphinx.views import versions
 from claimbook.sphinx.views.code_map import CodeMapDirective
+from claimbook.sphinx.views.explorers import ExplorerDirective
+from claimbook.sphinx.views.guides import Guide
+from claimbook.sphinx.views.registry import VIEWS
 
 PARTS = (
-    *(build, demands, claims_json, chapter, cells, labs, lab_pages, tuning),
-    *(controls, practice, explorers, guides, search, sidebar, theme, versions),
+    *(complaints, build, demands, chapter, cells, labs, lab_pages, tuning),
+    *(search, sidebar, theme, versions),
 )
 STATIC = Path(__file__).with_name("static")
 CODE = Path(__file__).parents[1]
@@ -55,20 +55,20 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_directive("claim", ClaimDirective)
     app.add_directive("asked", AskedDirective)
     app.add_directive("remark", RemarkDirective)
-    for kind in views.VIEWS:
-        app.add_directive(kind, ViewDirective)
-    for kind in guides.GUIDES:
-        app.add_directive(kind, GuideDirective)
+    for kind, view in VIEWS.items():
+        app.add_directive(kind, GuideDirective if isinstance(view, Guide) else ViewDirective)
     app.add_directive("code-map", CodeMapDirective)
+    app.add_directive("explorer", ExplorerDirective)
     app.add_role("claim", lambda _, *rest: ROLE("claim:claim", *rest))
     app.add_node(elements.fold, html=(theme.open_fold, theme.close_fold))
     app.add_node(elements.claim_title, html=(theme.open_title, theme.close_title))
     app.add_node(elements.detail, html=(theme.open_detail, theme.close_detail))
+    app.add_node(elements.site_html, html=(theme.add_site_html, None))
     app.add_node(elements.place)
     app.connect("config-inited", lambda _, config: config.html_static_path.append(str(STATIC)))
     app.add_css_file("claimbook.css")
     app.add_js_file("claimbook.js", defer="defer")
-    for part in (complaints, *PARTS):
+    for part in PARTS:
         part.connect(app)
     return {
         "version": __version__,

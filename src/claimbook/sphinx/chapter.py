@@ -8,11 +8,10 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from claimbook.exports.sections import SHORT
-from claimbook.model import Claim, Lane, Page, Status
+from claimbook.model import Claim, Lane, Status
 from claimbook.sphinx import elements, render
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
 from claimbook.sphinx.elements import MORE_POINTS
-from claimbook.sphinx.render import Link
 from claimbook.sphinx.views import releases
 
 PRACTICE = "In practice"
@@ -47,9 +46,9 @@ def _mark(app: Sphinx, doctree: nodes.document) -> None:
         if section[0].astext() == PRACTICE:
             _fold_points(section)
             _move_up(section)
-    page = claim_domain(app.env).pages.get(app.env.docname, Page(""))
+    claims = claim_domain(app.env).pages[app.env.docname].scanned.claims
     chapter = next(iter(doctree.findall(nodes.section)), None)
-    if chapter and len(page.claims) > 1:
+    if chapter and len(claims) > 1:
         place = next(n for n, part in enumerate(chapter) if _begins(part) or n == len(chapter) - 1)
         chapter.insert(place, elements.place(what="provenance", page=app.env.docname))
 
@@ -95,15 +94,15 @@ class Norm:
 @lru_cache(maxsize=1)  # each card of the current page asks for it
 def norm(domain: ClaimDomain, docname: str) -> Norm:
     """Return the norm of a page."""
-    claims = domain.pages[docname].claims
+    claims = domain.pages[docname].scanned.claims
     seen = [pair for claim in claims for pair in domain.shown[claim.id].items()]
     ran = frozenset(lane for lane, shown in seen if shown.status is not Status.MISSING)
     return Norm(ran, releases.usual(claims, domain.releases))
 
 
-def provenance(domain: ClaimDomain, place: nodes.Element, link: Link) -> list[nodes.Node]:
+def provenance(domain: ClaimDomain, place: nodes.Element) -> list[nodes.Node]:
     """Return a line that says where the examples of a page ran as printed."""
-    claims = domain.pages[place["page"]].claims
+    claims = domain.pages[place["page"]].scanned.claims
     said = [part for lane in Lane for part in _of_lane(domain, claims, lane)]
     if not said:  # the cards show the status
         return []

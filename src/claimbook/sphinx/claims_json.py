@@ -5,28 +5,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from sphinx.application import Sphinx
-from sphinx.environment import BuildEnvironment
-
 from claimbook.engine import environment
 from claimbook.exports.data import SCHEMA, answer_data, claim_data, lane_data
 from claimbook.files import write_changed
 from claimbook.model import Lane
 from claimbook.records.version_history import ages
-from claimbook.sphinx.domain import ClaimDomain, claim_domain
-from claimbook.sphinx.tuning import beside
+from claimbook.sphinx.domain import ClaimDomain
 from claimbook.sphinx.views import machines, releases
-
-
-def connect(app: Sphinx) -> None:
-    """Write the file after claims have run."""
-    app.connect("env-updated", start_json, priority=900)
-
-
-def start_json(app: Sphinx, env: BuildEnvironment) -> None:
-    """Start writing `claims.json`."""
-    if app.builder.format == "html":
-        beside(app, lambda: write_json(claim_domain(env), Path(app.outdir, "claims.json")))
 
 
 def write_json(domain: ClaimDomain, path: Path) -> None:

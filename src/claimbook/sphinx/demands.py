@@ -59,8 +59,9 @@ def _demand_claims(domain: ClaimDomain) -> None:
 def _demand_runs(domain: ClaimDomain) -> None:
     """Warn of each page none of whose claims ran."""
     for docname, page in domain.pages.items():
-        ran = [each.records for c in page.claims for each in domain.shown[c.id].values()]
-        if page.claims and not any(ran):
+        claims = page.scanned.claims
+        ran = [each.records for claim in claims for each in domain.shown[claim.id].values()]
+        if claims and not any(ran):
             warn(docname, "none of this page's claims ran on any lane", "nothing-ran")
 
 

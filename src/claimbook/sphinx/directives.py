@@ -31,7 +31,7 @@ class ClaimDirective(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the claim's card; empty if the scan could not read it, or its id is taken."""
         domain = claim_domain(self.env)
-        if self.env.docname not in domain.pages:
+        if not domain.pages[self.env.docname].scanned.path:
             raise self.error("a claim must be on a Markdown page; this one would never run")
         claim = domain.claim_on(self.env.docname, "".join(self.arguments))
         if claim is None or anchor(claim.id) in self.state.document.ids:
@@ -71,11 +71,11 @@ class ViewDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return a placeholder."""
+        page = self.env.docname
         lines = tuple(line.strip() for line in self.content if line.strip())
-        placed = Placed(self.name, lines, self.lineno, "".join(self.arguments))
-        views = claim_domain(self.env).views.setdefault(self.env.docname, [])
-        views.append(placed)
-        return [elements.place(what="view", page=self.env.docname, number=len(views) - 1)]
+        views = claim_domain(self.env).pages[page].views
+        views.append(Placed(page, self.name, lines, self.lineno, "".join(self.arguments)))
+        return [elements.place(what="view", page=page, number=len(views) - 1)]
 
 
 class GuideDirective(ViewDirective):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -14,20 +15,27 @@ from sphinx.builders import Builder
 from sphinx.domains import Domain, ObjType
 from sphinx.environment import BuildEnvironment
 from sphinx.roles import XRefRole
+from sphinx.util import logging
 from sphinx.util.nodes import make_refnode
 
 from claimbook.exports import errors
 from claimbook.exports.data import anchor
 from claimbook.exports.prose import Sentence
 from claimbook.exports.sections import Section
+from claimbook.files import ReadError
 from claimbook.model import Claim, Environment, Lane, Page
-from claimbook.pages.book import Book, Project
+from claimbook.mutation import falsify
+from claimbook.pages.book import Book, BookError, Project
 from claimbook.pages.text import curly, first_sentence, near
 from claimbook.records.book_runs import BookRun, CudaReleases, Machines, Releases
 from claimbook.records.runs import Shown
 from claimbook.records.versions import Contents, Version, Versions, contents_of
 from claimbook.sphinx import render
 from claimbook.sphinx.complaints import warn
+from claimbook.sweeps import results as sweeps
+from claimbook.sweeps.written import read_sweeps
+
+logger = logging.getLogger(__name__)
 
 
 def tell_broken(place: str, why: str) -> None:
@@ -38,6 +46,7 @@ def tell_broken(place: str, why: str) -> None:
 class Placed(NamedTuple):
     """A view, as placed on a page."""
 
+    page: str
     kind: str
     lines: tuple[str, ...]
     """The pages or sections listed in its directive."""
@@ -50,71 +59,55 @@ ROLE = XRefRole(innernodeclass=nodes.inline, warn_dangling=True)
 """Role that links to a claim by its id; shows the given title, or its first sentence."""
 
 
-PER_PAGE = (
-    *("texts", "pages", "sections", "sentences", "apis", "linked", "mentions"),
-    *("views", "cells", "minutes"),
-)
-"""Names of the data kept for each page, by docname."""
-OF_LAST_BUILD = ("seen", "environments")
-"""Names of other kept data: a digest of what each page shows; the environment of each lane."""
+@dataclass
+class PageData:
+    """What is known of a page since it was read."""
 
-
-def _kept(name: str) -> Any:
-    """Return a property for data that the domain keeps."""
-    return property(lambda domain: domain.data[name])
+    digest: str
+    """The digest of its file."""
+    minutes: int
+    """Its reading time."""
+    scanned: Page
+    """Its claims and remarks; empty if it is not Markdown."""
+    sections: list[Section] = field(default_factory=list)
+    sentences: list[Sentence] = field(default_factory=list)
+    apis: dict[str, list[str]] = field(default_factory=dict)
+    """Claim id → the names of torch that its code may use."""
+    views: list[Placed] = field(default_factory=list)
+    cells: list[tuple[str, str, int]] = field(default_factory=list)
+    """Its code cells: statements, the expression that draws, and page line of each."""
+    explorers: list[str] = field(default_factory=list)
+    claims_linked: list[str] = field(default_factory=list)
+    """The ids of the claims to which it links."""
+    pages_linked: list[str] = field(default_factory=list)
+    """The docnames of the pages to which it links; `""` for links by label."""
 
 
 def _on_record(kind: Any) -> Any:
     """Return a cached property that reads all records of a kind under `docs/records/`."""
-    return cached_property(lambda domain: kind.of(Path(domain.env.srcdir)).load_all(tell_broken))
+    return cached_property(lambda domain: kind.of(domain.project.docs).load_all(tell_broken))
 
 
 class ClaimDomain(Domain):
-    """Holds the data of every page."""
+    """Holds the data of every page, and what this build knows of every claim."""
 
     name = "claim"
     label = "Claims"
     object_types: ClassVar[dict[str, ObjType]] = {"claim": ObjType("claim", "claim")}
     roles: ClassVar[dict[str, Any]] = {"claim": ROLE}
-    initial_data: ClassVar[dict[str, Any]] = {name: {} for name in (*PER_PAGE, *OF_LAST_BUILD)}
-
-    texts: dict[str, str] = _kept("texts")
-    """Docname → the digest of its file when it was read."""
-    pages: dict[str, Page] = _kept("pages")
-    """Docname → its scanned page."""
-    sections: dict[str, list[Section]] = _kept("sections")
-    """Docname → its sections."""
-    sentences: dict[str, list[Sentence]] = _kept("sentences")
-    """Docname → its sentences."""
-    views: dict[str, list[Placed]] = _kept("views")
-    """Docname → its views."""
-    apis: dict[str, dict[str, list[str]]] = _kept("apis")
-    """Docname → claim id → the names of torch that its code may use."""
-    linked: dict[str, list[str]] = _kept("linked")
-    """Docname → the claims to which it links."""
-    mentions: dict[str, list[str]] = _kept("mentions")
-    """Docname → the pages to which it links; `""` for links by label."""
-    cells: dict[str, list[tuple[str, str, int]]] = _kept("cells")
-    """Docname → its cells: statements, the expression that draws, and page line of each."""
-    minutes: dict[str, int] = _kept("minutes")
-    """Docname → its reading time in minutes."""
-    shown: dict[str, dict[Lane, Shown]]
-    """Claim id → lane → its status and records in this build."""
-    falsified: dict[str, dict[str, Any] | None]
-    """Claim id → the results for its mutants, if any."""
-    swept: dict[str, dict[str, Any] | None]
-    """Claim id → the result of its sweep, if any."""
-    labs: dict[str, list[tuple[str, str]]]
-    """Claim id → the labs that refer to it: (docname, title)."""
-    environments: dict[Lane, Environment] = _kept("environments")
-    """Lane → its environment in this build or the last."""
+    initial_data: ClassVar[dict[str, Any]] = {"pages": {}, "seen": {}, "environments": {}}
 
     def __init__(self, env: BuildEnvironment) -> None:
         super().__init__(env)
-        self.shown, self.falsified, self.swept, self.labs = {}, {}, {}, {}
-        self.viewed: dict[str, list[Any]] = {}
+        self.pages: dict[str, PageData] = self.data["pages"]
+        """By docname."""
+        self.environments: dict[Lane, Environment] = self.data["environments"]
+        """Lane → its environment in this build or the last."""
+        self.shown = dict[str, dict[Lane, Shown]]()
+        """Claim id → lane → its status and records in this build."""
+        self.viewed = dict[str, list[Any]]()
         """Docname → the data of each of its views in this build."""
-        self.drawings: dict[str, list[str]] = {}
+        self.drawings = dict[str, list[str]]()
         """Docname → the pictures of its cells, as HTML."""
 
     @cached_property
@@ -125,7 +118,8 @@ class ClaimDomain(Domain):
     @cached_property
     def book(self) -> Book:
         """The book of all pages in docs; use it only after they are read."""
-        pages = tuple(self.pages[name] for name in sorted(self.pages))
+        scanned = (self.pages[name].scanned for name in sorted(self.pages))
+        pages = tuple(page for page in scanned if page.path)
         return Book(self.project, pages, self.project.register())
 
     @cached_property
@@ -147,23 +141,47 @@ class ClaimDomain(Domain):
     versions: list[Version] = _on_record(Versions)
     """The versions of the book, oldest first."""
 
+    @cached_property
+    def falsified(self) -> dict[str, dict[str, Any] | None]:
+        """Claim id → the results for its mutants, if any."""
+        kept = falsify.Results.of(self.project.docs, tell_broken)
+        found = ((claim, kept.load(claim)) for claim in self.book.claims)
+        return {c.id: falsify.falsified_data(c, result) if result else None for c, result in found}
+
+    @cached_property
+    def swept(self) -> dict[str, dict[str, Any] | None]:
+        """Claim id → the result of its sweep, if any."""
+        kept = sweeps.Results.of(self.project.docs, tell_broken)
+        data: dict[str, dict[str, Any] | None] = dict.fromkeys(c.id for c in self.book.claims)
+        try:
+            written = read_sweeps(self.project, self.book.claims)
+        except (BookError, ReadError) as error:
+            logger.warning("%s", error, type="claim", subtype="bad-sweep")
+            return data
+        for claim, sweep in written.items():
+            if result := kept.load(sweep.claim):
+                data[claim] = sweeps.swept_data(sweep, result)
+        return data
+
+    @cached_property
+    def labs(self) -> dict[str, list[tuple[str, str]]]:
+        """Claim id → the labs that refer to it: (docname, title)."""
+        found: dict[str, list[tuple[str, str]]] = {claim.id: [] for claim in self.book.claims}
+        labs = (name for name in sorted(self.pages) if not self.pages[name].scanned.path)
+        for docname in labs:
+            for claim_id in self.pages[docname].claims_linked:
+                if claim_id in found:
+                    found[claim_id].append((docname, self.env.titles[docname].astext()))
+        return found
+
     def contents(self) -> Contents:
         """Return the current contents of the book."""
         return contents_of(self.book.claims, self.book.answers)
 
     def page_with(self, view: str) -> str:
         """Return the docname of the page with a view; empty if there is none."""
-        kinds = ((name, each.kind) for name, views in self.views.items() for each in views)
+        kinds = ((name, each.kind) for name, page in self.pages.items() for each in page.views)
         return next((name for name, kind in kinds if kind == view), "")
-
-    def find_labs(self) -> dict[str, list[tuple[str, str]]]:
-        """Return the labs that refer to each claim; see `labs`."""
-        found: dict[str, list[tuple[str, str]]] = {claim.id: [] for claim in self.book.claims}
-        for docname in sorted(self.linked.keys() - self.pages.keys()):
-            for claim_id in self.linked[docname]:
-                if claim_id in found:
-                    found[claim_id].append((docname, self.env.titles[docname].astext()))
-        return found
 
     def said(self, entries: Iterable[str]) -> dict[str, str]:
         """Return entry id → statement, for those of the given entries in the register."""
@@ -172,30 +190,30 @@ class ClaimDomain(Domain):
 
     def claim_on(self, docname: str, claim_id: str) -> Claim | None:
         """Return the claim with an id on a page; None if there is none."""
-        page = self.pages.get(docname, Page(""))
-        return next((claim for claim in page.claims if claim.id == claim_id), None)
+        claims = self.pages[docname].scanned.claims
+        return next((claim for claim in claims if claim.id == claim_id), None)
 
     def clear_doc(self, docname: str) -> None:
         """Forget a page."""
-        for kind in PER_PAGE:
-            self.data[kind].pop(docname, None)
+        self.pages.pop(docname, None)
 
     def process_doc(self, env: BuildEnvironment, docname: str, document: nodes.document) -> None:
         """Note to which claims and pages a page links."""
-        links = list(document.findall(pending_xref))
-        claims = (to for to in links if to.get("refdomain") == self.name)
-        self.linked[docname] = sorted({link["reftarget"] for link in claims})
-        others = (to for to in links if to.get("refdomain") != self.name)
-        known = env.found_docs
-        found = (to["reftarget"] if to.get("refdomain") == "doc" else "" for to in others)
-        self.mentions[docname] = sorted({name for name in found if name in {"", *known}})
+        claims, pages = set[str](), set[str]()
+        for link in document.findall(pending_xref):
+            target = link["reftarget"]
+            if link.get("refdomain") == self.name:
+                claims.add(target)
+            elif link.get("refdomain") != "doc":
+                pages.add("")
+            elif not target or target in env.found_docs:
+                pages.add(target)
+        page = self.pages[docname]
+        page.claims_linked, page.pages_linked = sorted(claims), sorted(pages)
 
     def merge_domaindata(self, docnames: AbstractSet[str], otherdata: dict[str, Any]) -> None:
         """Merge the pages that another process has read."""
-        for docname in docnames:
-            for kind in PER_PAGE:
-                if docname in otherdata[kind]:
-                    self.data[kind][docname] = otherdata[kind][docname]
+        self.pages.update({name: otherdata["pages"][name] for name in docnames})
 
     def resolve_xref(
         self,

@@ -7,6 +7,14 @@ class place(nodes.General, nodes.Element):  # noqa: N801 (docutils names nodes s
     """A placeholder, filled in when the page is written; `what` is a key of `build.FILLED`."""
 
 
+class link(nodes.Inline, nodes.TextElement):  # noqa: N801
+    """A link to a `place` on a `page`, or on the page with a `view`; made when it is written."""
+
+
+class site_html(nodes.General, nodes.Element):  # noqa: N801
+    """Its `html`, which needs JavaScript: only on the site."""
+
+
 class claim_title(nodes.General, nodes.TextElement):  # noqa: N801
     """The first sentence of a claim; all that is visible if the claim is folded."""
 

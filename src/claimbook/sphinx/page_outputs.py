@@ -17,7 +17,6 @@ from claimbook.exports.markdown import markdown
 from claimbook.exports.notebook import notebook
 from claimbook.exports.site import download_links, form_links, llms_txt, sitemap
 from claimbook.files import write_atomically, write_changed
-from claimbook.model import Page
 from claimbook.sphinx.contents import parts
 from claimbook.sphinx.domain import claim_domain
 
@@ -99,7 +98,7 @@ def _address(app: Sphinx, page: str) -> str:
 def _write_notebook(app: Sphinx, page: str, doctree: nodes.document) -> bool:
     """Write the notebook of a page; return False if the page has no claims and so no notebook."""
     path = Path(app.outdir, f"{page}.ipynb")
-    scanned = claim_domain(app.env).pages.get(page, Page(""))
+    scanned = claim_domain(app.env).pages[page].scanned
     claims = () if scanned.problems else scanned.claims
     if claims:
         address = _address(app, page)

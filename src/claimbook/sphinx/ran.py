@@ -19,7 +19,7 @@ ByLane = dict[Lane, Shown]
 """Lane → the status and records of a claim."""
 
 
-def show(domain: ClaimDomain, place: nodes.Element, link: render.Link) -> list[nodes.Node]:
+def show(domain: ClaimDomain, place: nodes.Element) -> list[nodes.Node]:
     """Return a card's badges, verdicts and run details; update its outputs."""
     claim = domain.claim_on(place["page"], place["claim"])
     assert claim
@@ -27,13 +27,13 @@ def show(domain: ClaimDomain, place: nodes.Element, link: render.Link) -> list[n
     _show_run(place.parent, claim, shown)
     usual = chapter.norm(domain, place["page"])
     pairs = [(str(relation.kind), relation.entry) for relation in claim.relations]
-    said = render.sources(pairs, domain.said(entry for _, entry in pairs), link)
+    said = render.sources(pairs, domain.said(entry for _, entry in pairs))
     tried = domain.falsified[claim.id], domain.swept[claim.id]
     how = how_it_ran(claim, shown, *tried, domain.env.config.claimbook_repository)
     others = [*releases.folds(claim, domain)]
     parts = [render.verdicts(pairs)] * bool(pairs) + ["Other releases"] * bool(others)
     return [
-        *_lab_line(domain.labs[claim.id], link),
+        *_lab_line(domain.labs[claim.id]),
         _badges(
             claim,
             shown,
@@ -138,13 +138,13 @@ def _is_shown(example: Example, lane: Lane, lanes: ByLane) -> bool:
     return bool(example.want) and lane == next(iter(lanes))
 
 
-def _lab_line(labs: Iterable[tuple[str, str]], link: render.Link) -> Iterator[nodes.Node]:
+def _lab_line(labs: Iterable[tuple[str, str]]) -> Iterator[nodes.Node]:
     """Yield a line with links to the labs that refer to a claim, if any.
 
     Args:
         labs: (docname, title).
     """
-    if links := [link.to(docname, "", nodes.inline("", title)) for docname, title in labs]:
+    if links := [render.link(docname, "", title) for docname, title in labs]:
         parts = [part for each in links for part in (nodes.Text(", "), each)]
         parts[0] = nodes.Text("Drawn in a lab: ")
         yield nodes.paragraph("", "", *parts, classes=["claim-labs"])

@@ -2,8 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from docutils import nodes
@@ -11,14 +10,8 @@ from docutils import nodes
 from claimbook.checking.compare import HEADER, mismatches
 from claimbook.checking.report import PICTURES
 from claimbook.exports.data import anchor
-from claimbook.model import (
-    Claim,
-    Lane,
-    Measurement,
-    RelationKind,
-    Status,
-)
-from claimbook.pages.text import curly
+from claimbook.model import Claim, Lane, Measurement, RelationKind, Status
+from claimbook.pages.text import curly, first_sentence
 from claimbook.sphinx import elements
 
 WORDS = {
@@ -41,27 +34,27 @@ STATUS_WORDS = {
 """Status of an example on a lane → its wording for readers."""
 
 
-@dataclass(frozen=True)
-class Link:
-    """Makes links from the page being written."""
+def link(page: str, place: str, content: nodes.Node | str) -> elements.link:
+    """Link content to a place on a page; without a page, it will stay as it is."""
+    shown = nodes.inline("", content) if isinstance(content, str) else content
+    return elements.link("", "", shown, page=page, place=place)
 
-    to: Callable[[str, str, nodes.Node], nodes.Node]
-    """(docname, anchor, content) → a link."""
-    ledger: str
-    """The docname of the ledger; empty if there is none."""
 
-    def claim(self, docname: str, name: str, text: nodes.Node | None = None) -> nodes.Node:
-        """Link a text, by default the id, to a claim; return it unlinked without a docname."""
-        text = text or nodes.inline("", name)
-        return self.to(docname, anchor(name), text) if docname else text
+def claim_link(page: str, name: str, content: nodes.Node | str) -> elements.link:
+    """Link content to a claim."""
+    return link(page, anchor(name), content)
 
-    def in_ledger(self, place: str, text: nodes.Node) -> nodes.Node:
-        """Link a text to a place in the ledger; return it unlinked if there is no ledger."""
-        return self.to(self.ledger, place, text) if self.ledger else text
 
-    def entry(self, name: str) -> nodes.Node:
-        """Link an entry's id to its row of the ledger."""
-        return self.in_ledger(f"entry-{name}", nodes.inline("", name))
+def ledger_link(place: str, content: nodes.Node | str) -> elements.link:
+    """Link content to a place in the ledger, if there is one."""
+    made = link("", place, content)
+    made["view"] = "ledger"
+    return made
+
+
+def entry_link(name: str) -> elements.link:
+    """Link an entry's id to its row of the ledger."""
+    return ledger_link(f"entry-{name}", name)
 
 
 def differing(
@@ -156,9 +149,7 @@ def _figure(measurement: Measurement) -> str:
     return f"{value / 1000**power:.3g} {('bytes', 'kB', 'MB', 'GB')[power]}"
 
 
-def sources(
-    pairs: Iterable[tuple[str, str]], said: dict[str, str], link: Link
-) -> Iterator[nodes.Node]:
+def sources(pairs: Iterable[tuple[str, str]], said: dict[str, str]) -> Iterator[nodes.Node]:
     """Yield a paragraph for each entry: verdict, id and statement.
 
     Args:
@@ -166,7 +157,7 @@ def sources(
         said: entry id → its statement, if it is in the register.
     """
     for word, entry in pairs:
-        name = [nodes.Text(" "), link.entry(entry), nodes.Text(": ")]
+        name = [nodes.Text(" "), entry_link(entry), nodes.Text(": ")]
         yield nodes.paragraph("", "", verdict(word), *name, *inline(said.get(entry, "")))
 
 
@@ -190,10 +181,20 @@ Sentence = tuple[str, str, str]
 """The docname of a claim, its id and its first sentence."""
 
 
-def sentence(docname: str, name: str, said: str, link: Link) -> nodes.list_item:
-    """Return a list item with the first sentence of a claim, linked to it."""
-    text = link.claim(docname, name, nodes.inline("", "", *inline(said)))
-    return nodes.list_item("", nodes.paragraph("", "", text))
+def sentence_of(claim: Claim) -> Sentence:
+    """Return the first sentence of a claim, as data."""
+    return claim.docname, claim.id, first_sentence(claim.statement)
+
+
+def sentence(docname: str, name: str, said: str) -> nodes.Node:
+    """Return the first sentence of a claim, linked to it."""
+    return claim_link(docname, name, nodes.inline("", "", *inline(said)))
+
+
+def sentences(said: Iterable[Sentence], *classes: str) -> nodes.bullet_list:
+    """Return a list of first sentences, each linked to its claim."""
+    lines = (nodes.paragraph("", "", sentence(*each)) for each in said)
+    return nodes.bullet_list("", *(nodes.list_item("", line) for line in lines), classes=[*classes])
 
 
 def section(name: str, title: nodes.Node, *content: nodes.Node) -> nodes.section:

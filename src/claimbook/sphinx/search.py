@@ -80,18 +80,15 @@ def _write(path: Path, call: str, data: object, end: str = "") -> None:
 
 
 def _places(domain: ClaimDomain, docname: str) -> Iterator[search.Place]:
-    title = domain.env.titles[docname].astext()
-    found = domain.sections.get(docname, [])
-    for section in found:
-        page, apis = domain.pages[docname], domain.apis[docname]
-        said = domain.sentences[docname]
-        yield search.place(docname, title, page, section, said, apis)
-    if not found:
+    title, page = domain.env.titles[docname].astext(), domain.pages[docname]
+    for section in page.sections:
+        yield search.place(docname, title, page.scanned, section, page.sentences, page.apis)
+    if not page.sections:
         yield search.Place(f"{docname}.html", "", title, {"title": title})
 
 
 def _errors(domain: ClaimDomain, places: list[search.Place]) -> dict[str, Any]:
-    pages = [(domain.pages[name], domain.sections[name]) for name in sorted(domain.sections)]
+    pages = [(page.scanned, page.sections) for _, page in sorted(domain.pages.items())]
     where = {claim: n for n, each in enumerate(places) for claim in each.claims}
     where |= {each.address.replace(".html#", "#"): n for n, each in enumerate(places)}
     return lookup.data(

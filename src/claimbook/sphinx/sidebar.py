@@ -4,7 +4,7 @@ Sphinx would render them again for each page, from all sections of all pages.
 """
 
 import re
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -20,13 +20,13 @@ _LINK = re.compile(r'(?<=reference internal" href=")[^"]*')
 
 def connect(app: Sphinx) -> None:
     """Replace `toctree` before the theme calls it."""
-    kept: dict[str, Contents] = {}
+
+    @cache
+    def contents(**options: Any) -> Contents:
+        return Contents(_html(app, options))
 
     def show(page: str, **options: Any) -> str:
-        key = repr(sorted(options.items()))
-        if key not in kept:
-            kept[key] = Contents(_html(app, options))
-        return kept[key].seen_from(app.builder.get_target_uri(page))
+        return contents(**options).seen_from(app.builder.get_target_uri(page))
 
     def replace(app: Sphinx, page: str, _: str, context: dict[str, Any], __: object) -> None:
         if "toctree" in context:

@@ -1,6 +1,8 @@
-"""Fix the HTML of the theme and other extensions, and render our own nodes."""
+"""Change the HTML of pages: their files and controls, what others wrote, and our own nodes."""
 
 import re
+from collections.abc import Callable
+from functools import partial
 from html import escape, unescape
 from typing import Any
 
@@ -10,6 +12,9 @@ from sphinx.writers.html5 import HTML5Translator
 
 from claimbook.pages.text import curly
 from claimbook.sphinx import elements
+from claimbook.sphinx.controls import page_tools
+from claimbook.sphinx.domain import claim_domain
+from claimbook.sphinx.views import guides
 
 MENDED = {
     "furo_navigation_tree": {
@@ -31,76 +36,94 @@ MENDED = {
 """Part of a page → pattern of wrong HTML → its replacement."""
 
 
+TITLE = re.compile(r'</h1>\n?(<p class="page-forms">.*?</p>|)')
+"""The end of a page's title, with the links to its other forms."""
+
+
 def connect(app: Sphinx) -> None:
-    """Fix pages after the theme has added its parts."""
+    """Change pages after the theme and the forms of pages have added their parts."""
+    app.connect("html-page-context", add_files)
     app.connect("html-page-context", mend, priority=900)
+
+
+def add_files(app: Sphinx, name: str, *_: object) -> None:
+    """Add the scripts and styles that a page needs, beside those of all pages."""
+    if app.builder.name != "html":
+        return
+    files = list[str]()
+    page = claim_domain(app.env).pages.get(name)
+    if page and any(view.kind == "practice" for view in page.views):
+        files += ["practice.css", "practice.js"]
+    if page and page.explorers:
+        parts = [f"{each}{part}" for each in page.explorers for part in ("-rule", "")]
+        files += ["explorers/explorers.css"]
+        files += [f"explorers/{part}.js" for part in ("rule", "explorer", *parts)]
+    if any(guides.routes(app.env)):
+        files += [guides.ROUTES]
+    for file in files:
+        if file.endswith(".css"):
+            app.add_css_file(file)
+        else:
+            app.add_js_file(file, loading_method="defer")
 
 
 def mend(
     app: Sphinx, name: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Fix the HTML of a page."""
+    """Fix the HTML of a page, and add its controls."""
     for part in MENDED.keys() & context.keys():
         for written, right in MENDED[part].items():
             context[part] = re.sub(written, right, context[part] or "")
     if app.builder.name == "html" and "body" in context:
-        context["body"] = in_cells(breakable(whole(context["body"])))
+        body = breakable(whole(context["body"]))
+        if tools := page_tools(body) if doctree else "":
+            body = TITLE.sub(rf'</h1>\n<div class="page-tools">{tools}\1</div>', body, count=1)
+        context["body"] = body
 
 
-CODE = re.compile(r'<code class="([^"]*\bliteral\b[^"]*)">(.*?)</code>', re.DOTALL)
-SHORT = 20
-"""Characters up to which inline code is not broken."""
 TAG = re.compile("(<[^>]*>)")
+SHORT = 20
+"""Characters up to which code, or a name in a table, is not broken."""
+CODE = re.compile(r'<code class="([^"]*\bliteral\b[^"]*)">(.*?)</code>', re.DOTALL)
+BREAK = re.compile(r"(?:(?<=\w{3})[._(]+|(?<=\w)\(|(?<=[)\]])\.)(?=[^\W_])(?!\w+__)")
+"""Where inline code may break: after a dot, an underscore or a bracket, but not after `x.`."""
+OPTION = re.compile(r"(?<!\S)--?[a-z][\w-]{0,24}(?![\w-])")
+"""An option of a command, such as `--gpus`, which would break after its dashes."""
+CELL = re.compile(r"<td\b.*?</td>", re.DOTALL)
+NAME = re.compile(rf"[\w.()]{{{SHORT + 1},}}")
+PARTS = re.compile(r"(?<=\w)[._(](?=\w)|(?<=[a-z]{3})(?=[A-Z])")
+"""Where a long name in a table may break."""
+WHOLE = r'<span class="whole">\g<0></span>'
+BREAKS = r"\g<0><wbr>"
+
+
+def in_text(change: Callable[[str], str], html: str) -> str:
+    """Return HTML with its text changed, and its tags as they were."""
+    return "".join(p if p.startswith("<") else change(p) for p in TAG.split(html))
 
 
 def breakable(html: str) -> str:
-    """Mark long inline code, and add the places where a line may break.
+    """Add the places where long code, and long names in tables, may break; mark the code.
 
     >>> long = "torch.autograd.Function"
     >>> print(breakable(f'<code class="docutils literal notranslate">{long}</code>'))
     <code class="docutils literal notranslate long">torch.<wbr>autograd.<wbr>Function</code>
-    """
-    return CODE.sub(_breakable, html)
-
-
-BREAK = re.compile(r"(?:(?<=\w{3})[._(]+|(?<=\w)\(|(?<=[)\]])\.)(?=[^\W_])(?!\w+__)")
-"""Where inline code may break: after a dot, an underscore or a bracket, but not after `x.`."""
-
-
-OPTION = re.compile(r"(?<!\S)--?[a-z][\w-]{0,24}(?![\w-])")
-"""An option of a command, such as `--gpus`, which would break after its dashes."""
-WHOLE = r'<span class="whole">\g<0></span>'
-
-
-def _breakable(code: re.Match[str]) -> str:
-    if len(unescape(TAG.sub("", code[2]))) <= SHORT:
-        return code[0]
-    pieces = (
-        piece if piece.startswith("<") else OPTION.sub(WHOLE, BREAK.sub(r"\g<0><wbr>", piece))
-        for piece in TAG.split(code[2])
-    )
-    return f'<code class="{code[1]} long">{"".join(pieces)}</code>'
-
-
-CELL = re.compile(r"<td\b.*?</td>", re.DOTALL)
-NAME = re.compile(rf"[\w.()]{{{SHORT + 1},}}")
-PARTS = re.compile(r"(?<=\w)[._(](?=\w)|(?<=[a-z]{3})(?=[A-Z])")
-
-
-def in_cells(html: str) -> str:
-    """Add the places where a long name in a table may break, so that fewer tables are too wide.
-
-    >>> print(in_cells("<td>new.load_state_dict(old)</td> <td>DistributedDataParallel</td>"))
+    >>> print(breakable("<td>new.load_state_dict(old)</td> <td>DistributedDataParallel</td>"))
     <td>new.<wbr>load_<wbr>state_<wbr>dict(<wbr>old)</td> <td>Distributed<wbr>Data<wbr>Parallel</td>
     """
 
-    def broken(name: re.Match[str]) -> str:
-        return PARTS.sub(r"\g<0><wbr>", name[0])
+    def of_code(text: str) -> str:
+        return OPTION.sub(WHOLE, BREAK.sub(BREAKS, text))
 
-    def cell(found: re.Match[str]) -> str:
-        return "".join(p if p.startswith("<") else NAME.sub(broken, p) for p in TAG.split(found[0]))
+    def of_cell(text: str) -> str:
+        return NAME.sub(lambda name: PARTS.sub(BREAKS, name[0]), text)
 
-    return CELL.sub(cell, html)
+    def code(found: re.Match[str]) -> str:
+        if len(unescape(TAG.sub("", found[2]))) <= SHORT:
+            return found[0]
+        return f'<code class="{found[1]} long">{in_text(of_code, found[2])}</code>'
+
+    return CELL.sub(lambda cell: in_text(of_cell, cell[0]), CODE.sub(code, html))
 
 
 FACTOR = r"(?:\d+(?:[.,]\d+)*|[A-Za-z])\b"
@@ -116,13 +139,16 @@ def whole(html: str) -> str:
 <span class="whole">2e-9</span>.</p>
     """
     parts = VERBATIM.split(html)  # text, verbatim and its tag, in turns
-    parts[::3] = map(_whole, parts[::3])
+    parts[::3] = (in_text(partial(NUMBER.sub, WHOLE), text) for text in parts[::3])
     del parts[2::3]
     return "".join(parts)
 
 
-def _whole(html: str) -> str:
-    return "".join(p if p.startswith("<") else NUMBER.sub(WHOLE, p) for p in TAG.split(html))
+def add_site_html(writer: HTML5Translator, node: nodes.Element) -> None:
+    """Write HTML that needs scripts, which an EPUB has not."""
+    if not _is_epub(writer):
+        writer.body.append(node["html"])
+    raise nodes.SkipNode
 
 
 def open_title(writer: HTML5Translator, node: nodes.Element) -> None:

@@ -25,7 +25,6 @@ from claimbook.sphinx import elements
 from claimbook.sphinx.complaints import warn
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
 from claimbook.sphinx.execute.labs import drawn_with
-from claimbook.sphinx.render import Link
 
 SECONDS = 120.0
 """Time limit for the cells of a page, in seconds."""
@@ -59,7 +58,7 @@ class CellDirective(SphinxDirective):
         if not (statements and isinstance(last := statements.pop(), ast.Expr)):
             raise self.error("a code cell must end with an expression that draws")
         setup = "".join(f"{ast.unparse(statement)}\n" for statement in statements)
-        cells = claim_domain(self.env).cells.setdefault(self.env.docname, [])
+        cells = claim_domain(self.env).pages[self.env.docname].cells
         cells.append((setup, ast.unparse(last), self.lineno))
         return [elements.place(what="cell", page=self.env.docname, number=len(cells) - 1)]
 
@@ -67,7 +66,8 @@ class CellDirective(SphinxDirective):
 def draw(app: Sphinx, env: BuildEnvironment) -> None:
     """Run the cells without cached pictures."""
     domain, folder = claim_domain(env), Path(app.srcdir, "_build", "cells", drawn_with())
-    claims = {name: _as_claim(name, cells) for name, cells in domain.cells.items()}
+    pages = domain.pages.items()
+    claims = {name: _as_claim(name, page.cells) for name, page in pages if page.cells}
     files = {name: folder / f"{claim.digest(Lane.CPU)}.json" for name, claim in claims.items()}
     due = [claim for name, claim in claims.items() if not files[name].exists()]
     for run in _run(due):
@@ -109,7 +109,7 @@ def _first_problem(claim: Claim, run: Run) -> tuple[int, str]:
     return claim.examples(Lane.CPU)[: len(run.outputs) + 1][-1].line, run.message
 
 
-def show(domain: ClaimDomain, place: nodes.Element, link: Link) -> list[nodes.Node]:
+def show(domain: ClaimDomain, place: nodes.Element) -> list[nodes.Node]:
     """Return the picture of a cell; an empty container if it failed."""
     pictures = domain.drawings.get(place["page"], ())[place["number"] :]
     shown = (

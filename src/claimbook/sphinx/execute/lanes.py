@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from functools import cached_property
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -48,7 +49,6 @@ class Lanes:
         self._app = app
         self._runner: Runner | None = None
         self._open = ExitStack()
-        self._kept: dict[Lane, Records] = {}
         app.connect("env-before-read-docs", self._prepare)
         # Before Sphinx forks: its processes would keep the workers' sockets open.
         app.connect("env-updated", self._close, priority=800)
@@ -59,7 +59,7 @@ class Lanes:
         domain = claim_domain(self._app.env)
         for lane in Lane:
             claims = [claim for claim in domain.book.claims if lane in claim.lanes]
-            records = self._records(lane)
+            records = self._records[lane]
             due = [claim for claim in claims if self._is_due(claim, lane, records)]
             ran = self._run(records, due) if _may_run(lane) else 0
             pinned = environment.torch_version()
@@ -77,7 +77,7 @@ class Lanes:
     def _has_due(self, page: Path) -> bool:
         if page.suffix != ".md":
             return False
-        records = self._records(Lane.CPU)
+        records = self._records[Lane.CPU]
         return any(
             self._is_due(claim, Lane.CPU, records)
             for claim in read_page(claim_domain(self._app.env).project, page).claims
@@ -92,13 +92,12 @@ class Lanes:
             for record in records.load_all(claim)
         )
 
-    def _records(self, lane: Lane) -> Records:
-        if lane not in self._kept:
-            records = Records.of(claim_domain(self._app.env).project.docs, lane, tell_broken)
-            if lane is Lane.CPU:
-                run_by(records.folder).renew()
-            self._kept[lane] = records
-        return self._kept[lane]
+    @cached_property
+    def _records(self) -> dict[Lane, Records]:
+        docs = claim_domain(self._app.env).project.docs
+        records = {lane: Records.of(docs, lane, tell_broken) for lane in Lane}
+        run_by(records[Lane.CPU].folder).renew()
+        return records
 
     def _environment(self, lane: Lane) -> Environment | None:
         """Return the environment of a lane here; None if no build has found it yet."""

@@ -1,11 +1,17 @@
 // Filters long lists, hides outputs to be predicted, switches lanes. Without JavaScript everything
 // is shown. The controls are already in the page's HTML, from sphinx/controls.py.
 
+function element(name, properties, ...parts) {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...parts);
+  return made;
+}
+
 // localStorage throws where the browser forbids storage.
 
 function remembered(name) {
   try {
-    return localStorage.getItem(`claimbook.${name}`) ?? localStorage.getItem(name);
+    return localStorage.getItem(`claimbook.${name}`);
   } catch {
     return null;
   }
@@ -67,18 +73,15 @@ function prediction() {
     card.querySelectorAll(told).forEach((said) => { said.hidden = waits; });
   };
   for (const output of outputs) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "prediction-show";
-    button.textContent = "Show what is printed";
-    button.addEventListener("click", () => {
+    const show = () => {
       output.hidden = false;
-      button.hidden = true;
+      output.previousElementSibling.hidden = true;
       output.tabIndex = -1;
       output.focus();
       explain(output.closest(".claim"));
-    });
-    output.before(button);
+    };
+    const properties = { type: "button", className: "prediction-show", onclick: show };
+    output.before(element("button", properties, "Show what is printed"));
   }
   const apply = () => {
     remember("prediction", box.checked ? "on" : "off");
@@ -137,12 +140,10 @@ function laneSwitches() {
     }
   };
   for (const [number, claim] of claims.entries()) {
-    const choice = ([lane, name]) => (
-      `<label><input type="radio" name="lane-of-${number}" value="${lane}"> ${name}</label>`);
-    const lanes = Object.entries({ cpu: "CPU", cuda: "CUDA" });
-    const box = document.createElement("fieldset");
-    box.className = "lane-switch";
-    box.innerHTML = `<legend>Printed on</legend>${lanes.map(choice).join("")}`;
+    const choice = (value, name) => element("label", {},
+      element("input", { type: "radio", name: `lane-of-${number}`, value }), ` ${name}`);
+    const box = element("fieldset", { className: "lane-switch" },
+      element("legend", {}, "Printed on"), choice("cpu", "CPU"), choice("cuda", "CUDA"));
     box.addEventListener("change", (event) => {
       remember("lane", event.target.value);
       show(event.target.value);
@@ -179,16 +180,11 @@ function routes() {
   function follow(title, on, stops, place) {
     read.add(stops[place][0]);
     remember("read", [...read].join(" "));
-    const link = (stop, words) => (stop
-      ? Object.assign(document.createElement("a"), { href: address(stop[0]), textContent: words })
-      : "");
-    const bar = document.createElement("nav");
-    bar.className = "route-bar";
-    bar.setAttribute("aria-label", `Route: ${title}`);
-    const name = link([on], title);
+    const link = (name, words) => element("a", { href: address(name) }, words);
     const before = stops[place - 1], next = stops[place + 1];
-    bar.append(name, ` · ${place + 1} of ${stops.length}`,
-      link(before, before && `← ${before[1]}`), link(next, next && `${next[1]} →`));
+    const bar = element("nav", { className: "route-bar", ariaLabel: `Route: ${title}` },
+      link(on, title), ` · ${place + 1} of ${stops.length}`,
+      before ? link(before[0], `← ${before[1]}`) : "", next ? link(next[0], `${next[1]} →`) : "");
     document.querySelector("article").append(bar);
   }
 }

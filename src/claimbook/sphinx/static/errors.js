@@ -128,12 +128,6 @@ function marked(text) {
   });
 }
 
-function element(name, properties, ...parts) {
-  const made = Object.assign(document.createElement(name), properties);
-  made.append(...parts);
-  return made;
-}
-
 // A message with the section that explains it, its short answer, its examples and other sections.
 function errorItem(lookup, { message, same }) {
   const [first, ...others] = message.sections.map((number) => lookup.sections[number]);

@@ -52,10 +52,8 @@ function load(folder, name) {
   return new Promise((resolve, reject) => {
     if (loaded[name]) return resolve(loaded[name]);
     loading[name] = resolve;
-    const script = document.createElement("script");
-    script.src = new URL(`${name}.js`, folder);
-    script.onerror = () => reject(new Error(`${name}.js cannot be loaded`));
-    document.head.append(script);
+    const onerror = () => reject(new Error(`${name}.js cannot be loaded`));
+    document.head.append(element("script", { src: new URL(`${name}.js`, folder), onerror }));
   });
 }
 
@@ -194,11 +192,9 @@ function practice() {
 
   const exported = () => {
     const file = new Blob([JSON.stringify(readProgress(), null, 1)], { type: "application/json" });
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(file);
-    link.download = "practice-progress.json";
-    link.click();
-    URL.revokeObjectURL(link.href);
+    const href = URL.createObjectURL(file);
+    element("a", { href, download: "practice-progress.json" }).click();
+    URL.revokeObjectURL(href);
   };
 
   const imported = async ({ target }) => {

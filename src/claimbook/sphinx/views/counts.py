@@ -9,7 +9,6 @@ from claimbook.model import Status
 from claimbook.records.runs import Shown
 from claimbook.sphinx import render
 from claimbook.sphinx.domain import ClaimDomain
-from claimbook.sphinx.render import Link
 
 
 def data(domain: ClaimDomain) -> tuple[dict[str, int], list[str]]:
@@ -17,11 +16,11 @@ def data(domain: ClaimDomain) -> tuple[dict[str, int], list[str]]:
     return verdicts(domain), list(_totals(domain))
 
 
-def show(data: tuple[dict[str, int], list[str]], link: Link) -> list[nodes.Node]:
+def show(data: tuple[dict[str, int], list[str]]) -> list[nodes.Node]:
     """Return a bar of verdicts, its legend with links to the ledger, and other numbers."""
     counted, totals = data
     found = {word: count for word, count in counted.items() if count}
-    legend = [_verdict(word, count, link) for word, count in found.items()]
+    legend = [_verdict(word, count) for word, count in found.items()]
     return [_bar(found), _items(legend, "verdicts"), _items(map(nodes.Text, totals), "totals")]
 
 
@@ -35,10 +34,10 @@ def _bar(found: dict[str, int]) -> nodes.raw:
     return nodes.raw("", bar, format="html")
 
 
-def _verdict(word: str, count: int, link: Link) -> nodes.Node:
+def _verdict(word: str, count: int) -> nodes.Node:
     number = nodes.inline("", f"{count:,}", classes=[f"relation-{word}"])
     title = nodes.inline("", "", nodes.strong("", "", number), nodes.Text(f" {render.WORDS[word]}"))
-    return link.in_ledger(f"verdict-{word}", title)
+    return render.ledger_link(f"verdict-{word}", title)
 
 
 def _items(lines: Iterable[nodes.Node], kind: str) -> nodes.bullet_list:

@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from sphinx.addnodes import only
-from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from claimbook.records.store import RecordError, load_file, structure
+from claimbook.sphinx import elements
+from claimbook.sphinx.domain import claim_domain
 
 RECORD = Path("records", "explorers.json")
 """The results of `python tests/explorers`, relative to docs."""
@@ -40,12 +40,12 @@ class ExplorerDirective(SphinxDirective):
             raise self.error(str(error)) from error
         said = escape(agreed(kept[name])) if name in kept else ""
         start = escape(self.options.get("start", ""))
+        claim_domain(self.env).pages[self.env.docname].explorers.append(name)
         text = (
             f'<div class="explorer" id="explore-{name}" data-explorer="{name}" '
             f'data-start="{start}">\n<p class="explorer-agreed">{said}</p></div>\n'
         )
-        shown = nodes.raw("", text, format="html", explorer=name)
-        return [only("", shown, expr="not builder_epub")]  # no scripts in an EPUB
+        return [elements.site_html(html=text)]
 
 
 @dataclass(frozen=True)
@@ -75,21 +75,3 @@ def agreed(found: Agreement) -> str:
     errors = ", error texts included" if found.errors else ""
     exact = f", numbers to {found.digits} digits" if found.digits else ""
     return f"{all_of} {found.cases:,} {kind} agreed with torch {found.torch}{errors}{exact}."
-
-
-def connect(app: Sphinx) -> None:
-    """Add the scripts of explorers to their pages."""
-    app.add_directive("explorer", ExplorerDirective)
-    app.connect("html-page-context", _add_files)
-
-
-def _add_files(
-    app: Sphinx, name: str, template: str, context: dict[str, Any], doctree: nodes.document | None
-) -> None:
-    found = doctree.findall(nodes.raw) if doctree else ()
-    names = [raw["explorer"] for raw in found if "explorer" in raw]
-    if names:
-        app.add_css_file("explorers/explorers.css")
-        parts = [f"{name}{part}" for name in names for part in ("-rule", "")]
-        for script in ("rule", "explorer", *parts):
-            app.add_js_file(f"explorers/{script}.js", loading_method="defer")

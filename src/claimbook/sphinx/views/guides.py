@@ -10,71 +10,62 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-from claimbook.exports.data import anchor
 from claimbook.exports.sections import is_error
 from claimbook.files import write_changed
 from claimbook.model import Claim, RelationKind
 from claimbook.pages.text import first_sentence
 from claimbook.sphinx import elements, render
 from claimbook.sphinx.complaints import warn
-from claimbook.sphinx.domain import ClaimDomain, claim_domain
+from claimbook.sphinx.domain import ClaimDomain, Placed, claim_domain
 
 ROUTES = "routes.js"
-
-
-def connect(app: Sphinx) -> None:
-    """Warn of broken guides after all pages are read; write the routes."""
-    app.connect("env-updated", _tell_unknown)
-    app.connect("html-page-context", _add_routes)
-    app.connect("env-updated", _write_routes, priority=900)
-
-
-def _tell_unknown(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Warn of lines in guides that name nothing; return no page."""
-    domain = claim_domain(env)
-    for docname, views in domain.views.items():
-        for kind, lines, at, _ in views:
-            for line in lines:
-                if not GUIDES[kind].data_of(domain, [line]):
-                    place = f"{env.doc2path(docname)}:{at}"
-                    warn(place, f"{kind}: no page or section `{line}`", "unknown-page")
-    return []
+"""The file with the routes. Each page has it, to show those who follow a route its next page."""
 
 
 @dataclass(frozen=True)
 class Guide:
-    """A kind of guide."""
+    """A view of the pages, sections or claims that its lines name."""
 
-    data: Callable[[ClaimDomain, str], Iterator[Any]]
+    of_line: Callable[[ClaimDomain, str], Iterator[Any]]
     """Yields plain data for a line; nothing if the line names nothing known."""
-    show: Callable[[list[Any], render.Link], nodes.Node]
+    of_all: Callable[[list[Any]], nodes.Node]
 
-    def data_of(self, domain: ClaimDomain, lines: Iterable[str]) -> list[Any]:
-        """Return all its data; its page is written again when this changes."""
-        return [data for line in lines for data in self.data(domain, line)]
+    def data(self, domain: ClaimDomain, placed: Placed) -> list[Any]:
+        """Return its data, by default that of its page's contents; warn of unknown lines."""
+        found = list[Any]()
+        for line in placed.lines or domain.env.toctree_includes.get(placed.page, []):
+            if data := [*self.of_line(domain, line)]:
+                found += data
+            else:
+                place = f"{domain.env.doc2path(placed.page)}:{placed.line}"
+                warn(place, f"{placed.kind}: no page or section `{line}`", "unknown-page")
+        return found
+
+    def show(self, data: list[Any]) -> list[nodes.Node]:
+        """Return its nodes."""
+        return [self.of_all(data)]
 
 
 def _stop(domain: ClaimDomain, name: str) -> Iterator[Any]:
-    if name in domain.minutes:
-        yield name, domain.env.titles[name].astext(), domain.minutes[name]
+    if name in domain.pages:
+        yield name, domain.env.titles[name].astext(), domain.pages[name].minutes
 
 
-def _route(stops: list[Any], link: render.Link) -> nodes.Node:
+def _route(stops: list[Any]) -> nodes.Node:
     """Return pages in reading order, with the minutes of each and in total."""
-    items = [nodes.list_item("", _line(stop, link)) for stop in stops]
+    items = [nodes.list_item("", _line(stop)) for stop in stops]
     whole = nodes.paragraph("", f"{_hours(sum(stop[2] for stop in stops))} of reading in all")
     whole["classes"].append("minutes")
     listed = nodes.enumerated_list("", *items, enumtype="arabic", classes=["route"])
     return nodes.container("", listed, whole)
 
 
-def _line(stop: tuple[str, str, int], link: render.Link) -> nodes.paragraph:
+def _line(stop: tuple[str, str, int]) -> nodes.paragraph:
     name, title, minutes = stop
     time = nodes.inline("", f" {minutes} min", classes=["minutes"])
-    return nodes.paragraph("", "", link.to(name, "", nodes.inline("", title)), time)
+    return nodes.paragraph("", "", render.link(name, "", title), time)
 
 
 def _hours(minutes: int) -> str:
@@ -84,21 +75,20 @@ def _hours(minutes: int) -> str:
 
 def _chapter(domain: ClaimDomain, name: str) -> Iterator[Any]:
     for stop in _stop(domain, name):
-        asked = [(s.title, s.anchor, s.short) for s in domain.sections.get(name, ()) if s.short]
+        asked = [(s.title, s.anchor, s.short) for s in domain.pages[name].sections if s.short]
         yield *stop, domain.env.metadata[name].get("summary", ""), asked
 
 
-def _overview(chapters: list[Any], link: render.Link) -> nodes.Node:
+def _overview(chapters: list[Any]) -> nodes.Node:
     """Return chapters with their summaries, and their questions with folded answers."""
     whole = nodes.container(classes=["overview"])
     for name, title, minutes, summary, asked in chapters:
-        whole += nodes.rubric("", "", *_line((name, title, minutes), link).children)
+        whole += nodes.rubric("", "", *_line((name, title, minutes)).children)
         whole += nodes.paragraph("", summary)
         for question, place, short in asked:
             of_error = is_error(question)
-            more = nodes.inline("", "Its cures" if of_error else "Shown here")
             said = nodes.paragraph("", "", *render.inline(short), nodes.Text(" "))
-            said += link.to(name, place, more)
+            said += render.link(name, place, "Its cures" if of_error else "Shown here")
             classes = ["answer", *["message"] * of_error]
             apart = question.replace("`, `", "` · `") if of_error else question
             whole += elements.fold("", said, title=apart, classes=classes)
@@ -108,10 +98,10 @@ def _overview(chapters: list[Any], link: render.Link) -> nodes.Node:
 def _question(domain: ClaimDomain, line: str) -> Iterator[Any]:
     address, _, entry = line.partition(" ")
     name, _, place = address.partition("#")
-    for section in domain.sections.get(name, ()):
+    for section in domain.pages[name].sections if name in domain.pages else ():
         if section.anchor == place and section.short:
             title = domain.env.titles[name].astext()
-            claims = domain.book.claims if entry else section.claims(domain.pages[name])
+            claims = domain.book.claims if entry else section.claims(domain.pages[name].scanned)
             said = next(_said(domain, claims, entry), None)
             if said or not entry:
                 yield name, title, place, section.title, section.short, said
@@ -132,7 +122,7 @@ def _said(domain: ClaimDomain, claims: Iterable[Claim], entry: str) -> Iterator[
                     yield str(kind), text, title, claim.docname, claim.id
 
 
-def _questions(asked: list[Any], link: render.Link) -> nodes.Node:
+def _questions(asked: list[Any]) -> nodes.Node:
     """Return questions with folded answers, each with a statement to judge, if any."""
     listed = nodes.enumerated_list(enumtype="arabic", classes=["questions"])
     for name, title, place, question, short, said in asked:
@@ -140,19 +130,17 @@ def _questions(asked: list[Any], link: render.Link) -> nodes.Node:
         answer = nodes.paragraph("", "", *render.inline(short))
         item += elements.fold("", answer, title=question, classes=["answer"])
         if said:
-            item += _judged(link, *said)
-        more = link.to(name, place, nodes.inline("", title))
+            item += _judged(*said)
+        more = render.link(name, place, title)
         item += nodes.paragraph("", "", nodes.Text("More: "), more, classes=["minutes"])
         listed += item
     return listed
 
 
-def _judged(
-    link: render.Link, kind: str, text: str, statement: str, docname: str, claim: str
-) -> elements.fold:
+def _judged(kind: str, text: str, statement: str, docname: str, claim: str) -> elements.fold:
     title = "True or false? " + text
     fold = elements.fold(title=title, classes=["claim-fold", "judge"])
-    shown = link.to(docname, anchor(claim), nodes.inline("", "the example"))
+    shown = render.claim_link(docname, claim, "the example")
     words = [render.verdict(kind), nodes.Text(". "), *render.inline(statement)]
     fold += nodes.paragraph("", "", *words, nodes.Text(" See "), shown, nodes.Text("."))
     return fold
@@ -164,12 +152,12 @@ def _belief(domain: ClaimDomain, line: str) -> Iterator[Any]:
         yield claim.docname, name, quote, first_sentence(claim.statement)
 
 
-def _beliefs(found: list[Any], link: render.Link) -> nodes.Node:
+def _beliefs(found: list[Any]) -> nodes.Node:
     """Return beliefs as cards that unfold to what is true, with a link to the example."""
     cards = nodes.container(classes=["beliefs"])
     for docname, claim, quote, statement in found:
         card = elements.fold(title=quote, classes=["belief"])
-        shown = link.to(docname, anchor(claim), nodes.inline("", "See it run"))
+        shown = render.claim_link(docname, claim, "See it run")
         card += nodes.paragraph("", "", *render.inline(statement), nodes.Text(" "), shown)
         cards += card
     return cards
@@ -183,24 +171,18 @@ GUIDES = {
 }
 
 
-def _add_routes(app: Sphinx, name: str, *rest: Any) -> None:
-    """Add the routes to each page, so that a reader who follows one finds its next page."""
-    if app.builder.name == "html" and any(routes(app.env)):
-        app.add_js_file(ROUTES, loading_method="defer")
-
-
-def _write_routes(app: Sphinx, env: BuildEnvironment) -> None:
+def write_routes(env: BuildEnvironment, static: Path) -> None:
     """Write the routes before the pages, which link to them with a digest."""
-    if app.builder.name == "html" and (found := list(routes(env))):
+    if found := list(routes(env)):
         text = f"const bookRoutes = {json.dumps(found, ensure_ascii=False)};\n"
-        write_changed(Path(app.outdir, "_static", ROUTES), text)
+        write_changed(static / ROUTES, text)
 
 
 def routes(env: BuildEnvironment) -> Iterator[dict[str, Any]]:
     """Yield each route: its title, the page it is on, and its pages."""
     domain = claim_domain(env)
-    for docname, views in sorted(domain.views.items()):
-        for route in views:
+    for docname, page in sorted(domain.pages.items()):
+        for route in page.views:
             if route.kind == "route" and route.title:
                 stops = [stop[:2] for line in route.lines for stop in _stop(domain, line)]
                 yield {"title": route.title, "on": docname, "stops": stops}

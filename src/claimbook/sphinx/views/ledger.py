@@ -7,8 +7,7 @@ from docutils import nodes
 
 from claimbook.model import Entry, Lane, Question, Status
 from claimbook.pages.register import Answer
-from claimbook.pages.text import first_sentence
-from claimbook.sphinx import render
+from claimbook.sphinx import controls, render
 from claimbook.sphinx.domain import ClaimDomain
 
 
@@ -40,7 +39,7 @@ def data(domain: ClaimDomain) -> list[Asked]:
 def _row(domain: ClaimDomain, answer: Answer) -> Row:
     claims = [
         (
-            (c.docname, c.id, first_sentence(c.statement)),
+            render.sentence_of(c),
             {lane: shown.status for lane, shown in domain.shown[c.id].items()},
         )
         for c in answer.claims
@@ -50,7 +49,7 @@ def _row(domain: ClaimDomain, answer: Answer) -> Row:
     return Row(answer.entry, answer.word or "open", claims, remark, named)
 
 
-def show(asked: list[Asked], link: render.Link) -> list[nodes.Node]:
+def show(asked: list[Asked]) -> list[nodes.Node]:
     """Return a section for each source, with a table for each question."""
     found: dict[str, nodes.section] = {}
     for question, rows in asked:
@@ -60,18 +59,19 @@ def show(asked: list[Asked], link: render.Link) -> list[nodes.Node]:
         title = render.inline(f"{question.id} · {question.text}")
         found[source] += nodes.rubric("", "", *title, ids=[f"question-{question.id}"])
         head = ["Source", "What the source says", "What the book says"]
-        grid = render.table(head, (_cells(row, link) for row in rows), [14, 38, 48])
+        grid = render.table(head, (_cells(row) for row in rows), [14, 38, 48])
         grid["classes"].append("ledger")
         found[source] += grid
     # Targets of links to a verdict: the filter shows its rows; without JavaScript, the top.
     top = nodes.container(ids=[f"verdict-{word}" for word in render.WORDS])
-    return [top, *found.values()]
+    count = sum(len(rows) for _, rows in asked)
+    return [top, controls.list_filter(count, controls.VERDICT), *found.values()]
 
 
-def _cells(row: Row, link: render.Link) -> render.Cells:
+def _cells(row: Row) -> render.Cells:
     said: list[nodes.Node] = [render.verdict(row.word)]
-    for (docname, name, title), statuses in row.claims:
-        parts = [link.claim(docname, name, nodes.inline("", "", *render.inline(title)))]
+    for sentence, statuses in row.claims:
+        parts = [render.sentence(*sentence)]
         for lane, status in statuses.items():
             if status is not Status.CURRENT:
                 words = render.STATUS_WORDS[status]
@@ -80,6 +80,6 @@ def _cells(row: Row, link: render.Link) -> render.Cells:
     if row.remark:
         for part in render.inline(f" {row.remark}"):
             name = part.astext()
-            said.append(link.claim(row.named.get(name, ""), name, part))
+            said.append(render.claim_link(row.named.get(name, ""), name, part))
     entry = nodes.inline("", row.entry.id, ids=[f"entry-{row.entry.id}"])
     return [entry], list(render.inline(row.entry.statement)), said

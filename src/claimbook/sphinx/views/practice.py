@@ -3,11 +3,9 @@
 import os
 import time
 from pathlib import Path
-from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.environment import BuildEnvironment
 
 from claimbook.engine.environment import digest_of_code
 from claimbook.exports import cards, markup
@@ -16,25 +14,9 @@ from claimbook.exports.cards import SAID, Deck, cards_in, data_file, page_cards,
 from claimbook.files import write_changed
 from claimbook.sphinx.contents import parts
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
-from claimbook.sphinx.render import Link
-from claimbook.sphinx.tuning import beside
 
 MAKERS = [Path(str(module.__file__)) for module in (cards, anki, markup)]
 """The modules that make cards."""
-
-
-def connect(app: Sphinx) -> None:
-    """Add the page's script and style, and write its data while pages are written."""
-    app.connect("html-page-context", _add_files)
-    app.connect("env-updated", _start_decks, priority=900)
-
-
-def _add_files(
-    app: Sphinx, name: str, template: str, context: dict[str, Any], doctree: nodes.document | None
-) -> None:
-    if app.builder.name == "html" and name == claim_domain(app.env).page_with("practice"):
-        app.add_css_file("practice.css")
-        app.add_js_file("practice.js", loading_method="defer")
 
 
 def decks(domain: ClaimDomain) -> list[Deck]:
@@ -45,8 +27,7 @@ def decks(domain: ClaimDomain) -> list[Deck]:
         made = [
             card
             for name in part.pages
-            if name in domain.pages
-            for card in page_cards(name, domain.pages[name], domain.sections[name])
+            for card in page_cards(name, domain.pages[name].scanned, domain.pages[name].sections)
         ]
         if made and part.title:
             found.append(Deck(made[0].deck, part.title, made))
@@ -60,7 +41,7 @@ def data(domain: ClaimDomain) -> tuple[list[tuple[str, str, int]], str]:
     return sizes, f"{page}/{file}"
 
 
-def show(data: tuple[list[tuple[str, str, int]], str], link: Link) -> list[nodes.Node]:
+def show(data: tuple[list[tuple[str, str, int]], str]) -> list[nodes.Node]:
     """Return the list of decks, which the page's script makes interactive, and the Anki file."""
     sizes, address = data
     honest = nodes.paragraph("", "Practising on this page needs JavaScript, which is off.")
@@ -80,11 +61,6 @@ def _item(name: str, title: str, count: int) -> nodes.list_item:
 def apkg(project: str) -> str:
     """Return the file name of the Anki deck."""
     return f"{nodes.make_id(project)}.apkg"
-
-
-def _start_decks(app: Sphinx, env: BuildEnvironment) -> None:
-    if app.builder.name == "html" and (page := claim_domain(env).page_with("practice")):
-        beside(app, lambda: write_decks(app, Path(app.outdir, page)))
 
 
 def write_decks(app: Sphinx, folder: Path) -> None:

@@ -13,7 +13,6 @@ from claimbook.records.book_runs import BookRun
 from claimbook.records.release_history import Change, Span, changed, spans
 from claimbook.sphinx import elements, render
 from claimbook.sphinx.domain import ClaimDomain
-from claimbook.sphinx.render import Link
 
 HOLDS = "holds"
 
@@ -86,12 +85,12 @@ def _name(run: BookRun) -> str:
     return f"{run.name}{WITH[run.lane]}"
 
 
-def timeline(data: tuple[list[list[str]], list[Step]], link: Link) -> list[nodes.Node]:
+def timeline(data: tuple[list[list[str]], list[Step]]) -> list[nodes.Node]:
     """Return a table of how many claims hold on each release, and the changes, newest first."""
     counted, steps = data
     rows = [render.plain(*row) for row in counted]
     table = render.table(["torch", "examples", "as printed", "differ in"], rows, [16, 18, 18, 48])
-    return [render.wide(table), *(_step(*step, link) for step in reversed(steps))]
+    return [render.wide(table), *(_step(*step) for step in reversed(steps))]
 
 
 def _counted(run: BookRun, claims: Iterable[Claim]) -> list[str]:
@@ -113,7 +112,7 @@ DIFFERS: dict[str, str] = {
 """Severity of a difference → what differs, in words for readers."""
 
 
-def _step(older: str, newer: str, changes: list[Change], link: Link) -> nodes.section:
+def _step(older: str, newer: str, changes: list[Change]) -> nodes.section:
     title = nodes.Text(f"From {older.removesuffix(WITH[Lane.CUDA])} to {newer}")
     section = render.section(f"torch-{newer.lower().replace(' ', '-')}", title)
     if not changes:
@@ -121,7 +120,7 @@ def _step(older: str, newer: str, changes: list[Change], link: Link) -> nodes.se
     for what, count in Counter(map(title_of, changes)).most_common():
         section += nodes.rubric("", f"{what} ({count})")
         alike = (change for change in changes if title_of(change) == what)
-        section += [_changed(change, older, newer, link) for change in alike]
+        section += [_changed(change, older, newer) for change in alike]
     return section
 
 
@@ -150,9 +149,9 @@ def title_of(change: Change) -> str:
     return known.get(change.kind, change.kind.capitalize())
 
 
-def _changed(change: Change, older: str, newer: str, link: Link) -> nodes.Node:
+def _changed(change: Change, older: str, newer: str) -> nodes.Node:
     fold = elements.fold(title=first_sentence(change.statement), classes=["timeline-change"])
-    named = link.claim(change.page, change.claim)
+    named = render.claim_link(change.page, change.claim, change.claim)
     fold += nodes.paragraph("", "", nodes.Text("Example "), named)
     fold += render.code(change.source)
     for version, text in ((older, change.before), (newer, change.after)):

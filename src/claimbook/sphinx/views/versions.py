@@ -11,12 +11,10 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from claimbook.pages.text import first_sentence
 from claimbook.records.version_history import Changes, ClaimChange, Kind, VerdictChange, changes
 from claimbook.records.versions import Versions
 from claimbook.sphinx import render
 from claimbook.sphinx.domain import ClaimDomain
-from claimbook.sphinx.render import Link
 
 NEWEST, NOW = "newest", ""
 TOLD = (Kind.OUTPUT, Kind.CODE, Kind.NEW, Kind.WITHDRAWN)
@@ -84,20 +82,20 @@ def data(domain: ClaimDomain) -> tuple[str, list[Step]]:
 
 def _step(domain: ClaimDomain, older: str, newer: str, found: Changes) -> Step:
     here = [domain.book.by_id[c.id] for c in found.claims if c.id in domain.book.by_id]
-    sentences = {c.id: (c.docname, c.id, first_sentence(c.statement)) for c in here}
+    sentences = {claim.id: render.sentence_of(claim) for claim in here}
     titles = domain.env.titles
     pages = {c.page: titles[c.page].astext() for c in found.claims if c.page in titles}
     said = domain.said(each.id for each in found.verdicts)
     return Step(older, newer, found, said, sentences, pages)
 
 
-def show(data: tuple[str, list[Step]], link: Link) -> list[nodes.Node]:
+def show(data: tuple[str, list[Step]]) -> list[nodes.Node]:
     """Return a section for each step, newest first, and the line about the first version."""
     first, steps = data
-    return [*(_section(step, link) for step in reversed(steps)), nodes.paragraph("", first)]
+    return [*(_section(step) for step in reversed(steps)), nodes.paragraph("", first)]
 
 
-def _section(step: Step, link: Link) -> nodes.section:
+def _section(step: Step) -> nodes.section:
     """Return a section: counts, verdicts, and folded tables of pages and lists of claims."""
     older, newer, changes = step[:3]
     since = f"Since {older}"
@@ -108,26 +106,26 @@ def _section(step: Step, link: Link) -> nodes.section:
     if verdicts := changes.verdicts:
         head = ["Source", "What the source says", f"In {older}"]
         head.append("Now" if newer == NOW else f"In {newer}")
-        rows = (_verdict(verdict, step.said.get(verdict.id, ""), link) for verdict in verdicts)
+        rows = (_verdict(verdict, step.said.get(verdict.id, "")) for verdict in verdicts)
         table = render.table(head, rows, [14, 44, 21, 21])
         table["classes"].append("verdicts")
         section += [nodes.rubric("", f"Verdicts ({len(verdicts)})"), table]
     if changes.claims:
-        section += render.more("By page", _pages(step, link))
+        section += render.more("By page", _pages(step))
     for kind in TOLD:
         if claims := [change for change in changes.claims if kind in change.kinds]:
             title = f"Statements: {kind} ({len(claims)})"
-            section += render.more(title, *_claims(claims, step, link))
+            section += render.more(title, *_claims(claims, step))
     return section
 
 
-def _pages(step: Step, link: Link) -> nodes.container:
+def _pages(step: Step) -> nodes.container:
     """Return a table of changed pages, with the number of claims by kind of change."""
     counts = Counter((c.page, kind) for c in step.changes.claims for kind in c.kinds)
     kinds = [kind for kind in Kind if any(kind is each for _, each in counts)]
     pages = dict.fromkeys(change.page for change in step.changes.claims)
     rows = (
-        ([_page(page, step, link)], *render.plain(*(str(counts[page, k] or "") for k in kinds)))
+        ([_page(page, step)], *render.plain(*(str(counts[page, k] or "") for k in kinds)))
         for page in pages
     )
     width = 60 // len(kinds)
@@ -135,23 +133,20 @@ def _pages(step: Step, link: Link) -> nodes.container:
     return render.wide(render.table(["Page", *kinds], rows, widths))
 
 
-def _claims(claims: list[ClaimChange], step: Step, link: Link) -> Iterator[nodes.Node]:
+def _claims(claims: list[ClaimChange], step: Step) -> Iterator[nodes.Node]:
     """Yield each page with its claims: their sentences, or ids if they no longer exist."""
     for page, changed in groupby(claims, key=lambda change: change.page):
-        yield nodes.paragraph("", "", nodes.strong("", "", _page(page, step, link)))
+        yield nodes.paragraph("", "", nodes.strong("", "", _page(page, step)))
         gone = (step.sentences.get(c.id, ("", c.id, f"`{c.id}`")) for c in changed)
-        listed = nodes.bullet_list("", *(render.sentence(*each, link) for each in gone))
-        listed["classes"].append("claim-index")
-        yield listed
+        yield render.sentences(gone, "claim-index")
 
 
-def _page(name: str, step: Step, link: Link) -> nodes.Node:
-    title = nodes.inline("", step.titles.get(name, name))
-    return link.to(name, "", title) if name in step.titles else title
+def _page(name: str, step: Step) -> nodes.Node:
+    return render.link(name if name in step.titles else "", "", step.titles.get(name, name))
 
 
-def _verdict(change: VerdictChange, said: str, link: Link) -> render.Cells:
-    entry = link.entry(change.id) if said else nodes.inline("", change.id)
+def _verdict(change: VerdictChange, said: str) -> render.Cells:
+    entry = render.entry_link(change.id) if said else nodes.inline("", change.id)
     return ([entry], list(render.inline(said)), _word(change.before), _word(change.after))
 
 

@@ -1,7 +1,7 @@
 // The explorer of autograd: shows the answers of autograd-rule.js as a graph and a table.
 
 explorers.start("autograd", (() => {
-  const { table, python, code, error, escaped, readable } = explorers;
+  const { table, python, code, error, escaped, among, readable } = explorers;
   const WIDE = 140;
   const HIGH = 78;
   const BETWEEN = { x: 22, y: 46 };
@@ -123,8 +123,6 @@ explorers.start("autograd", (() => {
       ${lines.join("")}${boxes.join("")}</svg>`;
   }
 
-  const list = (all) => (all.length > 1 ? `${all.slice(0, -1).join(", ")} and ${all.at(-1)}` : all[0]);
-
   function savedText({ saved }) {
     return Object.entries(saved).map(([key, { kind, value, of }]) => {
       const about = of ? ` (${short(value)})` : kind === "tensor" ? " (a tensor)" : "";
@@ -149,7 +147,7 @@ explorers.start("autograd", (() => {
       const node = nodes[forward - 1];
       const saved = savedText(node);
       return `Forward ${forward} of ${nodes.length}: ${code(node.made)} is ${short(node.value)}; its node
-        ${code(node.name)} saves ${saved.length ? list(saved) : "nothing"}.`;
+        ${code(node.name)} saves ${saved.length ? among(saved) : "nothing"}.`;
     }
     const { at, arrives, passes } = steps[back - 1];
     const head = `Backward ${back} of ${steps.length}:`;
@@ -158,7 +156,7 @@ explorers.start("autograd", (() => {
       return `${head} ${code(`${at}.grad`)} is <strong>${short(arrives)}</strong>${sum}.`;
     }
     return `${head} ${code(nodes[at].name)} of ${code(nodes[at].label)} receives g = ${
-      short(arrives)}${sum} and passes on ${list(given(found, at, passes))}.`;
+      short(arrives)}${sum} and passes on ${among(given(found, at, passes))}.`;
   }
 
   // The gradients that a node passes on: formula, number and target.
@@ -227,7 +225,7 @@ explorers.start("autograd", (() => {
       };
       const grads = ["x", "y"].map((name) => `${code(`${name}.grad`)} is <strong>${
         found[name] === null ? "None" : short(found[name])}</strong>${sumOf(found, name, backwards)}`);
-      const said = all ? `The value is <strong>${short(found.value)}</strong>; ${list(grads)}.`
+      const said = all ? `The value is <strong>${short(found.value)}</strong>; ${among(grads)}.`
         : told(found, now);
       return {
         said, steps: steps + 1, stepped: all ? "the whole"

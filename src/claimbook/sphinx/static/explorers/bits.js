@@ -1,7 +1,7 @@
 // The explorer of a number's bits: shows the answers of bits-rule.js, one row per dtype.
 
 explorers.start("bits", (() => {
-  const { python, escaped, readable } = explorers;
+  const { python, escaped, among, readable } = explorers;
   const PARTS = ["sign", "exponent", "fraction"];
   const short = (text, digits = 4) => (
     text.length > 12 ? String(Number(Number(text).toPrecision(digits))) : text);
@@ -44,9 +44,6 @@ explorers.start("bits", (() => {
       <p class="explorer-buttons">${exponent} bits of exponent, ${fraction} of fraction${
       spacing} ${beside.join("")}</p></section>`;
   }
-
-  const among = (names) => `${names.slice(0, -1).join(", ")}${
-    names.length > 1 ? " and " : ""}${names.at(-1)}`;
 
   // Says which dtypes store the number exactly, and which lose it altogether.
   function summary({ number, formats }) {

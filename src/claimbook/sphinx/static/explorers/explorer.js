@@ -1,6 +1,5 @@
 // Shared by the explorers: a form, the answer below it, and the case in the address.
-// A case is #explore-NAME?field=value&…; that of a second explorer follows a semicolon. The first
-// case of an explorer is its data-start.
+// A case is #explore-NAME?field=value&…; the first one is in data-start.
 
 const explorers = (() => {
   const { product, list, tuple, Unread, unread, instead } = rule;
@@ -8,6 +7,8 @@ const explorers = (() => {
   const escaped = (text) => String(text).replace(/[&<>"]/g, (sign) => SIGNS[sign]);
   const code = (text) => `<code>${escaped(text)}</code>`;
   const error = (text) => `<pre class="explorer-error">${escaped(text)}</pre>`;
+
+  const among = (all) => (all.length > 1 ? `${all.slice(0, -1).join(", ")} and ${all.at(-1)}` : all[0]);
 
   const UNITS = ["bytes", "kB", "MB", "GB", "TB", "PB"];
   function bytes(count) {
@@ -109,16 +110,6 @@ const explorers = (() => {
     setTimeout(() => { button.textContent = label; }, 2000);
   }
 
-  // The cases in the address, anchor → query.
-  const cases = () => new Map(location.hash.slice(1).split(";").map((text) => text.split(/\?(.*)/s))
-    .filter(([, query]) => query !== undefined));
-
-  function keep(anchor, query) {
-    const others = [...cases()].filter(([other]) => other !== anchor);
-    const all = [[anchor, query], ...others].map((one) => one.join("?"));
-    history.replaceState(null, "", `#${all.join(";")}`);
-  }
-
   // The HTML of an explorer: its form, and the elements below it.
   function written(anchor, { fields, examples, tools }) {
     const inputs = Object.entries(fields).map(([field, about]) => {
@@ -153,7 +144,6 @@ const explorers = (() => {
     const answer = place.querySelector(".explorer-shown");
     const link = place.querySelector(".explorer-link a");
     const slider = names.find((field) => fields[field].slide);
-    let query = "";
     let width = answer.clientWidth;
 
     // A slider at its end is not part of the address: all steps are shown, however many.
@@ -166,7 +156,7 @@ const explorers = (() => {
     };
     const draw = () => {
       const state = Object.fromEntries(names.map((field) => [field, valued(field)]));
-      query = String(new URLSearchParams(names.filter((n) => state[n]).map((n) => [n, state[n]])));
+      const query = new URLSearchParams(names.filter((n) => state[n]).map((n) => [n, state[n]]));
       link.href = `#${anchor}?${query}`;
       const shown = instead(Unread, ({ message }) => ({ said: escaped(message), html: "" }), show)(
         state, width);
@@ -177,9 +167,10 @@ const explorers = (() => {
       if (key) place.querySelector(`[data-key="${key}"]`)?.focus();
       if (slider) slideTo(state, shown);
     };
+    const keep = () => history.replaceState(null, "", link.href);
     const change = () => {
       draw();
-      keep(anchor, query);
+      keep();
     };
     const fill = (state) => {
       for (const field of names) {
@@ -191,10 +182,9 @@ const explorers = (() => {
     };
     const read = (text) => Object.fromEntries(new URLSearchParams(text));
     const follow = () => {
-      const asked = cases();
-      if (!asked.has(anchor)) return;
-      fill(read(asked.get(anchor)));
-      if ([...asked.keys()][0] !== anchor) return;
+      const [asked, query] = location.hash.slice(1).split(/\?(.*)/s);
+      if (asked !== anchor || query === undefined) return;
+      fill(read(query));
       const lead = () => place.scrollIntoView({ behavior: "instant" });
       if (document.readyState === "complete") lead();
       else addEventListener("load", lead); // earlier, the browser may still scroll
@@ -218,7 +208,7 @@ const explorers = (() => {
       if (target.dataset.link !== undefined) copyText(target, link.href);
       if (example !== undefined) {
         fill(examples[example]);
-        keep(anchor, query);
+        keep();
       }
       if (tool !== undefined) addLine(tool);
       if (pick !== undefined) set(field, pick);
@@ -257,7 +247,7 @@ const explorers = (() => {
   }
 
   return {
-    start, table, indices, grid, python, code, error, escaped, bytes, shape, product, list, tuple,
-    readable, unread,
+    start, table, indices, grid, python, code, error, escaped, among, bytes, shape, product, list,
+    tuple, readable, unread,
   };
 })();
