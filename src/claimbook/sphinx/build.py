@@ -84,7 +84,7 @@ def run_claims(lanes: Lanes, env: BuildEnvironment) -> list[str]:
     domain = claim_domain(env)
     domain.shown = {claim.id: {} for claim in domain.book.claims}
     of_runs = {n for n, page in domain.pages.items() if OF_RUNS & {v.kind for v in page.views}}
-    for name in domain.pages.keys() - of_runs:
+    for name in sorted(domain.pages.keys() - of_runs):
         domain.viewed[name] = _viewed(domain, name)
     for claim, lane, shown in lanes.read():  # last: torch may still be importing
         domain.shown[claim.id][lane] = shown

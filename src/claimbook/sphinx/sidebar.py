@@ -3,19 +3,15 @@
 Sphinx would render them again for each page, from all sections of all pages.
 """
 
-import re
+from copy import deepcopy
 from functools import cache, partial
 from typing import Any
+from xml.etree import ElementTree as ET
 
 from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.environment.adapters.toctree import global_toctree_for_doc
 from sphinx.util.osutil import relative_uri
-
-_TAG = re.compile(
-    r'<(?P<tag>ul|li|a)\b(?: class="(?P<classes>[^"]*)")?(?: href="(?P<href>[^"]*)")?|</(?:ul|li)>'
-)
-_LINK = re.compile(r'(?<=reference internal" href=")[^"]*')
 
 
 def connect(app: Sphinx) -> None:
@@ -49,8 +45,7 @@ class Contents:
     """
 
     def __init__(self, html: str) -> None:
-        self._html = html
-        self._marks = _marks(html)
+        self._tree = ET.fromstring(f"<div>{html}</div>")  # noqa: S314 (Sphinx wrote it)
 
     def seen_from(self, page: str) -> str:
         """Return the HTML with links relative to a page and that page marked as current.
@@ -58,26 +53,14 @@ class Contents:
         Args:
             page: its address in the site, such as `autograd/leaves.html`.
         """
-        pieces, last = list[str](), 0
-        for place, mark in sorted(self._marks.get(page, ())):
-            pieces += [self._html[last:place], mark]
-            last = place
-        html = "".join([*pieces, self._html[last:]])
-        return _LINK.sub(lambda link: relative_uri(page, link[0]) or "#", html)
-
-
-def _marks(html: str) -> dict[str, set[tuple[int, str]]]:
-    """Return address of a page → (offset, text) of the marks that make it current."""
-    around, found = list[tuple[int, str]](), dict[str, set[tuple[int, str]]]()
-    for tag in _TAG.finditer(html):
-        match tag["tag"]:
-            case "ul":
-                around.append((tag.end("tag"), ' class="current"'))
-            case "li":
-                around.append((tag.end("classes"), " current"))
-            case "a":
-                marks = {*around, (tag.start("classes"), "current ")}
-                found.setdefault(tag["href"], set()).update(marks)
-            case None:
-                around.pop()
-    return found
+        tree = deepcopy(self._tree)
+        above = {child: parent for parent in tree.iter() for child in parent}
+        for link in tree.iterfind(".//a[@href]"):
+            address, part = link.attrib["href"], link
+            if address == page:
+                link.set("class", f"current {link.get('class')}")
+                while (part := above[part]) is not tree:
+                    part.set("class", " ".join([*part.get("class", "").split(), "current"]))
+            if "internal" in link.get("class", ""):
+                link.set("href", relative_uri(page, address) or "#")
+        return "".join(ET.tostring(part, "unicode", "html") for part in tree)

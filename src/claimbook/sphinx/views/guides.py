@@ -98,10 +98,12 @@ def _overview(chapters: list[Any]) -> nodes.Node:
 def _question(domain: ClaimDomain, line: str) -> Iterator[Any]:
     address, _, entry = line.partition(" ")
     name, _, place = address.partition("#")
-    for section in domain.pages[name].sections if name in domain.pages else ():
+    if not (page := domain.pages.get(name)):
+        return
+    for section in page.sections:
         if section.anchor == place and section.short:
             title = domain.env.titles[name].astext()
-            claims = domain.book.claims if entry else section.claims(domain.pages[name].scanned)
+            claims = domain.book.claims if entry else section.claims(page.scanned)
             said = next(_said(domain, claims, entry), None)
             if said or not entry:
                 yield name, title, place, section.title, section.short, said
