@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from docutils import nodes
 
 from claimbook.checking.compare import compare, mismatches
-from claimbook.model import Claim, Example, Lane, Outcome, Record, Status
+from claimbook.model import Claim, Lane, Outcome, Record, Status
 from claimbook.records.runs import Shown
 from claimbook.sphinx import chapter, render
 from claimbook.sphinx.domain import ClaimDomain
@@ -126,16 +126,11 @@ def _failing(claim: Claim, lanes: ByLane) -> Iterator[nodes.Node]:
                 continue
             title = f"On {render.LANE_NAMES[lane]} ({record.environment.device})"
             ended = record.outcome in (Outcome.FAILED, Outcome.VARIED)
+            boxed = ended and record is shown.first and lane is next(iter(lanes))  # _show_run
             found = mismatches(claim, lane, record.outputs)
-            first = record is shown.first
-            if not (ended and first and all(_is_shown(m.example, lane, lanes) for m in found)):
+            if not (boxed and all(each.example.want for each in found)):
                 message = "" if ended else record.message
                 yield render.differing(title, claim, lane, record.outputs, message)
-
-
-def _is_shown(example: Example, lane: Lane, lanes: ByLane) -> bool:
-    """Return whether an output box of the example shows what the lane printed."""
-    return bool(example.want) and lane == next(iter(lanes))
 
 
 def _lab_line(labs: Iterable[tuple[str, str]]) -> Iterator[nodes.Node]:

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from itertools import permutations
 from pathlib import Path
 
@@ -46,15 +47,15 @@ def imports_between_folders() -> dict[str, set[str]]:
 
 def shown(used: dict[str, set[str]]) -> list[tuple[str, str]]:
     """Return the pairs (imported, importer) to draw, without those implied by a path of others."""
-    reached = {name: set(below) for name, below in used.items()}
-    for _ in used:
-        for name, below in reached.items():
-            reached[name] = below.union(*(reached[other] for other in below))
-    pairs = [(below, above) for above, below in permutations(used, 2) if below in used[above]]
+
+    @cache
+    def reached(name: str) -> set[str]:
+        return used[name].union(*map(reached, used[name]))
+
     return [
         (below, above)
-        for below, above in pairs
-        if not any(below in reached[other] for other in used[above] if other != below)
+        for above, below in permutations(used, 2)
+        if below in used[above] and not any(below in reached(other) for other in used[above])
     ]
 
 
