@@ -49,9 +49,8 @@ def list_filter(rows: int, more: str = "") -> elements.site_html:
         rows: how many items the list has.
         more: HTML of a further field.
     """
-    return elements.site_html(
-        html=f"""<form class="list-filter" role="search">
+    form = f"""<form class="list-filter" role="search">
 <label>Words <input type="search" name="words" autocomplete="off"></label>
 {more}<span role="status">{rows} of {rows}</span></form>
 """
-    )
+    return elements.site_html("", form, format="html")

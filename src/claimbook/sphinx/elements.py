@@ -11,8 +11,8 @@ class link(nodes.Inline, nodes.TextElement):  # noqa: N801
     """A link to a `place` on a `page`, or on the page with a `view`; made when it is written."""
 
 
-class site_html(nodes.General, nodes.Element):  # noqa: N801
-    """Its `html`, which needs JavaScript: only on the site."""
+class site_html(nodes.raw):  # noqa: N801
+    """Raw HTML that needs JavaScript: only on the site."""
 
 
 class claim_title(nodes.General, nodes.TextElement):  # noqa: N801

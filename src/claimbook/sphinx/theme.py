@@ -147,7 +147,7 @@ def whole(html: str) -> str:
 def add_site_html(writer: HTML5Translator, node: nodes.Element) -> None:
     """Write HTML that needs scripts, which an EPUB has not."""
     if not _is_epub(writer):
-        writer.body.append(node["html"])
+        writer.body.append(node.astext())
     raise nodes.SkipNode
 
 

@@ -45,7 +45,7 @@ class ExplorerDirective(SphinxDirective):
             f'<div class="explorer" id="explore-{name}" data-explorer="{name}" '
             f'data-start="{start}">\n<p class="explorer-agreed">{said}</p></div>\n'
         )
-        return [elements.site_html(html=text)]
+        return [elements.site_html("", text, format="html")]
 
 
 @dataclass(frozen=True)
