@@ -108,10 +108,13 @@ def python(*arguments, cwd=None, **environ):
     """Run Python in a separate process.
 
     Sphinx and `claimbook` run in a fork of a process that has imported what they need, unless
-    environment variables are given, which may change how Python or torch starts.
+    environment variables are given, which may change how Python or torch starts. Those that
+    `started_with` gives have changed a fork server already.
     """
-    if arguments[:2] in {("-m", "sphinx"), ("-m", "claimbook")} and not environ:
-        return _forked(*map(str, arguments[1:]), cwd=cwd or Path.cwd())
+    if arguments[:2] in {("-m", "sphinx"), ("-m", "claimbook")} and (
+        not environ or KEPT in environ
+    ):
+        return _forked(*map(str, arguments[1:]), cwd=cwd or Path.cwd(), environ=environ)
     own = {k: v for k, v in os.environ.items() if not environ or k != KEPT}
     return subprocess.run(
         [sys.executable, *arguments],
@@ -140,9 +143,9 @@ FORKS.set_forkserver_preload(
 )
 
 
-def _forked(*command, cwd):
+def _forked(*command, cwd, environ):
     with tempfile.TemporaryDirectory() as folder:
-        arguments = (command, cwd, dict(os.environ), Path(folder))
+        arguments = (command, cwd, {**os.environ, **environ}, Path(folder))
         process = FORKS.Process(target=_run_module, args=arguments)
         process.start()
         process.join(600)

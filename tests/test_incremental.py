@@ -1,18 +1,12 @@
 """A build after any edit leaves the site that a build from nothing would make."""
 
-import multiprocessing
-import os
 import shutil
-import sys
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sphinx.builders.html import StandaloneHTMLBuilder
-from sphinx.cmd.build import main as sphinx_build
 
-from helpers import CONF, PAGES, PRODUCT, SHAPE, TinyBook, claim_text
+from helpers import CONF, PAGES, PRODUCT, SHAPE, TinyBook, claim_text, python
 
 FORMS = CONF + 'extensions += ["claimbook.sphinx.page_outputs"]\n'
 FURO = FORMS.replace("alabaster", "furo") + "myst_heading_anchors = 3\n"
@@ -138,22 +132,11 @@ EDITS: dict[str, Callable[[TinyBook], None]] = {
 
 
 def build(book: TinyBook, site: Path) -> int:
-    """Builds in a process forked from this one, which has imported Sphinx; gives its status."""
-
-    def work() -> None:
-        os.chdir(book.root)
-        options = ["-W", "--keep-going", "-d", f"{site}.trees"]
-        with site.with_suffix(".log").open("w") as log:
-            sys.stdout = sys.stderr = log
-            warnings.simplefilter("ignore")
-            status = sphinx_build([*options, "docs", str(site)])
-        os._exit(status)
-
-    process = multiprocessing.get_context("fork").Process(target=work)
-    process.start()
-    process.join()
-    assert process.exitcode in {0, 1}, site.with_suffix(".log").read_text()
-    return process.exitcode
+    """Builds a site beside its doctrees; gives the status."""
+    options = ["-W", "--keep-going", "-d", f"{site}.trees"]
+    done = python("-m", "sphinx", *options, "docs", str(site), cwd=book.root)
+    assert done.returncode in {0, 1}, done.stdout + done.stderr
+    return done.returncode
 
 
 def files(site: Path) -> dict[str, bytes]:
@@ -188,15 +171,23 @@ def test_an_edit_leaves_what_a_build_from_nothing_makes(sites, edit):
     assert [name for name in anew if upon[name] != anew[name]] == []
 
 
-def test_a_build_that_did_not_end_leaves_nothing_to_the_next(tmp_path, monkeypatch):
+ENDS = """
+def setup(app):
+    import os
+    app.connect("html-page-context", lambda *_: os._exit(1))
+"""
+"""Ends a build at the first page that it writes."""
+
+
+def test_a_build_that_did_not_end_leaves_nothing_to_the_next(tmp_path):
     """It has kept what pages say and not written it; what it warned of, nobody knows."""
     book = TinyBook(tmp_path, BOOK, conf=FURO)
     upon, anew = tmp_path / "upon", tmp_path / "anew"
     assert build(book, upon) == 0
     EDITS["a title of a section"](book)
-    with monkeypatch.context() as killed:
-        killed.setattr(StandaloneHTMLBuilder, "handle_page", lambda *_, **__: os._exit(1))
-        assert build(book, upon) == 1
+    book.write("docs/conf.py", FURO + ENDS)
+    assert build(book, upon) == 1
+    book.write("docs/conf.py", FURO)
     assert build(book, upon) == build(book, anew) == 1  # of a link to that section
     assert files(upon) == files(anew)
 

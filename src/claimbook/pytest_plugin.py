@@ -1,7 +1,7 @@
 """Collect claims as pytest items, one per lane: `docs/autograd/sums.md::backward-adds[cpu]`."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -12,10 +12,11 @@ import pytest
 from claimbook.checking.report import VARIED, explain
 from claimbook.engine.pool import Runner
 from claimbook.engine.workers import RunnerError
-from claimbook.model import Claim, Lane, Outcome, Problem, Run
-from claimbook.pages.book import Book, BookError, NoBookError
+from claimbook.model import Claim, Lane, Outcome, Page, Problem, Run
+from claimbook.pages.book import Book, BookError, NoBookError, Project
 
-BOOK = pytest.StashKey["Book | None"]()
+PROJECT = pytest.StashKey["Project | None"]()
+BOOK = pytest.StashKey[Book]()
 RUNS = pytest.StashKey["_Runs"]()
 OTHERWISE = "came out otherwise on this machine: "
 
@@ -48,43 +49,36 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "PageFile | None":
     """Collect the pages of the book in pytest's root folder, and files with problems."""
     kinds = {".md", ".py", ".yaml", ".yml"}
-    if file_path.suffix not in kinds or (book := _book(parent.config)) is None:
+    if file_path.suffix not in kinds or (project := _project(parent.config)) is None:
         return None
-    if not file_path.is_relative_to(book.project.root):
-        return None
-    name = book.project.name(file_path)
-    page = next((page for page in book.pages if page.path == name), None)
-    problems = [problem for problem in book.problems if problem.location.path == name]
-    if not page and not problems:
-        return None
-    claims = (*page.claims, *page.samples) if page else ()
-    return PageFile.from_parent(parent, path=file_path, claims=claims, problems=problems)
+    if file_path.is_relative_to(project.root) and project.reads(file_path):
+        return PageFile.from_parent(parent, path=file_path)
+    return None
 
 
-def _book(config: pytest.Config) -> Book | None:
-    if BOOK not in config.stash:
+def _project(config: pytest.Config) -> Project | None:
+    if PROJECT not in config.stash:
         try:
-            config.stash[BOOK] = Book.load(config.rootpath)
+            config.stash[PROJECT] = Project.find(config.rootpath)
         except NoBookError:
-            config.stash[BOOK] = None
+            config.stash[PROJECT] = None
         except (BookError, OSError) as error:
             raise pytest.Collector.CollectError(str(error)) from error
-    return config.stash[BOOK]
+    return config.stash[PROJECT]
 
 
 class PageFile(pytest.File):
-    """A page of the book."""
-
-    def __init__(self, *, claims: Sequence[Claim], problems: list[Problem], **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.claims, self.problems = claims, problems
+    """A page of the book, or another file that may have problems."""
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield an item for each claim and lane, and one for the page's problems, if any."""
-        if self.problems:
-            yield ProblemsItem.from_parent(self, name="problems", problems=self.problems)
+        book = self._book()
+        name = book.project.name(self.path)
+        if problems := [each for each in book.problems if each.location.path == name]:
+            yield ProblemsItem.from_parent(self, name="problems", problems=problems)
+        page = next((page for page in book.pages if page.path == name), Page(name))
         lanes = self.config.getoption("lane") or [Lane.CPU]
-        for claim in self.claims:
+        for claim in (*page.claims, *page.samples):
             for lane in map(Lane, lanes):
                 if lane in claim.lanes:
                     name = f"{claim.id}[{lane}]"
@@ -93,6 +87,12 @@ class PageFile(pytest.File):
                     yield ClaimItem.from_parent(
                         self, name=name, nodeid=node, claim=claim, lane=lane
                     )
+
+    def _book(self) -> Book:
+        """Return the book, read once a session: tests of other files need not wait for it."""
+        if BOOK not in self.config.stash:
+            self.config.stash[BOOK] = Book.load(self.config.rootpath)
+        return self.config.stash[BOOK]
 
 
 class _PageItem(pytest.Item):

@@ -74,6 +74,11 @@ class Project:
         """Return a path relative to the root; a symbolic link to a page is not followed."""
         return Path(os.path.relpath(path.parent.resolve() / path.name, self.root)).as_posix()
 
+    def reads(self, path: Path) -> bool:
+        """Return whether a page, a lab or a part of the register may be at a path."""
+        name = self.name(path)
+        return name in TEXTS or name.startswith((f"{self.docs.name}/", f"{LABS}/"))
+
     def register(self) -> Register:
         """Read the register."""
         return load_register(self.docs / "register")
