@@ -11,7 +11,7 @@ import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from itertools import islice, repeat
+from itertools import islice, pairwise, repeat
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from helpers import ROOT
 SCRIPTS = Path(claimbook.__file__).parent / "sphinx/static/explorers"
 RECORD = ROOT / "docs/records/explorers.json"
 CASES = 6000
-FOR_MUTANTS = 250, 3000
+FOR_MUTANTS = 30, 250, 1000, 3000
 """So many cases find each change of a rule: the first few most of them."""
 PATIENCE = 60_000
 """Milliseconds for one program: a changed rule may never end."""
@@ -180,9 +180,8 @@ def caught(name, ask, mutant):
     assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in the rule of {name}"
     try:
         changed = text.replace(old, new)
-        return any(
-            next(compared(name, ask, answered(name, count), changed), None) for count in FOR_MUTANTS
-        )
+        batches = (answered(name, count)[tried:] for tried, count in pairwise((0, *FOR_MUTANTS)))
+        return any(next(compared(name, ask, cases, changed), None) for cases in batches if cases)
     except Exception as error:  # noqa: BLE001 - whatever breaks is noticed
         return "Error" in str(error)
 
