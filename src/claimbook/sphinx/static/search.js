@@ -28,6 +28,7 @@ class Search {
     this.everywhere = new Set(words.everywhere);
     this.lines = [];
     this.meanings = new Map();
+    this.texts = new Map();
   }
 
   // The words that a misspelled one may stand for, each with the number of places that have it in
@@ -206,6 +207,18 @@ class Search {
     return sorted(best).slice(0, HITS).map(([place]) => place);
   }
 
+  // The terms that a text holds. They are kept: the next letter asks for the same texts again.
+  held(text) {
+    let held = this.texts.get(text);
+    if (!held) {
+      const stems = this.names(text).flat().map((word) => this.stem(word));
+      const pairs = stems.slice(1).map((stem, number) => stems[number] + stem);
+      const exact = (text.match(this.exact) ?? []).map((name) => name.toLowerCase());
+      this.texts.set(text, held = new Set([...stems, ...pairs, ...exact]));
+    }
+    return held;
+  }
+
   // The line, of [claim, text] pairs, that best matches a question. The title of a claim, its first
   // line, is preferred; any other must match better than the short answer, which a hit shows too.
   line(question, lines, short) {
@@ -213,10 +226,7 @@ class Search {
       [[term, weight], ...(this.synonyms.get(term) ?? []).map((other) => [other, weight / 2])]));
     const rarity = ([term, weight]) => weight / Math.sqrt(this.terms.get(term)?.length ?? 1);
     const worth = (text) => {
-      const stems = this.names(text).flat().map((word) => this.stem(word));
-      const pairs = stems.slice(1).map((stem, number) => stems[number] + stem);
-      const exact = (text.match(this.exact) ?? []).map((name) => name.toLowerCase());
-      const held = new Set([...stems, ...pairs, ...exact]);
+      const held = this.held(text);
       return asked.reduce((sum, each) => sum + (held.has(each[0]) ? rarity(each) : 0), 0);
     };
     const told = worth(short), titled = new Set([""]);
