@@ -139,7 +139,14 @@ def started_with(**environ):
 
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(
-    ["helpers", "claimbook.sphinx", "claimbook.cli", "sphinx.cmd.build", *builtin_extensions]
+    [
+        "torch",
+        "helpers",
+        "claimbook.sphinx",
+        "claimbook.cli",
+        "sphinx.cmd.build",
+        *builtin_extensions,
+    ]
 )
 
 
