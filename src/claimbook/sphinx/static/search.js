@@ -246,14 +246,29 @@ const total = (weighted) => [...weighted.values()].reduce((sum, worth) => sum + 
 // Of the words with the fewest edits between them and the given one, the most frequent; "" if all
 // have too many.
 function nearest(word, counts) {
+  const own = letters(word);
   let least = word.length < ONCE ? 0 : word.length < TWICE ? 1 : 2, found = "";
   for (const [other, count] of counts) {
+    if (ones(own ^ letters(other)) > 2 * least) continue;  // an edit changes two letters at most
     const between = edits(word, other, least);
     if (between < least || (between === least && count >= (counts.get(found) ?? 0))) {
       [least, found] = [between, other];
     }
   }
   return found;
+}
+
+// Which letters a word has: a bit for each, shared by few.
+function letters(word) {
+  let bits = 0;
+  for (let at = 0; at < word.length; at++) bits |= 1 << (word.charCodeAt(at) & 31);
+  return bits;
+}
+
+function ones(bits) {
+  let count = 0;
+  for (; bits; bits &= bits - 1) count++;
+  return count;
 }
 
 // The number of letters to add, remove or change, and of neighbours to swap, to make one word of the
