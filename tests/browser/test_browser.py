@@ -2,6 +2,7 @@
 
 import re
 import time
+from functools import cache
 
 import pytest
 
@@ -359,7 +360,10 @@ def test_code_beyond_the_keys_is_found(open_page):
     assert page.evaluate(BEYOND_KEYS) != []
 
 
-LOOKUP = lookup.Lookup(known_errors())
+@cache
+def in_python():
+    """The lookup of errors as Python has it, which takes seconds to make."""
+    return lookup.Lookup(known_errors())
 
 
 FIRST_OF_EACH = """(texts) => texts.map((text) => {
@@ -378,7 +382,7 @@ def test_lookup_is_the_same_as_in_python(open_page):
     asked += [(kind, " ".join(text.split()[:6])) for kind, text in asked[::5]]
     said = [f"{kind}: {text}" if kind and text else kind or text for kind, text in asked]
     shown = page.evaluate(FIRST_OF_EACH, [TRACEBACK + text for text in said])
-    best = [LOOKUP.search(TRACEBACK + text, 1) for text in said]
+    best = [in_python().search(TRACEBACK + text, 1) for text in said]
     wanted = [
         ": ".join(filter(None, [m.message.type, m.message.text[: lookup.LENGTH]]))
         for found in best

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from browser.test_browser import LOOKUP, serious
+from browser.conftest import opener
+from browser.test_browser import in_python, serious
 from claimbook.exports import errors, lookup, words
 from helpers import ROOT, SITE
 
@@ -38,6 +39,13 @@ def searching(open_page, **how):
     return page
 
 
+@pytest.fixture(scope="module")
+def search(browser):
+    """One search page for all questions that leave it as it is: it loads four megabytes."""
+    with opener(browser) as opened:
+        yield searching(opened)
+
+
 HITS = """([texts, among]) => texts.map((text) => {
   const box = document.querySelector("#query");
   box.value = text;
@@ -55,11 +63,10 @@ def first_hits(page, *texts, among=3):
 @pytest.mark.parametrize(
     ("items", "enough"), [(QUESTIONS, SEEN), (APART, UNSEEN)], ids=["questions", "questions_apart"]
 )
-def test_questions_of_forums(open_page, items, enough):
+def test_questions_of_forums(search, items, enough):
     """As they were asked: the section that answers is the first hit, or among three."""
-    page = searching(open_page)
     answered = [item for item in items if item["found"]]
-    hits = first_hits(page, *(item["text"] for item in answered))
+    hits = first_hits(search, *(item["text"] for item in answered))
     found = [*zip(answered, hits, strict=True)]
     first = [item for item, hits in found if fits(hits[:1], item["found"])]
     three = [item for item, hits in found if fits(hits, item["found"])]
@@ -72,9 +79,9 @@ TYPED = """(step) => theSearch.places.flatMap(([, , , , lines], place) => lines.
   .map((line) => theSearch.find(line)[0] === place))"""
 
 
-def test_what_somebody_types_leads_to_where_it_is_written(open_page):
+def test_what_somebody_types_leads_to_where_it_is_written(search):
     """A line counts as a whole: nine of ten lead there, by single words fewer than 85 of 100."""
-    found = searching(open_page).evaluate(TYPED, 6)
+    found = search.evaluate(TYPED, 6)
     assert len(found) > 500
     assert sum(found) >= 0.87 * len(found)
 
@@ -85,18 +92,16 @@ STEMS = """(texts) => texts.map((text) => {
 })"""
 
 
-def test_words_are_those_of_python(open_page):
+def test_words_are_those_of_python(search):
     """A question falls into the same stems as the book, for which Python made them."""
-    page = searching(open_page)
     texts = [item["text"] for item in (*QUESTIONS, *APART, *ERRORS)]
     wanted = [[[words.stem(word) for word in name] for name in words.words(t)] for t in texts]
-    assert page.evaluate(STEMS, texts) == wanted
+    assert search.evaluate(STEMS, texts) == wanted
 
 
-def test_no_section_is_shown_twice(open_page):
+def test_no_section_is_shown_twice(search):
     """Where an error is explained, the sections that only share its words are others."""
-    page = searching(open_page)
-    for hits in first_hits(page, *(item["text"] for item in ERRORS[::5]), among=99):
+    for hits in first_hits(search, *(item["text"] for item in ERRORS[::5]), among=99):
         assert len(hits) == len({*hits})
 
 
@@ -106,14 +111,13 @@ LOOKUPS = """(texts) => texts.map((text) => [
 ])"""
 
 
-def test_errors_are_looked_up_as_in_python(open_page):
+def test_errors_are_looked_up_as_in_python(search):
     """The same messages with the same likeness, for all that was pasted, and for questions."""
-    page = searching(open_page)
     texts = [item["text"] for item in (*ERRORS, *ERRORS_APART, *QUESTIONS)]
     texts += [" ".join(text.split("\n")) for text in texts if "\n" in text]
-    for text, (looks, *shown) in zip(texts, page.evaluate(LOOKUPS, texts), strict=True):
+    for text, (looks, *shown) in zip(texts, search.evaluate(LOOKUPS, texts), strict=True):
         assert looks == errors.looks_like_error(text), text
-        found = LOOKUP.search(text, 3)
+        found = in_python().search(text, 3)
         wanted = [
             [m.message.text[: lookup.LENGTH], pytest.approx(m.likeness), m.same] for m in found
         ]
@@ -135,21 +139,21 @@ def test_an_error_comes_first_and_says_so(open_page):
     assert target.evaluate("card => !card.closest('details') || card.closest('details').open")
 
 
-def test_the_nearest_of_the_messages_is_called_so(open_page):
+def test_the_nearest_of_the_messages_is_called_so(search):
     """What differs in words is not taken for the same."""
-    page = searching(open_page)
-    page.fill("#query", "RuntimeError: mat1 and mat2 shapes cannot be added up (32x784 and 5x1)")
-    status = page.locator("section.search [role=status]")
+    search.fill("#query", "RuntimeError: mat1 and mat2 shapes cannot be added up (32x784 and 5x1)")
+    status = search.locator("section.search [role=status]")
     assert status.inner_text().startswith("An error, and the nearest to it;")
-    assert page.locator("ol.search-hits > li").first.locator(".error-near").count() == 1
+    assert search.locator("ol.search-hits > li").first.locator(".error-near").count() == 1
 
 
-def test_an_error_that_nobody_knows_is_not_explained(open_page):
+def test_an_error_that_nobody_knows_is_not_explained(search):
     """It is said what to do next, and the sections are not taken for an answer."""
-    page = searching(open_page)
-    page.fill("#query", "pandas.errors.ParserError: Error tokenizing data. C error: EOF in string")
-    assert page.locator(".error-hit").count() == 0
-    status = page.locator("section.search [role=status]")
+    search.fill(
+        "#query", "pandas.errors.ParserError: Error tokenizing data. C error: EOF in string"
+    )
+    assert search.locator(".error-hit").count() == 0
+    status = search.locator("section.search [role=status]")
     assert status.inner_text().startswith("No example in this book prints this error")
     assert status.locator("a").get_attribute("href") == "errors.html"
 
@@ -157,14 +161,14 @@ def test_an_error_that_nobody_knows_is_not_explained(open_page):
 @pytest.mark.parametrize(
     "text", ["quantile() input tensor is too large", "Missing key(s) in state_dict: fc.weight"]
 )
-def test_a_message_needs_no_type(open_page, text):
+def test_a_message_needs_no_type(search, text):
     """Pasted without what stands before it, it is an error all the same."""
-    page = searching(open_page)
-    page.fill("#query", text)
-    status = page.locator("section.search [role=status]")
+    search.fill("#query", text)
+    status = search.locator("section.search [role=status]")
     assert status.inner_text().startswith("An error, and what explains it")
     assert (
-        page.locator("ol.search-hits > li").first.evaluate("item => item.className") == "error-hit"
+        search.locator("ol.search-hits > li").first.evaluate("item => item.className")
+        == "error-hit"
     )
 
 
@@ -179,23 +183,21 @@ def test_hits_come_before_what_errors_need(open_page):
     assert "errordata.js" not in requested
 
 
-def test_a_word_that_no_section_says_is_named(open_page):
+def test_a_word_that_no_section_says_is_named(search):
     """The hits are for the other words; a name in small letters is no such word."""
-    page = searching(open_page)
-    status = page.locator("section.search [role=status]")
-    page.fill("#query", "xylophone learning rate")
+    status = search.locator("section.search [role=status]")
+    search.fill("#query", "xylophone learning rate")
     assert status.inner_text() == (
         "No section says xylophone. For the other words: the best 20 sections"
     )
-    page.fill("#query", "gradient of imagefolder")
+    search.fill("#query", "gradient of imagefolder")
     assert status.inner_text() == "The best 20 sections"
 
 
-def test_a_corrected_word_is_named(open_page):
+def test_a_corrected_word_is_named(search):
     """What was read for it is said; a name that only lost its number was not misspelled."""
-    page = searching(open_page)
-    page.fill("#query", "gradeint of resnet34")
-    status = page.locator("section.search [role=status]")
+    search.fill("#query", "gradeint of resnet34")
+    status = search.locator("section.search [role=status]")
     assert status.inner_text() == "gradeint read as gradient. The best 20 sections"
 
 
@@ -207,22 +209,20 @@ def test_one_hit_is_one_section(open_page):
     assert page.locator("section.search [role=status]").inner_text() == "1 section"
 
 
-def test_no_lone_backtick(open_page):
+def test_no_lone_backtick(search):
     """What a cut leaves of code is shown without its mark."""
-    page = searching(open_page)
     parts = "marked('a `b` and `c d').map((part) => part.textContent ?? part)"
-    assert page.evaluate(parts) == ["a ", "b", " and c d"]
+    assert search.evaluate(parts) == ["a ", "b", " and c d"]
 
 
-def test_a_name_in_small_letters(open_page):
+def test_a_name_in_small_letters(search):
     """It falls into words that make a name of the book, or into long ones; others stay whole."""
-    page = searching(open_page)
-    apart = page.evaluate(
+    apart = search.evaluate(
         "['weightedrandomsampler', 'imagefolder', 'subfolders', 'xylophone']"
         ".map((word) => theSearch.apart(word))"
     )
     assert apart == [["weighted", "randomsampler"], ["image", "folder"], None, None]
-    ((first, *_),) = first_hits(page, "weightedrandomsampler")
+    ((first, *_),) = first_hits(search, "weightedrandomsampler")
     assert first.startswith("data/datasets#")
 
 
@@ -241,25 +241,23 @@ def test_a_name_in_small_letters(open_page):
         "xylophone": words.stem("xylophone"),
     }.items(),
 )
-def test_misspelled_words(open_page, typed, root):
+def test_misspelled_words(search, typed, root):
     """A letter less, more, another or swapped; two of them in long words, also within an ending."""
-    page = searching(open_page)
-    assert page.evaluate("(word) => theSearch.root(word)", typed) == root
+    assert search.evaluate("(word) => theSearch.root(word)", typed) == root
 
 
-def test_a_name_with_a_number(open_page):
+def test_a_name_with_a_number(search):
     """A model of a size that the book does not name is taken for the model; others stay whole."""
-    spelled = searching(open_page).evaluate(
+    spelled = search.evaluate(
         "['resnet34', 'vgg19', 'xylophone7'].map((word) => theSearch.root(word))"
     )
     assert spelled == ["resnet", "vgg", "xylophone7"]
 
 
-def test_a_fault_leads_to_the_section_of_its_message(open_page):
+def test_a_fault_leads_to_the_section_of_its_message(search):
     """Where a question names one, sections whose title is a message count more."""
-    page = searching(open_page)
     texts = "embedding index out of range error", "embedding index"
-    (of_error, *_), (of_layer, *_) = first_hits(page, *texts)
+    (of_error, *_), (of_layer, *_) = first_hits(search, *texts)
     assert of_error.startswith("first-aid/shapes#")
     assert of_layer.startswith("modules/embeddings#")
 
@@ -281,21 +279,19 @@ def fits(hits, wanted):
     return any(hit in wanted or hit.partition("#")[0] in wanted for hit in hits)
 
 
-def test_first_hits(open_page):
+def test_first_hits(search):
     """Nearly all queries lead to the right place first, opened from a file."""
-    page = searching(open_page)
     wanted = {query: places for group in QUERIES.values() for query, places in group.items()}
-    found = zip(wanted, first_hits(page, *wanted), strict=True)
+    found = zip(wanted, first_hits(search, *wanted), strict=True)
     wrong = [(query, hits) for query, hits in found if not fits(hits[:1], wanted[query])]
     assert len(wanted) >= 90
     assert len(wrong) <= (1 - ENOUGH) * len(wanted), wrong
-    assert page.problems == []
+    assert search.problems == []
 
 
-def test_first_three_hits(open_page):
+def test_first_three_hits(search):
     """Of questions in the words of those who ask, nearly all are answered by one of three hits."""
-    page = searching(open_page)
-    found = zip(ASKED, first_hits(page, *ASKED), strict=True)
+    found = zip(ASKED, first_hits(search, *ASKED), strict=True)
     wrong = [query for query, hits in found if not fits(hits, ASKED[query])]
     assert len(ASKED) >= 60
     assert len(wrong) <= (1 - ENOUGH_OF_THREE) * len(ASKED), wrong
@@ -324,12 +320,11 @@ def test_hits_name_their_section(open_page):
     assert "retain_graph" in page.locator(".claim:target").inner_text()
 
 
-def test_nothing_found(open_page):
+def test_nothing_found(search):
     """The page says so, aloud too."""
-    page = searching(open_page)
-    page.fill("#query", "xylophone")
-    assert page.locator("section.search [role=status]").inner_text().startswith("Nothing")
-    assert page.locator("ol.search-hits a").count() == 0
+    search.fill("#query", "xylophone")
+    assert search.locator("section.search [role=status]").inner_text().startswith("Nothing")
+    assert search.locator("ol.search-hits a").count() == 0
 
 
 def test_by_keyboard(open_page):
