@@ -517,15 +517,15 @@ def test_errors_of_other_programs():
 @pytest.mark.parametrize(
     "unit", ["a", "A", "_", "1", ".", "-", "/", "'", "(", " ", "\t", "\n", " \n"]
 )
-def test_half_a_megabyte_of_anything_is_read_in_a_moment(unit):
+def test_a_hundred_kilobytes_of_anything_are_read_in_a_moment(unit):
     """No pattern starts anew at each letter of a word, or at each of many blanks."""
-    text = f"RuntimeError: x{unit * (500_000 // len(unit))}x"
+    text = f"RuntimeError: x{unit * (100_000 // len(unit))}x"
     started = time.process_time()
     for pasted in (text, text.removeprefix("RuntimeError: ")):
         errors.looks_like_error(pasted)
         message = errors.read(pasted)
         assert len(message.marks) < 5
-    assert time.process_time() - started < 10
+    assert time.process_time() - started < 2  # if each letter begins anew, it takes ten
 
 
 def test_likeness_falls_with_the_words():
