@@ -28,15 +28,18 @@ for name in [*filter(SETTINGS.match, os.environ), "COLUMNS", "LINES"]:
 os.umask(0o022)
 
 LONGEST = [
-    *("test_explorers", "test_labs", "test_incremental", "test_machines", "test_editions"),
-    *("test_cuda", "test_cli", "test_rehearsal", "test_sphinx", "test_sweeps", "test_soak"),
+    *("test_explorers", "test_labs", "test_incremental", "test_runner", "test_machines"),
+    *("test_sweeps", "test_rehearsal", "test_errors", "test_site", "test_sphinx", "test_prose"),
+    *("test_editions", "test_versions", "test_build", "test_cells", "test_cli", "test_cuda"),
+    *("test_soak", "test_pytest_plugin", "test_falsify", "test_state", "test_structure"),
 ]
-"""The slowest files, which run first, so that no process idles at the end."""
+"""The slow files, the slowest first; those that follow are short: no process idles at the end."""
 
 
 def pytest_collection_modifyitems(items):
     """Sort the slowest files first."""
-    items.sort(key=lambda item: item.path.stem not in LONGEST)
+    place = {name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path.stem, len(place)))
 
 
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -20,6 +20,7 @@ from sphinx.application import builtin_extensions
 
 from claimbook.engine.fork_server import KEPT, kept
 from claimbook.exports import errors
+from claimbook.exports.lookup import Lookup
 from claimbook.exports.sections import Section, sections
 from claimbook.model import Claim, Page, ProblemKind, digest
 from claimbook.pages.book import Book
@@ -63,6 +64,12 @@ def whole_sections() -> list[tuple[Page, list[Section]]]:
 def known_errors() -> list[errors.Message]:
     """Return the messages that the book's lookup of errors compares with."""
     return errors.known(errors.messages(whole_book().claims), whole_sections())
+
+
+@cache
+def error_lookup() -> Lookup:
+    """Return the book's lookup of errors, as Python has it."""
+    return Lookup(known_errors())
 
 
 def processes(*words, temporary=None):

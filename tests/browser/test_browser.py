@@ -2,14 +2,13 @@
 
 import re
 import time
-from functools import cache
 
 import pytest
 
 from browser.conftest import opener
 from claimbook.exports import errors, lookup
 from claimbook.sphinx.theme import SHORT
-from helpers import SITE, known_errors
+from helpers import SITE, error_lookup, known_errors
 
 ALL = sorted(path.relative_to(SITE).with_suffix("").as_posix() for path in SITE.rglob("*.html"))
 READ = [name for name in ALL if not name.startswith(("genindex", "search", "_static"))]
@@ -59,6 +58,16 @@ SHRUNK = """() => [...document.querySelectorAll("img.lab-figure")]
   .filter((image) => image.getBoundingClientRect().width < 0.74 * image.getAttribute("width"))
   .map((image) => image.alt)"""
 """Pictures of labs, whose letters are 13 pixels high at full size, with letters under 10."""
+
+ALONE = """() => [...document.querySelectorAll(".headerlink, .claim-title > .claim-link")]
+  .filter((link) => link.getClientRects().length && link.previousSibling)
+  .filter((link) => {
+    const text = document.createRange();
+    text.selectNodeContents(link.previousSibling);
+    return link.getBoundingClientRect().top >= text.getBoundingClientRect().bottom;
+  })
+  .map((link) => link.parentElement.textContent)"""
+"""Links to a title, seldom seen, that stand alone in a line beneath it."""
 
 TINY = """() => [...document.querySelectorAll("article :is(pre, code)")]
   .filter((code) => code.checkVisibility() && parseFloat(getComputedStyle(code).fontSize) < 10)
@@ -137,13 +146,16 @@ def late(route):
 
 @pytest.mark.parametrize("each_page", NAMES, indirect=True)
 def test_page_is_quiet_and_fits(each_page):
-    """No error, no request to another host; nothing is cut or too wide, no chapter is long."""
+    """No error, no request to another host; nothing is cut, too wide or too long."""
     page = each_page
     assert page.problems == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert page.evaluate(OFF_A_PHONE) == []
     assert page.evaluate(SQUEEZED) == []
     assert page.evaluate(SHRUNK) == []
+    assert page.evaluate(ALONE) == []
+    page.set_viewport_size({"width": 768, "height": 900})
+    assert page.evaluate(ALONE) == []
     page.set_viewport_size({"width": 1280, "height": 900})
     assert page.evaluate(TOO_WIDE) == []
     assert page.evaluate(CUT) == []
@@ -186,23 +198,6 @@ MOVES_SIDEWAYS = """() => {
   const text = document.querySelector(".content");
   return text.scrollWidth > text.clientWidth;
 }"""
-ALONE = """() => [...document.querySelectorAll(".headerlink, .claim-title > .claim-link")]
-  .filter((link) => link.getClientRects().length && link.previousSibling)
-  .filter((link) => {
-    const text = document.createRange();
-    text.selectNodeContents(link.previousSibling);
-    return link.getBoundingClientRect().top >= text.getBoundingClientRect().bottom;
-  })
-  .map((link) => link.parentElement.textContent)"""
-
-
-@pytest.mark.parametrize("each_page", READ, indirect=True)
-def test_no_line_is_left_empty(each_page):
-    """A title that fills its line is not followed by one for the link to it, seldom seen."""
-    page = each_page
-    for width in (390, 768):
-        page.set_viewport_size({"width": width, "height": 900})
-        assert page.evaluate(ALONE) == []
 
 
 @pytest.mark.parametrize("each_page", READ, indirect=True)
@@ -278,9 +273,11 @@ def serious(page, **options):
 
 
 @pytest.fixture(scope="module")
-def looked_at():
-    """What tells the elements apart whose colours were found right on some page."""
-    return set()
+def looked_at(tmp_path_factory, testrun_uid):
+    """A file, of all processes, with what tells the elements apart that were right on some page."""
+    file = tmp_path_factory.getbasetemp().parent / f"looked-at-{testrun_uid}"
+    file.touch()
+    return file
 
 
 @pytest.mark.parametrize("each_page", READ, indirect=True)
@@ -289,7 +286,7 @@ def test_page_is_accessible(each_page, looked_at):
     page = each_page
     opened(page)
     assert page.evaluate(BEYOND_KEYS) == []
-    new = page.evaluate(ONE_OF_EACH, [*looked_at])
+    new = page.evaluate(ONE_OF_EACH, looked_at.read_text().split())
     if new and serious(page, rules=LEFT_OUT):
         # An element may lack one that was left out: the whole page says whether it does.
         page.reload()
@@ -298,7 +295,8 @@ def test_page_is_accessible(each_page, looked_at):
     if new:
         page.emulate_media(color_scheme="dark")
         assert serious(page, runOnly=OF_COLOURS) == []
-    looked_at.update(new)
+    with looked_at.open("a") as file:
+        file.write("".join(f"{each}\n" for each in new))
 
 
 def opened(page):
@@ -315,9 +313,15 @@ def test_parts_of_a_page_are_told_apart(open_page, name):
     assert [(each["id"], each["nodes"][0]["html"][:200]) for each in found] == []
 
 
-def test_faint_text_is_found(open_page):
+@pytest.fixture(scope="module")
+def seen(browser):
+    """What tells the elements of a page apart that was right."""
+    with opener(browser) as opened:
+        return opened("tensors/sparse").evaluate(ONE_OF_EACH, [])
+
+
+def test_faint_text_is_found(open_page, seen):
     """On the last of many elements that differ in nothing else, in the dark alone."""
-    seen = open_page("tensors/sparse").evaluate(ONE_OF_EACH, [])
     page = open_page("tensors/dtypes")
     page.evaluate("document.body.dataset.theme = 'auto'")
     page.add_style_tag(
@@ -341,14 +345,13 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize(("fault", "text"), FAULTS.items(), ids=FAULTS)
-def test_faults_are_found(open_page, fault, text):
+def test_faults_are_found(open_page, seen):
     """Among many elements that were right on a page before."""
-    seen = open_page("tensors/sparse").evaluate(ONE_OF_EACH, [])
     page = open_page("tensors/dtypes")
+    text = "".join(FAULTS.values())
     page.locator("article p").last.evaluate("(e, text) => { e.innerHTML += text; }", text)
     page.evaluate(ONE_OF_EACH, seen)
-    assert fault in [found for found, _ in serious(page, rules=LEFT_OUT)]
+    assert FAULTS.keys() - {found for found, _ in serious(page, rules=LEFT_OUT)} == set()
 
 
 def test_code_beyond_the_keys_is_found(open_page):
@@ -358,12 +361,6 @@ def test_code_beyond_the_keys_is_found(open_page):
     page.wait_for_function(f"({BEYOND_KEYS})().length === 0")
     page.evaluate("document.querySelectorAll('pre').forEach((pre) => { pre.tabIndex = -1; })")
     assert page.evaluate(BEYOND_KEYS) != []
-
-
-@cache
-def in_python():
-    """The lookup of errors as Python has it, which takes seconds to make."""
-    return lookup.Lookup(known_errors())
 
 
 FIRST_OF_EACH = """(texts) => texts.map((text) => {
@@ -382,7 +379,7 @@ def test_lookup_is_the_same_as_in_python(open_page):
     asked += [(kind, " ".join(text.split()[:6])) for kind, text in asked[::5]]
     said = [f"{kind}: {text}" if kind and text else kind or text for kind, text in asked]
     shown = page.evaluate(FIRST_OF_EACH, [TRACEBACK + text for text in said])
-    best = [in_python().search(TRACEBACK + text, 1) for text in said]
+    best = [error_lookup().search(TRACEBACK + text, 1) for text in said]
     wanted = [
         ": ".join(filter(None, [m.message.type, m.message.text[: lookup.LENGTH]]))
         for found in best

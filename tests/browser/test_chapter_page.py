@@ -7,24 +7,6 @@ import pytest
 
 from helpers import SITE
 
-CHAPTERS = sorted(
-    page.relative_to(SITE).with_suffix("").as_posix()
-    for page in SITE.glob("*/*.html")
-    if page.with_suffix(".ipynb").exists()
-)
-MINUTES = 15
-
-
-def test_no_chapter_takes_long(open_page):
-    """None is over fifteen minutes by the site's own count."""
-    found = dict[str, int]()
-    for part in {name.partition("/")[0] for name in CHAPTERS}:
-        if (SITE / part / "index.html").exists():
-            lines = open_page(f"{part}/index").locator(".overview .rubric").all_inner_texts()
-            found |= {line: int(re.search(r"(\d+) min$", line)[1]) for line in lines}
-    assert len(found) > len(CHAPTERS) / 2
-    assert {line: time for line, time in found.items() if time > MINUTES} == {}
-
 
 @pytest.fixture
 def chapter(open_page):
