@@ -192,7 +192,7 @@ def test_a_lab_that_does_not_end_is_ended(monkeypatch):
 def test_a_lab_that_observes_its_machine_is_tried_again(first, failing, tries):
     """What else the machine does disturbs it; what is never observed stands on its page."""
     _, done, folder = first
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
     assert "labs: 6 to draw, 0 as they were" in done.stdout
     assert len((folder / str(failing)).read_text("utf-8")) == tries
     told = [line for line in done.stdout.splitlines() if line.startswith("labs: tried again: ")]
