@@ -1,4 +1,4 @@
-"""A chapter as its reader meets it: short enough, with details that open when they are needed."""
+"""A chapter as its reader meets it, with details that open when they are needed."""
 
 import json
 import re
