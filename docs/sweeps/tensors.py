@@ -766,3 +766,12 @@ def pruning_saves_no_memory(x, amount):
     assert size() == 3 * before
     prune.remove(layer, "weight")
     assert size() == before
+
+
+@sweep(x=tensors(ALL, layouts=ANY_LAYOUT))
+def a_tensor_as_a_key_is_found_by_identity(x):
+    twin = x.clone()
+    same(twin, x)
+    assert x in {x: 1}
+    assert twin not in {x: 1}
+    assert len({x, twin, x}) == 2
