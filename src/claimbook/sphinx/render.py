@@ -36,7 +36,7 @@ STATUS_WORDS = {
 
 def link(page: str, place: str, content: nodes.Node | str) -> elements.link:
     """Link content to a place on a page; without a page, it will stay as it is."""
-    shown = nodes.inline("", content) if isinstance(content, str) else content
+    shown = content if isinstance(content, nodes.Node) else nodes.inline("", content)
     return elements.link("", "", shown, page=page, place=place)
 
 
