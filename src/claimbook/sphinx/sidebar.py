@@ -55,12 +55,15 @@ class Contents:
         """
         tree = deepcopy(self._tree)
         above = {child: parent for parent in tree.iter() for child in parent}
+        around = set[ET.Element]()
         for link in tree.iterfind(".//a[@href]"):
             address, part = link.attrib["href"], link
             if address == page:
                 link.set("class", f"current {link.get('class')}")
                 while (part := above[part]) is not tree:
-                    part.set("class", " ".join([*part.get("class", "").split(), "current"]))
+                    around.add(part)
             if "internal" in link.get("class", ""):
                 link.set("href", relative_uri(page, address) or "#")
+        for part in around:
+            part.set("class", f"{part.get('class', '')} current".strip())
         return "".join(ET.tostring(part, "unicode", "html") for part in tree)
