@@ -190,7 +190,7 @@ def test_closed_streams(book):
         ("docs/x.md", b"# X\n\xe4", "docs/x.md:2: it is not UTF-8"),
         ("docs/x.md", None, "docs/x.md:1: it cannot be read: No such file or directory"),
         ("docs/\udce9.md", b"# X\n", "docs/\udce9.md:1: its name is not UTF-8: rename it"),
-        ("docs/x.md", b":" * 600, "docs/x.md:1: its directives are nested too deep"),
+        ("docs/x.md", b":" * 500, "docs/x.md:1: its directives are nested too deep"),
         ("docs/register/x.yaml", None, "docs/register/x.yaml:1: it cannot be read: No such file"),
         ("gallery/x.py", b"# \xe4", "gallery/x.py:1: it is not UTF-8"),
         ("gallery/x.py", None, "gallery/x.py:1: it cannot be read: No such file or directory"),
