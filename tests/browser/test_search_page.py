@@ -258,7 +258,7 @@ def test_a_fault_leads_to_the_section_of_its_message(search):
     """Where a question names one, sections whose title is a message count more."""
     texts = "embedding index out of range error", "embedding index"
     (of_error, *_), (of_layer, *_) = first_hits(search, *texts)
-    assert of_error.startswith("first-aid/shapes#")
+    assert of_error.startswith("first-aid/indexing#")
     assert of_layer.startswith("modules/embeddings#")
 
 
