@@ -36,9 +36,7 @@ def grids(
     """
     if not tensors or any(tensor.ndim > 3 for tensor in tensors.values()):
         raise ValueError("grids() draws at least one tensor, each of at most three dimensions")
-    planes: Mapping[str, list[Plane]] = {
-        title: tensor[(None,) * (3 - tensor.ndim)].tolist() for title, tensor in tensors.items()
-    }
+    planes = {title: _planes(tensor) for title, tensor in tensors.items()}
     fills = _fills(planes, group, colours)
     texts = [number(v) for drawn in planes.values() for p in drawn for row in p for v in row]
     each = max(LEAST, PAD + CHAR * max(map(len, texts), default=0))
@@ -53,6 +51,11 @@ def grids(
     words = [f"{title}, {_words(tensors[title], drawn)}" for title, drawn in planes.items()]
     svg = drawing(width + PAD, y + line, "".join(parts))
     return Figure(svg, "\n".join([" ".join(alt.split()), *words]))
+
+
+def _planes(tensor: Tensor) -> list[Plane]:
+    planes: list[Plane] = tensor[(None,) * (3 - tensor.ndim)].tolist()
+    return planes
 
 
 def _words(tensor: Tensor, drawn: list[Plane]) -> str:
