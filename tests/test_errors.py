@@ -55,6 +55,16 @@ def test_each_noise_is_cut(noise):
     assert first is noise
 
 
+@pytest.mark.parametrize("noise", errors.CUT["echo"], ids=lambda noise: noise["pattern"][:40])
+def test_what_follows_an_error_does_not_hide_it(noise):
+    """It is read only where it stands alone, or below a warning."""
+    said, follows = errors.read(noise["example"]), noise["example"].partition("\n")[2]
+    assert (said.type, said.text.split("\n")[0]) == ("ValueError", "an error")
+    alone = {*errors.read(follows).words}
+    assert alone
+    assert alone <= {*errors.read(f"UserWarning: old\n{follows}").words}
+
+
 FORM = tomllib.loads(Path(errors.__file__).with_name("forms.toml").read_text("utf-8"))["form"]
 
 
@@ -165,13 +175,20 @@ def test_one_message_of_several_claims():
         ('  File "x.py", line 3\n    assert n > 0, "no n"', "AssertionError", {"no", "n"}),
         ("<class 'torch._dynamo.exc.UserError'>: no guard", "UserError", {"no", "guard"}),
         ("UserWarning: old\n  warnings.warn('old')", "UserWarning", {"old"}),
+        ("ValueError: bad\nx.py:3: UserWarning: 1 leaked object", "ValueError", {"bad"}),
+        ("UserWarning: old\nFutureWarning: newer", "FutureWarning", {"newer"}),
+        (
+            "ValueError: bad\nTraceback (most recent call last):\n  of another",
+            "ValueError",
+            {"bad"},
+        ),
         ("no type at all", "", {"no", "type", "at", "all"}),
         ("at 0x7f3a torch.float32", "", {"at", "torch.float32"}),
         ("", "", set()),
     ],
 )
 def test_reading(text, kind, words):
-    """The last message of a text counts, by its words."""
+    """The last error of a text counts, else its last warning, by its words."""
     message = errors.read(text)
     assert message.type == kind
     assert {*message.words} == ({"last", "of", "two", "lines"} if words is None else words)

@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from pathlib import Path
 
 from claimbook.checking.compare import HEADER
@@ -42,7 +42,8 @@ FORMS = [
 
 CUT = tomllib.loads(Path(__file__).with_name("noise.toml").read_text("utf-8"))
 ECHOES = "|".join(noise["pattern"] for noise in CUT["echo"])
-"""Follow-up errors; the one to explain is the one before."""
+"""What follows the error to explain, and only says that a process ended."""
+TRACEBACK = "Traceback (most recent call last)"
 ADDED = [noise["pattern"] for noise in CUT["added"]]
 """Additions of torch or Python to any message; not shown."""
 PYTHONS = "|".join(noise["pattern"] for noise in CUT["python"])
@@ -125,19 +126,32 @@ def looks_like_error(text: str) -> bool:
 
 
 def read(text: str) -> Message:
-    r"""Return the last error or warning in a program's output; all of it if no type is named.
+    r"""Return the error in a program's output that is to be explained; all of it if none is named.
+
+    This is the last error, without what only follows it (see `ECHOES`); if there is no error, the
+    last warning.
 
     >>> read("Traceback (most recent call last):\n  ...\nValueError: too small").type
     'ValueError'
     """
-    lines = re.sub(ECHOES, "", text.replace("\r", "")).strip().split("\n")
-    for number in reversed(range(len(lines))):
-        if found := _typed(lines[number]):
-            said = "\n".join([found[1], *lines[number + 1 :]])
-            for pattern in ADDED:
-                said = re.sub(pattern, "", said, flags=re.ASCII)
-            return Message(found[0].rpartition(".")[2], said.strip())
-    return Message("", "\n".join(lines))
+    text = text.replace("\r", "").strip()
+    for said in (re.sub(ECHOES, "", text), text):
+        lines = said.split("\n")
+        named = [(n, *found) for n, line in enumerate(lines) if (found := _typed(line))]
+        if failed := [each for each in named if not each[1].endswith("Warning")]:
+            break
+    if not named:
+        return Message("", text)
+    number, kind, first = (failed or named)[-1]
+    after = takewhile(lambda line: not _begins_another(line), lines[number + 1 :])
+    said = "\n".join([first, *after])
+    for pattern in ADDED:
+        said = re.sub(pattern, "", said, flags=re.ASCII)
+    return Message(kind.rpartition(".")[2], said.strip())
+
+
+def _begins_another(line: str) -> bool:
+    return TRACEBACK in line or _typed(line) is not None
 
 
 def _typed(line: str) -> tuple[str, str] | None:

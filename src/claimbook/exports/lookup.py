@@ -149,6 +149,7 @@ def _patterns() -> dict[str, Any]:
     return {
         "message": errors.MESSAGE,
         "echoes": errors.ECHOES,
+        "traceback": errors.TRACEBACK,
         "word": errors.WORD,
         "noWords": errors.NO_WORDS,
         "stop": errors.STOP,

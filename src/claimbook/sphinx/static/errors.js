@@ -50,17 +50,23 @@ class ErrorLookup {
     return this.sections[message.sections[0]]?.[0];
   }
 
+  // The error that a text is about: the last one, without what only follows it.
   read(text) {
-    const echoes = new RegExp(this.patterns.echoes, "g");
-    const lines = text.replaceAll("\r", "").replace(echoes, "").trim().split("\n");
-    for (let number = lines.length - 1; number >= 0; number--) {
-      const found = this.typed(lines[number]);
-      if (found) {
-        const said = [found.text, ...lines.slice(number + 1)].join("\n").trim();
-        return this.message(found.type.split(".").pop(), said);
-      }
+    const whole = text.replaceAll("\r", "").trim();
+    let lines, named, failed;
+    for (const said of [whole.replace(new RegExp(this.patterns.echoes, "g"), ""), whole]) {
+      lines = said.split("\n");
+      named = lines.map((line) => this.typed(line));
+      failed = named.findLastIndex((found) => found && !found.type.endsWith("Warning"));
+      if (failed >= 0) break;
     }
-    return this.message("", lines.join("\n"));
+    const last = failed >= 0 ? failed : named.findLastIndex((found) => found);
+    if (last < 0) return this.message("", whole);
+    const after = lines.slice(last + 1);
+    const end = after.findIndex((line, number) =>
+      named[last + 1 + number] || line.includes(this.patterns.traceback));
+    const said = [named[last].text, ...after.slice(0, end < 0 ? undefined : end)].join("\n").trim();
+    return this.message(named[last].type.split(".").pop(), said);
   }
 
   typed(line) {
