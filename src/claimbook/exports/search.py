@@ -96,10 +96,13 @@ def place(
     )
 
 
-def data(places: list[Place]) -> dict[str, Any]:
-    """Return the data for `static/search.js`: places, index and word rules.
+def data(places: list[Place], apis: Mapping[str, str]) -> dict[str, Any]:
+    """Return the data for `static/search.js`: places, index, word rules and names of torch.
 
     Each place includes the lines that people type, which help to rank hits.
+
+    Args:
+        apis: name of torch → address of the list of its examples.
     """
     return {
         "places": [
@@ -110,6 +113,7 @@ def data(places: list[Place]) -> dict[str, Any]:
         "synonyms": words.synonyms(),
         "words": words.RULES,
         "ofErrors": OF_ERRORS,
+        "apis": apis,
     }
 
 

@@ -16,6 +16,7 @@ from claimbook.model import digest
 from claimbook.pages.text import curly
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
 from claimbook.sphinx.tuning import beside
+from claimbook.sphinx.views.indexes import api_links
 
 TEMPLATES = Path(__file__).with_name("templates")
 DATA, LINES, ERRORS = "searchdata.js", "searchlines.js", "errordata.js"
@@ -59,13 +60,14 @@ def _page(app: Sphinx, written: list[str]) -> Iterator[tuple[str, dict[str, Any]
 def _write_data(app: Sphinx) -> None:
     domain = claim_domain(app.env)
     places = [each for name in sorted(app.env.found_docs) for each in _places(domain, name)]
-    code = app.extensions["claimbook.sphinx"].metadata["env_version"]
-    made_of = f"// of {digest([code, words.RULES, words.synonyms(), *map(asdict, places)])}\n"
+    code, names = app.extensions["claimbook.sphinx"].metadata["env_version"], api_links(domain)
+    told = [code, names, words.RULES, words.synonyms(), *map(asdict, places)]
+    made_of = f"// of {digest(told)}\n"
     # Weighting all words takes seconds, and most edits of examples change no words.
     if not _ends_with(Path(app.outdir, DATA), made_of):
         lines = [[[claim, curly(said)] for claim, said in each.quoted()] for each in places]
         _write(Path(app.outdir, LINES), "searchLines", lines)
-        _write(Path(app.outdir, DATA), "searchData", search.data(places), made_of)
+        _write(Path(app.outdir, DATA), "searchData", search.data(places, names), made_of)
     _write(Path(app.outdir, ERRORS), "errorData", _errors(domain, places))
 
 

@@ -3,7 +3,7 @@
 // claimbook/exports/search.py computed. Data are scripts, so that a file:// page can load them, one
 // after the other: what ranks sections, then the errors, then the lines that hits quote.
 
-const HITS = 20, CLOSER = 60, LONG = 5, TITLE = 1.5;
+const HITS = 20, NAMES = 4, CLOSER = 60, LONG = 5, TITLE = 1.5;
 // Letters of the shortest word with one misspelling, and with two.
 const ONCE = 5, TWICE = 9;
 const AMERICAN = [/is(?=(?:e[drs]?|ing|ations?|ers?)$)/, "iz"];
@@ -15,8 +15,9 @@ const FAULT = { words: /\b(?:errors?|exceptions?|warnings?|fail(?:s|ed)?|failure
 const SURE = { words: 4, likeness: 0.8 };
 
 class Search {
-  constructor({ places, terms, synonyms, words, ofErrors }) {
+  constructor({ places, terms, synonyms, words, ofErrors, apis }) {
     this.places = places;
+    this.apis = Object.entries(apis);
     this.ofErrors = new RegExp(ofErrors);
     this.terms = new Map(Object.entries(terms));
     this.synonyms = new Map(Object.entries(synonyms));
@@ -52,6 +53,15 @@ class Search {
     return (text.match(this.name) ?? [])
       .map((name) => name.split(this.humps).filter(Boolean).map((word) => word.toLowerCase()))
       .filter((name) => name.length);
+  }
+
+  // The names of torch that a text writes as code, such as `nn.Linear`, `F.relu` or `gather()`, or
+  // that it consists of, each with the address of its examples.
+  named(text) {
+    const ends = (text.match(/[A-Za-z_][\w.]*\w\(?/g) ?? [])
+      .filter((name) => name === text || /[._(]/.test(name))
+      .map((name) => `.${name}`.replace("(", "").replace(/^\.F\./, ".functional."));
+    return this.apis.filter(([api]) => ends.some((end) => `.${api}`.endsWith(end))).slice(0, NAMES);
   }
 
   stem(word) {
@@ -315,6 +325,7 @@ function searchPage(search) {
   const place = document.querySelector("section.search");
   const form = place.querySelector("form");
   const status = place.querySelector("[role=status]");
+  const names = place.querySelector(".search-names");
   const list = place.querySelector("ol");
   let lookup = theErrors, lines = null;
 
@@ -328,6 +339,10 @@ function searchPage(search) {
     const items = hits.map((hit) => (
       hitItem(search.places[hit], lines && search.line(text, lines[hit], search.places[hit][3]))));
     if (sure) items.unshift(...errors.map((match) => errorItem(lookup, match)));
+    const named = sure ? [] : search.named(text);
+    names.hidden = !named.length;
+    names.replaceChildren("Examples of ", ...named.flatMap(([api, address], number) => (
+      [number ? ", " : "", element("a", { href: address }, element("code", {}, api))])));
     const focused = list.contains(document.activeElement) && document.activeElement.href;
     list.replaceChildren(...items);
     if (focused) [...list.querySelectorAll("a")].find((link) => link.href === focused)?.focus();

@@ -100,6 +100,19 @@ def apis_data(domain: ClaimDomain) -> list[Used]:
     return [(n, addresses[n], [*_naming(n, found[n])][:NAMED], len(found[n])) for n in names]
 
 
+def api_links(domain: ClaimDomain) -> dict[str, str]:
+    """Return name of torch → its place in the view; empty if no page has the view."""
+    page, known = domain.page_with("apis"), _addresses(domain)
+    used = {
+        name for each in domain.pages.values() for names in each.apis.values() for name in names
+    }
+    return {name: f"{page}.html#{_anchor(name)}" for name in sorted(used & known.keys()) if page}
+
+
+def _anchor(name: str) -> str:
+    return f"api-{name}"
+
+
 def _naming(name: str, claims: list[Claim]) -> Iterator[render.Sentence]:
     code = re.compile(rf"`[^`]*\b{re.escape(name.rpartition('.')[2])}\b[^`]*`")
     naming = [claim for claim in claims if code.search(claim.statement)]
@@ -129,7 +142,7 @@ def apis(used: list[Used]) -> list[nodes.Node]:
         there = nodes.reference("", "", nodes.literal("", name), refuri=address)
         in_all = f" is used in {count} example{'s' * (count > 1)}."
         item = nodes.list_item("", nodes.paragraph("", "", there, nodes.Text(in_all)))
-        item["ids"] = [f"api-{name}"]
+        item["ids"] = [_anchor(name)]
         if claims:
             item += render.sentences(claims)
         by_holder.setdefault(_holder(name), nodes.bullet_list(classes=["api-list"])).append(item)
