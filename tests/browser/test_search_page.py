@@ -105,6 +105,30 @@ def test_no_section_is_shown_twice(search):
         assert len(hits) == len({*hits})
 
 
+@pytest.mark.parametrize(
+    ("typed", "named"),
+    [
+        ("nn.BatchNorm2d", ["torch.nn.BatchNorm2d"]),
+        ("F.cross_entropy", ["torch.nn.functional.cross_entropy"]),
+        ("resize_", ["torch.Tensor.resize_"]),
+        ("what does torch.gather do?", ["torch.Tensor.gather"]),
+        ("is loss.backward() slow", ["torch.Tensor.backward", "torch.autograd.backward"]),
+        ("how do I mask padding", []),
+        ("RuntimeError: mat1 and mat2 shapes cannot be multiplied (2x4 and 3x2)", []),
+    ],
+)
+def test_names_of_torch_lead_to_their_examples(search, typed, named):
+    """Above the hits, if the question writes them as code; each link has a target."""
+    search.fill("#query", typed)
+    links = search.locator(".search-names:visible a")
+    assert links.all_text_contents() == named
+    apis = (SITE / "apis.html").read_text("utf-8")
+    for link in links.all():
+        page, anchor = link.get_attribute("href").split("#")
+        assert page == "apis.html"
+        assert f'id="{anchor}"' in apis
+
+
 LOOKUPS = """(texts) => texts.map((text) => [
   theErrors.looks(text),
   ...theErrors.find(text, 3).map(({ message, likeness, same }) => [message.text, likeness, same]),
@@ -334,10 +358,10 @@ def test_nothing_found(search):
 def test_by_keyboard(open_page):
     """The box beside every page leads here, and the next tab stop is the first hit."""
     page = open_page("autograd/backward")
-    page.locator(".sidebar-search").fill("torch.cat")
+    page.locator(".sidebar-search").fill("stack or concatenate")
     page.keyboard.press("Enter")
     page.wait_for_selector("ol.search-hits a")
-    assert page.input_value("#query") == "torch.cat"
+    assert page.input_value("#query") == "stack or concatenate"
     assert page.evaluate("document.activeElement.id") == "query"
     page.keyboard.press("Tab")
     page.wait_for_function(LOADED)
@@ -346,7 +370,7 @@ def test_by_keyboard(open_page):
     page.wait_for_url("**/stack-and-cat.html#*")
     page.go_back()
     page.wait_for_selector("ol.search-hits a")
-    assert page.input_value("#query") == "torch.cat"
+    assert page.input_value("#query") == "stack or concatenate"
 
 
 @pytest.mark.parametrize("text", ["backward", ERRORS[0]["text"]], ids=["question", "error"])

@@ -55,13 +55,15 @@ class Search {
       .filter((name) => name.length);
   }
 
-  // The names of torch that a text writes as code, such as `nn.Linear`, `F.relu` or `gather()`, or
+  // The names of torch that a text writes as code, such as `nn.Linear`, `F.relu`, `x.gather()`, or
   // that it consists of, each with the address of its examples.
   named(text) {
-    const ends = (text.match(/[A-Za-z_][\w.]*\w\(?/g) ?? [])
+    const ending = (name) => this.apis.filter(([api]) => `.${api}`.endsWith(`.${name}`));
+    const found = (text.match(/[A-Za-z_][\w.]*\w\(?/g) ?? [])
       .filter((name) => name === text || /[._(]/.test(name))
-      .map((name) => `.${name}`.replace("(", "").replace(/^\.F\./, ".functional."));
-    return this.apis.filter(([api]) => ends.some((end) => `.${api}`.endsWith(end))).slice(0, NAMES);
+      .map((name) => name.replace("(", "").replace(/^F\./, "functional."))
+      .flatMap((name) => [ending(name), ending(name.split(".").pop())].find((apis) => apis.length) ?? []);
+    return [...new Map(found)].slice(0, NAMES);
   }
 
   stem(word) {
