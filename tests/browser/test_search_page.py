@@ -99,6 +99,36 @@ def test_words_are_those_of_python(search):
     assert search.evaluate(STEMS, texts) == wanted
 
 
+PASTED = """(box, text) => {
+  const clipboardData = new DataTransfer();
+  clipboardData.setData("text/plain", text);
+  box.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+}"""
+LOG = """Traceback (most recent call last):
+  File "train.py", line 3, in <module>
+    loss = F.cross_entropy(model(x), y)
+IndexError: Target 5 is out of bounds.
+Exception ignored in: <function Loader.__del__ at 0x7f0c8c0d5f80>
+Traceback (most recent call last):
+  File "loader.py", line 3, in __del__
+AssertionError: can only join a child process
+"""
+
+
+@pytest.mark.parametrize("box", ["#ask", ".sidebar-search"])
+def test_a_pasted_log_keeps_its_lines(open_page, box):
+    """In a box of one line too, so that the error in it is found, and after a reload again."""
+    page = open_page("index")
+    page.locator(box).evaluate(PASTED, LOG)
+    page.locator(box).press("Enter")
+    page.wait_for_url("**/search.html?*")
+    page.wait_for_function(LOADED)
+    for _ in range(2):
+        assert page.text_content(".error-hit .error-text").startswith("IndexError: Target")
+        page.reload()
+        page.wait_for_function(LOADED)
+
+
 def test_no_section_is_shown_twice(search):
     """Where an error is explained, the sections that only share its words are others."""
     for hits in first_hits(search, *(item["text"] for item in ERRORS[::5]), among=99):

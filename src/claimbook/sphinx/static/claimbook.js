@@ -221,6 +221,23 @@ addEventListener("copy", (event) => {
   event.preventDefault();
 });
 
+// A box of one line keeps no line breaks, without which a traceback is hard to read: they become
+// marks.
+
+const BREAK = " \u21b5";
+
+function oneLine(text) {
+  return text.trim().replaceAll(/\r?\n/g, BREAK);
+}
+
+addEventListener("paste", (event) => {
+  const box = event.target, text = oneLine(event.clipboardData.getData("text/plain"));
+  if (!box.matches?.("input[name=q]") || !text.includes(BREAK)) return;
+  box.setRangeText(text, box.selectionStart, box.selectionEnd, "end");
+  box.dispatchEvent(new Event("input", { bubbles: true }));
+  event.preventDefault();
+});
+
 listFilter();
 prediction();
 details();

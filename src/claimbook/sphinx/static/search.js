@@ -332,14 +332,16 @@ function searchPage(search) {
   let lookup = theErrors, lines = null;
 
   const show = () => {
-    const text = form.q.value.trim();
+    const typed = form.q.value.trim(), text = typed.replaceAll(BREAK, "\n");
     const errors = text && lookup ? lookup.find(text, 2) : [];
+    const said = lookup?.read(text).words ?? [];
     const sure = lookup && (lookup.looks(text)
-      || (errors[0]?.likeness >= SURE.likeness && lookup.read(text).words.length >= SURE.words));
+      || (errors[0]?.likeness >= SURE.likeness && said.length >= SURE.words));
+    const asked = sure && said.length ? said.join(" ") : text;
     const shown = new Set(sure ? errors.map(({ message }) => lookup.address(message)) : []);
-    const hits = (text ? search.find(text) : []).filter((hit) => !shown.has(search.places[hit][0]));
+    const hits = search.find(asked).filter((hit) => !shown.has(search.places[hit][0]));
     const items = hits.map((hit) => (
-      hitItem(search.places[hit], lines && search.line(text, lines[hit], search.places[hit][3]))));
+      hitItem(search.places[hit], lines && search.line(asked, lines[hit], search.places[hit][3]))));
     if (sure) items.unshift(...errors.map((match) => errorItem(lookup, match)));
     const named = sure ? [] : search.named(text);
     names.hidden = !named.length;
@@ -357,7 +359,7 @@ function searchPage(search) {
           "; then sections that share its words."]
           : hits.length ? told(search.corrected(text), search.unknown(text), hits.length)
             : ["Nothing on this site has these words."]);
-    history.replaceState(null, "", text ? `?${new URLSearchParams({ q: text })}` : location.pathname);
+    history.replaceState(null, "", text ? `?${new URLSearchParams({ q: typed })}` : location.pathname);
   };
 
   withErrors = (found) => {
@@ -369,7 +371,7 @@ function searchPage(search) {
     lines = found;
     show();
   };
-  form.q.value = new URLSearchParams(location.search).get("q") ?? "";
+  form.q.value = oneLine(new URLSearchParams(location.search).get("q") ?? "");
   form.addEventListener("input", show);
   form.addEventListener("submit", (event) => event.preventDefault());
   form.q.focus();
