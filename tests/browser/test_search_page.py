@@ -102,7 +102,8 @@ def test_words_are_those_of_python(search):
 PASTED = """(box, text) => {
   const clipboardData = new DataTransfer();
   clipboardData.setData("text/plain", text);
-  box.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+  const how = { clipboardData, bubbles: true, cancelable: true };
+  box.dispatchEvent(new ClipboardEvent("paste", how));
 }"""
 LOG = """Traceback (most recent call last):
   File "train.py", line 3, in <module>
