@@ -18,7 +18,9 @@ from claimbook.exports.sections import Section, is_error
 from claimbook.model import Claim, Lane, Page
 
 TYPE = r"[A-Za-z_][\w.]*(?:Error|Exception|Warning|SymNode|[a-z.]error|\bexc\.[A-Z]\w+)"
-MESSAGE = rf"(?:^|[\s\]\"'`(])({TYPE})(?:'>)?(?::[ \t]*(.*)|\([\"'](.*)|$)"
+BEFORE = r"(?:^|[*>:\s\]\"'`(])"
+"""What may stand before the type of an error: nothing, or the end of a prefix."""
+MESSAGE = rf"{BEFORE}({TYPE})(?:'>)?(?::[ \t]*(.*)|\([\"'](.*)|$)"
 WORD = r"\b[a-z_][a-z_0-9]*(?:\.[a-z_][a-z_0-9]*)*"
 NO_WORDS = ["cpu", "cuda", "meta", "mps", "xpu"]
 DTYPES = {"float": r"b?float\d*|double|half", "int": r"u?int\d*|byte|char|short|long"}
@@ -44,6 +46,10 @@ CUT = tomllib.loads(Path(__file__).with_name("noise.toml").read_text("utf-8"))
 ECHOES = "|".join(noise["pattern"] for noise in CUT["echo"])
 """What follows the error to explain, and only says that a process ended."""
 TRACEBACK = "Traceback (most recent call last)"
+READINGS = 5
+"""Most errors of a text that are looked up, until one is known."""
+COLOURS = "|".join(noise["pattern"] for noise in CUT["colour"])
+"""What a terminal shows as a colour."""
 ADDED = [noise["pattern"] for noise in CUT["added"]]
 """Additions of torch or Python to any message; not shown."""
 PYTHONS = "|".join(noise["pattern"] for noise in CUT["python"])
@@ -51,13 +57,13 @@ PYTHONS = "|".join(noise["pattern"] for noise in CUT["python"])
 NOISE = [
     re.compile(noise["pattern"], re.ASCII)
     for kind, noises in CUT.items()
-    if kind != "echo"
+    if kind not in {"echo", "colour"}
     for noise in noises
 ]
 """Parts of messages that are not compared."""
 
 LOOKS = (
-    rf"(?:^|[\s\]\"'`(]){TYPE}(?::|\()|^[ \t]*{TYPE}$",
+    rf"{BEFORE}{TYPE}(?::|\()|^[ \t]*{TYPE}$",
     r"Traceback \(most recent|File \"[^\"]+\", line \d|\w\.(?:py|cpp|cu):\d+",
     r"Assertion `|CUDA error|ProcessGroupNCCL|WorkNCCL|torch\._dynamo|\[rank ?\d+\]|c10::",
     r"\bCU[A-Z]+_STATUS_[A-Z]",
@@ -134,17 +140,35 @@ def read(text: str) -> Message:
     >>> read("Traceback (most recent call last):\n  ...\nValueError: too small").type
     'ValueError'
     """
-    text = text.replace("\r", "").strip()
+    return next(readings(text))
+
+
+def readings(text: str) -> Iterator[Message]:
+    """Yield what may be the error to explain, likeliest first.
+
+    A text goes on after its error, with lines of other programs; and the last error may only say
+    that another, further up, ended the program. So the first line of an error is a reading too,
+    and so are the errors before it, up to `READINGS` of them.
+    """
+    text = re.sub(COLOURS, "", text.replace("\r", ""), flags=re.ASCII).strip()
     for said in (re.sub(ECHOES, "", text), text):
         lines = said.split("\n")
         named = [(n, *found) for n, line in enumerate(lines) if (found := _typed(line))]
         if failed := [each for each in named if not each[1].endswith("Warning")]:
             break
     if not named:
-        return Message("", text)
-    number, kind, first = (failed or named)[-1]
-    after = takewhile(lambda line: not _begins_another(line), lines[number + 1 :])
-    said = "\n".join([first, *after])
+        yield Message("", text)
+    read = set[tuple[str, ...]]()
+    for number, kind, first in (failed or named)[: -READINGS - 1 : -1]:
+        after = takewhile(lambda line: not _begins_another(line), lines[number + 1 :])
+        whole = _message(kind, "\n".join([first, *after]))
+        for message in (whole, replace(whole, text=whole.text.split("\n")[0])):
+            if message.words not in read:
+                read.add(message.words)
+                yield message
+
+
+def _message(kind: str, said: str) -> Message:
     for pattern in ADDED:
         said = re.sub(pattern, "", said, flags=re.ASCII)
     return Message(kind.rpartition(".")[2], said.strip())

@@ -88,7 +88,12 @@ class Lookup:
         other's weight is bounded (see `PART`). Among similar likenesses, explained messages come
         first. Messages with too little in common do not match (see `ENOUGH`).
         """
-        wanted = errors.read(text)
+        for wanted in errors.readings(text):
+            if found := self._like(wanted):
+                return found[:limit]
+        return []
+
+    def _like(self, wanted: Message) -> list[Match]:
         matches, asked = [], self._weight(wanted.marks)
         part = len(wanted.words) >= SOME
         for number, common in self._common(wanted):
@@ -108,7 +113,7 @@ class Lookup:
         by_section = dict[str, Match]()
         for match in matches:
             by_section.setdefault(match.message.place or match.message.text, match)
-        return [*by_section.values()][:limit]
+        return [*by_section.values()]
 
 
 def data(
@@ -148,7 +153,10 @@ def _patterns() -> dict[str, Any]:
     """Return the patterns that read a message, with JavaScript's `$1` for groups."""
     return {
         "message": errors.MESSAGE,
+        "colours": errors.COLOURS,
         "echoes": errors.ECHOES,
+        "added": errors.ADDED,
+        "readings": errors.READINGS,
         "traceback": errors.TRACEBACK,
         "word": errors.WORD,
         "noWords": errors.NO_WORDS,

@@ -52,21 +52,37 @@ class ErrorLookup {
 
   // The error that a text is about: the last one, without what only follows it.
   read(text) {
-    const whole = text.replaceAll("\r", "").trim();
+    return this.readings(text).next().value;
+  }
+
+  // What that error may be, likeliest first: the last, its first line alone, and those before it.
+  * readings(text) {
+    const { colours, echoes, traceback, readings } = this.patterns;
+    const whole = text.replaceAll("\r", "").replace(new RegExp(colours, "g"), "").trim();
     let lines, named, failed;
-    for (const said of [whole.replace(new RegExp(this.patterns.echoes, "g"), ""), whole]) {
+    for (const said of [whole.replace(new RegExp(echoes, "g"), ""), whole]) {
       lines = said.split("\n");
-      named = lines.map((line) => this.typed(line));
-      failed = named.findLastIndex((found) => found && !found.type.endsWith("Warning"));
-      if (failed >= 0) break;
+      named = lines.map((line, number) => ({ ...this.typed(line), number })).filter(({ type }) => type);
+      failed = named.filter(({ type }) => !type.endsWith("Warning"));
+      if (failed.length) break;
     }
-    const last = failed >= 0 ? failed : named.findLastIndex((found) => found);
-    if (last < 0) return this.message("", whole);
-    const after = lines.slice(last + 1);
-    const end = after.findIndex((line, number) =>
-      named[last + 1 + number] || line.includes(this.patterns.traceback));
-    const said = [named[last].text, ...after.slice(0, end < 0 ? undefined : end)].join("\n").trim();
-    return this.message(named[last].type.split(".").pop(), said);
+    if (!named.length) yield this.message("", whole);
+    const begins = new Set(named.map(({ number }) => number)), read = new Set();
+    for (const { type, text: first, number } of (failed.length ? failed : named).slice(-readings).reverse()) {
+      let end = number + 1;
+      while (end < lines.length && !begins.has(end) && !lines[end].includes(traceback)) end += 1;
+      const said = this.shown([first, ...lines.slice(number + 1, end)].join("\n"));
+      for (const part of [said, said.split("\n")[0]]) {
+        const message = this.message(type.split(".").pop(), part);
+        if (!read.has(message.words.join(" "))) yield message;
+        read.add(message.words.join(" "));
+      }
+    }
+  }
+
+  // What is shown of a message: without additions of torch and Python.
+  shown(said) {
+    return this.patterns.added.reduce((rest, each) => rest.replace(new RegExp(each, "g"), ""), said).trim();
   }
 
   typed(line) {
@@ -100,8 +116,15 @@ class ErrorLookup {
 
   // The messages most similar to the one in a text, most similar first, one per section.
   find(text, limit) {
+    for (const wanted of this.readings(text)) {
+      const found = this.like(wanted);
+      if (found.length) return found.slice(0, limit);
+    }
+    return [];
+  }
+
+  like(wanted) {
     const { sameType, explains, like, part, some, enough, nearlyAll, same } = this.numbers;
-    const wanted = this.read(text);
     const matches = [], asked = this.weight(wanted.marks), isPart = wanted.words.length >= some;
     for (const [number, common] of this.common(wanted.marks)) {
       const message = this.messages[number], whole = this.whole[number];
@@ -122,7 +145,7 @@ class ErrorLookup {
       const [section] = match.message.sections;
       if (!bySection.has(section)) bySection.set(section, match);
     }
-    return [...bySection.values()].slice(0, limit);
+    return [...bySection.values()];
   }
 }
 
