@@ -528,6 +528,48 @@ def test_names_that_agree(text, place):
     assert first_place(text).split("#")[0] == place
 
 
+COPY = "AttributeError: 'DataParallel' object has no attribute 'copy'"
+TIMED_OUT = """W06 run.py:793] Setting OMP_NUM_THREADS environment variable for each process
+terminate called after throwing an instance of 'c10::DistBackendError'
+  what():  [PG 1 Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=8)
+E06 api.py:869] failed (exitcode: 1) local_rank: 0 (pid: 31)
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (
+            f"{COPY}\nwandb: View run fuzzy-sky at https://wandb.ai/u\nwandb: Find logs at ./run",
+            None,
+        ),
+        (f"{COPY}\n\nI tried to reinstall everything, and it did not help. Any idea?", None),
+        (f"{COPY}\nOSError: Unable to load weights from checkpoint file for 'm'", None),
+        (f"{COPY}\nRuntimeError: Engine core initialization failed. See root cause above.", None),
+        (f"{COPY}\n[rank1]: x.DistBackendError: NCCL communicator was aborted on rank 1.", None),
+        (f"E  {COPY}\n\nx.py:3: AttributeError\n== short test summary info ==\nFAILED", None),
+        (COPY.replace("Error", "Error\x1b[0m").replace("Attr", "\x1b[0;31mAttr"), None),
+        (COPY.replace("Error", "Error[0m").replace("Attr", "[0;31mAttr"), None),
+        (f"[1,0]<stderr>:{COPY}", None),
+        (f"I get **{COPY}**", None),
+        (f"ERROR:root:{COPY}", None),
+        (TIMED_OUT, "first-aid/several-processes"),
+    ],
+)
+def test_what_a_log_adds_does_not_hide_its_error(text, place):
+    """Lines after it, an error that only points up, a colour or a prefix of the line."""
+    assert first_place(text).split("#")[0] == (place or "data/saving")
+    if text == TIMED_OUT:
+        assert "watchdog" in first_place(text)
+
+
+def test_the_wrapper_of_a_compilers_error_is_none():
+    """An error that nobody explains is not taken for the other errors in the same wrapper."""
+    text = "torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:\nTypeError: odd"
+    assert first_place(text) == ""
+
+
 QUERIES = yaml.safe_load((ROOT / "tests/error_queries.yaml").read_text("utf-8"))
 
 

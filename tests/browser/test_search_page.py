@@ -173,6 +173,8 @@ def test_errors_are_looked_up_as_in_python(search):
     """The same messages with the same likeness, for all that was pasted, and for questions."""
     texts = [item["text"] for item in (*ERRORS, *ERRORS_APART, *QUESTIONS)]
     texts += [FAILED + noise["example"] for noise in errors.CUT["echo"]]
+    texts += [noise["example"] for noise in errors.CUT["colour"]]
+    texts += [f"{FAILED}KeyError: 'a'\nit is not there", "what():  Target 5 is out of bounds."]
     texts += [" ".join(text.split("\n")) for text in texts if "\n" in text]
     for text, (looks, *shown) in zip(texts, search.evaluate(LOOKUPS, texts), strict=True):
         assert looks == errors.looks_like_error(text), text

@@ -46,6 +46,8 @@ CUT = tomllib.loads(Path(__file__).with_name("noise.toml").read_text("utf-8"))
 ECHOES = "|".join(noise["pattern"] for noise in CUT["echo"])
 """What follows the error to explain, and only says that a process ended."""
 TRACEBACK = "Traceback (most recent call last)"
+THROWN = r"\bwhat\(\):[ \t]*([^\n]+)"
+"""An exception of C++ that nothing caught, where no error of Python is named."""
 READINGS = 5
 """Most errors of a text that are looked up, until one is known."""
 COLOURS = "|".join(noise["pattern"] for noise in CUT["colour"])
@@ -156,6 +158,8 @@ def readings(text: str) -> Iterator[Message]:
         named = [(n, *found) for n, line in enumerate(lines) if (found := _typed(line))]
         if failed := [each for each in named if not each[1].endswith("Warning")]:
             break
+        if thrown := re.search(THROWN, said):
+            yield Message("", thrown[1])
     if not named:
         yield Message("", text)
     read = set[tuple[str, ...]]()

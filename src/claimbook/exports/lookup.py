@@ -155,6 +155,7 @@ def _patterns() -> dict[str, Any]:
         "message": errors.MESSAGE,
         "colours": errors.COLOURS,
         "echoes": errors.ECHOES,
+        "thrown": errors.THROWN,
         "added": errors.ADDED,
         "readings": errors.READINGS,
         "traceback": errors.TRACEBACK,

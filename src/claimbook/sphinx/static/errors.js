@@ -57,7 +57,7 @@ class ErrorLookup {
 
   // What that error may be, likeliest first: the last, its first line alone, and those before it.
   * readings(text) {
-    const { colours, echoes, traceback, readings } = this.patterns;
+    const { colours, echoes, thrown, traceback, readings } = this.patterns;
     const whole = text.replaceAll("\r", "").replace(new RegExp(colours, "g"), "").trim();
     let lines, named, failed;
     for (const said of [whole.replace(new RegExp(echoes, "g"), ""), whole]) {
@@ -65,6 +65,8 @@ class ErrorLookup {
       named = lines.map((line, number) => ({ ...this.typed(line), number })).filter(({ type }) => type);
       failed = named.filter(({ type }) => !type.endsWith("Warning"));
       if (failed.length) break;
+      const uncaught = said.match(new RegExp(thrown));
+      if (uncaught) yield this.message("", uncaught[1]);
     }
     if (!named.length) yield this.message("", whole);
     const begins = new Set(named.map(({ number }) => number)), read = new Set();
