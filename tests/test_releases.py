@@ -12,8 +12,8 @@ from claimbook.cli import common, main
 from claimbook.engine import environment
 from claimbook.model import Lane, Outcome, Provenance, Run
 from claimbook.pages.book import Book
-from claimbook.records.book_runs import BookRun, Releases, flipped, result_of
-from claimbook.records.release_history import changed, spans
+from claimbook.records.book_runs import BookRun, Releases, result_of
+from claimbook.records.release_history import changed, flipped, spans
 from claimbook.records.store import RecordError
 from claimbook.sphinx.views.releases import title_of
 from helpers import CONF, PAGES, TinyBook, claim, claim_text

@@ -16,7 +16,15 @@ from claimbook.engine import environment
 from claimbook.engine.pool import Runner
 from claimbook.model import Claim, Lane, Outcome, Run
 from claimbook.pages.book import Book, BookError
-from claimbook.records.book_runs import BookRun, CudaReleases, Releases, flipped, result_of
+from claimbook.records.book_runs import (
+    BookRun,
+    BookRuns,
+    CudaReleases,
+    Releases,
+    earlier_results,
+    result_of,
+)
+from claimbook.records.release_history import flipped
 
 OF_MACHINE = {Outcome.SKIPPED, Outcome.VARIED}
 """Outcomes that depend on the machine or the build of torch, not on the release."""
@@ -52,14 +60,13 @@ def record_release(report: TextIO | None, changed: bool, lane: Lane) -> None:
     common.say(f"torch {release.name}: {words}")
 
 
-KINDS: dict[Lane, type[Releases]] = {Lane.CPU: Releases, Lane.CUDA: CudaReleases}
+KINDS: dict[Lane, type[BookRuns]] = {Lane.CPU: Releases, Lane.CUDA: CudaReleases}
 
 
 def _run(book: Book, lane: Lane, recorded: list[BookRun]) -> BookRun:
     """Run all claims except those already recorded, unchanged, for this environment."""
     claims = {claim.id: claim for claim in book.claims if lane in claim.lanes}
-    known = [release for release in recorded if release.environment == environment.describe(lane)]
-    kept = {c.id: result for release in known for c in claims.values() if (result := release.of(c))}
+    kept = earlier_results(recorded, claims.values(), environment.describe(lane))
     with Runner() as runner:
         runs = _runs(runner, [c for c in claims.values() if c.id not in kept], lane)
         if lane is not Lane.CPU:

@@ -14,7 +14,13 @@ from claimbook.engine import environment
 from claimbook.engine.pool import Runner
 from claimbook.model import Lane, Outcome, Run
 from claimbook.pages.book import Book
-from claimbook.records.book_runs import BookRun, Machines, machine_name, results_of
+from claimbook.records.book_runs import (
+    BookRun,
+    Machines,
+    earlier_results,
+    machine_name,
+    results_of,
+)
 from claimbook.records.runs import Records, record_of
 from claimbook.records.store import RecordError
 
@@ -107,7 +113,6 @@ def _keep(book: Book, machine: BookRun) -> str:
     machines, known = Machines.of(book.project.docs), None
     with suppress(RecordError):  # a broken record is replaced
         known = machines.load(machine.name)
-    same = known if known and known.environment == machine.environment else None
-    kept = {c.id: r for c in book.claims if same and (r := same.of(c))}
+    kept = earlier_results([known] if known else [], book.claims, machine.environment)
     machines.save(replace(machine, claims={**kept, **machine.claims}))
     return book.project.name(machines.path(machine.name))

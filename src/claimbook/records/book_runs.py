@@ -34,11 +34,14 @@ class Result:
     measurements: tuple[Measurement, ...] = ()
 
     @property
+    def holds(self) -> bool:
+        """Whether the claim ran as printed."""
+        return self.outcome is Outcome.PASSED
+
+    @property
     def word(self) -> str:
         """`holds`, or the severity or outcome if it does not."""
-        if self.outcome is Outcome.PASSED:
-            return "holds"
-        return str(self.severity or self.outcome)
+        return "holds" if self.holds else str(self.severity or self.outcome)
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,17 @@ def _figures(claim: Claim, run: Run) -> tuple[Measurement, ...]:
     return tuple(replace(m, value=float(f"{m.value:.3g}")) for m in found)
 
 
+def earlier_results(
+    runs: Iterable[BookRun], claims: Iterable[Claim], environment: Environment
+) -> dict[str, Result]:
+    """Return, by claim id, the results of earlier runs that need not be run again.
+
+    They are from the same environment, and their claims have not changed since.
+    """
+    here = [run for run in runs if run.environment == environment]
+    return {c.id: result for c in claims for run in here if (result := run.of(c))}
+
+
 def machine_name(environment: Environment, hardware: Hardware) -> str:
     """Return the name of a machine's file: its processor and number of cores."""
     processor = re.sub(r"\((R|TM|C)\)", "", environment.device)
@@ -103,32 +117,29 @@ def machine_name(environment: Environment, hardware: Hardware) -> str:
     return "-".join([*words, f"{hardware.cores}-cores"])
 
 
-class Releases(ByName[BookRun]):
-    """The results on releases of torch, one file each."""
+class BookRuns(ByName[BookRun]):
+    """A folder of runs of the whole book, one file each."""
 
-    kind = "release"
     holds = BookRun
 
     def save(self, value: BookRun) -> None:
-        """Write the results of a release, sorted by claim id."""
+        """Write the results of a run, sorted by claim id."""
         super().save(replace(value, claims=dict(sorted(value.claims.items()))))
 
 
-class CudaReleases(Releases):
-    """The results on releases of torch, on CUDA."""
+class Releases(BookRuns):
+    """The runs on releases of torch, on the CPU."""
+
+    kind = "release"
+
+
+class CudaReleases(BookRuns):
+    """The runs on releases of torch, on CUDA."""
 
     kind = "cuda-release"
 
 
-class Machines(Releases):
-    """The results on machines, one file each."""
+class Machines(BookRuns):
+    """The runs on reference machines."""
 
     kind = "machine"
-
-
-def flipped(claims: Iterable[Claim], old: BookRun, new: BookRun) -> list[Claim]:
-    """Return the claims that hold on only one of two releases."""
-    pairs = [(claim, old.of(claim), new.of(claim)) for claim in claims]
-    return [
-        c for c, was, now in pairs if was and now and (was.word == "holds") != (now.word == "holds")
-    ]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import chain, groupby, repeat
 
 from claimbook.checking.compare import compare
-from claimbook.model import Claim, Lane, Outcome
+from claimbook.model import Claim, Lane
 from claimbook.records.book_runs import BookRun, Result
 
 NOT_REACHED = "(not reached)"
@@ -49,6 +49,12 @@ def changed(claims: Iterable[Claim], older: BookRun, newer: BookRun) -> Iterator
             yield change
 
 
+def flipped(claims: Iterable[Claim], older: BookRun, newer: BookRun) -> list[Claim]:
+    """Return the claims that hold on only one of two releases."""
+    results = ((claim, older.of(claim), newer.of(claim)) for claim in claims)
+    return [claim for claim, was, now in results if was and now and was.holds != now.holds]
+
+
 def spans(claim: Claim, releases: Iterable[BookRun]) -> list[Span]:
     """Return the spans of releases with the same result for a claim, oldest first."""
     found = [(release.name, result) for release in releases if (result := release.of(claim))]
@@ -58,7 +64,7 @@ def spans(claim: Claim, releases: Iterable[BookRun]) -> list[Span]:
 
 def _printed(claim: Claim, result: Result, lane: Lane) -> Iterable[str]:
     """Return each example's output, followed, if it did not finish, by endless `NOT_REACHED`."""
-    if result.outcome is Outcome.PASSED:
+    if result.holds:
         return [example.want for example in claim.examples(lane)]
     return chain(result.outputs, repeat(NOT_REACHED))
 
@@ -66,7 +72,7 @@ def _printed(claim: Claim, result: Result, lane: Lane) -> Iterable[str]:
 def _change(claim: Claim, was: Result, now: Result, lane: Lane) -> Change | None:
     about = claim.id, claim.docname, claim.statement
     outputs = _printed(claim, was, lane), _printed(claim, now, lane)
-    new = now.outcome is not Outcome.PASSED
+    new = not now.holds
     for example, before, after in zip(claim.examples(lane), *outputs, strict=False):
         if before is NOT_REACHED or after is NOT_REACHED:
             kind = str((now if after is NOT_REACHED else was).outcome)

@@ -14,8 +14,6 @@ from claimbook.records.release_history import Change, Span, changed, spans
 from claimbook.sphinx import elements, render
 from claimbook.sphinx.domain import ClaimDomain
 
-HOLDS = "holds"
-
 
 def data(claim: Claim, releases: Iterable[BookRun]) -> dict[str, str]:
     """Return release → result of the claim, in a word."""
@@ -31,7 +29,7 @@ def _spans(claim: Claim, domain: ClaimDomain) -> dict[Lane, list[Span]]:
 def usual(claims: Iterable[Claim], releases: list[BookRun]) -> str:
     """Return the span of releases on which most claims of a page hold; empty without any."""
     found = (spans(claim, releases) for claim in claims if Lane.CPU in claim.lanes)
-    held = Counter(str(s[0]) for s in found if len(s) == 1 and s[0].result.word == HOLDS)
+    held = Counter(str(s[0]) for s in found if len(s) == 1 and s[0].result.holds)
     return max(held, key=held.__getitem__, default="")
 
 
@@ -42,13 +40,13 @@ def badges(claim: Claim, domain: ClaimDomain, usual: str) -> Iterator[nodes.Node
     """
     by_lane = _spans(claim, domain)
     found = by_lane[Lane.CPU]
-    differs = any(span.result.word != HOLDS for span in found)
+    differs = any(not span.result.holds for span in found)
     words = [_told(span) if differs else str(span) for span in _alike(found)]
     if found and words != [usual]:
         yield render.badge("torch", "stale" if differs else "current", " · ".join(words))
     elif usual and not found and Lane.CPU in claim.lanes:
         yield render.badge("torch", "missing", "not run on other releases")
-    others = [span for span in _alike(by_lane[Lane.CUDA]) if span.result.word != HOLDS]
+    others = [span for span in _alike(by_lane[Lane.CUDA]) if not span.result.holds]
     if others:
         yield render.badge("torch with CUDA", "stale", " · ".join(map(_told, others)))
 
@@ -57,7 +55,7 @@ def folds(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
     """Yield a folded output for each span of releases on which the claim does not hold."""
     for lane, found in _spans(claim, domain).items():
         for span in found:
-            if (result := span.result).word != HOLDS:
+            if not (result := span.result).holds:
                 title = f"On torch {span}{WITH[lane]}"
                 yield render.differing(title, claim, lane, result.outputs, result.message)
 
@@ -95,11 +93,12 @@ def timeline(data: tuple[list[list[str]], list[Step]]) -> list[nodes.Node]:
 
 def _counted(run: BookRun, claims: Iterable[Claim]) -> list[str]:
     """Return a row: release, number of claims run, number that hold, and results of the others."""
-    words = Counter(result.word for claim in claims if (result := run.of(claim)))
-    ran, holds = words.total(), words.pop(HOLDS, 0)
-    others = "; ".join(f"{DIFFERS.get(word, word)}: {count}" for word, count in words.most_common())
+    results = [result for claim in claims if (result := run.of(claim))]
+    differ = Counter(result.word for result in results if not result.holds)
+    told = "; ".join(f"{DIFFERS.get(word, word)}: {count}" for word, count in differ.most_common())
     device = f" ({run.environment.device})" * (run.lane is Lane.CUDA)
-    return [f"{_name(run)}{device}", f"{ran:,}", f"{holds:,}", others]
+    ran, held = len(results), len(results) - differ.total()
+    return [f"{_name(run)}{device}", f"{ran:,}", f"{held:,}", told]
 
 
 DIFFERS: dict[str, str] = {
@@ -163,9 +162,9 @@ def _changed(change: Change, older: str, newer: str) -> nodes.Node:
 
 def _alike(found: Iterable[Span]) -> list[Span]:
     """Join consecutive spans in which the claim holds throughout, or nowhere."""
-    rows = [[*row] for _, row in groupby(found, key=lambda span: span.result.word == HOLDS)]
+    rows = [[*row] for _, row in groupby(found, key=lambda span: span.result.holds)]
     return [Span(row[0].first, row[-1].last, row[0].result) for row in rows]
 
 
 def _told(span: Span) -> str:
-    return f"{'holds' if span.result.word == HOLDS else 'differs'} on {span}"
+    return f"{'holds' if span.result.holds else 'differs'} on {span}"
