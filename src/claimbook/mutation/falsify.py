@@ -55,7 +55,7 @@ class Results(ByPart[Falsified]):
     """The saved results of a book's mutants."""
 
     kind = "falsified"
-    holds = Falsified
+    value_type = Falsified
     wrong = "no result of falsify"
 
 

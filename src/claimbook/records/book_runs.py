@@ -120,7 +120,7 @@ def machine_name(environment: Environment, hardware: Hardware) -> str:
 class BookRuns(ByName[BookRun]):
     """A folder of runs of the whole book, one file each."""
 
-    holds = BookRun
+    value_type = BookRun
 
     def save(self, value: BookRun) -> None:
         """Write the results of a run, sorted by claim id."""

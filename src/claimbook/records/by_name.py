@@ -16,7 +16,7 @@ class ByName(Generic[Kept]):
     folder: Path
     kind: ClassVar[str]
     """`release`, `machine` or `version`; also the field of a file that holds the name."""
-    holds: ClassVar[type[Any]]
+    value_type: ClassVar[type[Any]]
     """The dataclass of a file; its `name` is the field `kind`."""
 
     @classmethod
@@ -30,7 +30,7 @@ class ByName(Generic[Kept]):
         Raises:
             ValueError: the data is invalid; the message says what is wrong.
         """
-        found: Kept = structure({**data, "name": data[self.kind]}, self.holds)
+        found: Kept = structure({**data, "name": data[self.kind]}, self.value_type)
         return found
 
     def path(self, name: str) -> Path:

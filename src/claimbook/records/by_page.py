@@ -22,7 +22,7 @@ class ByPage(Generic[Kept]):
     and loses the data of one claim only.
     """
 
-    holds: ClassVar[type[Any]]
+    value_type: ClassVar[type[Any]]
     """The dataclass of a line; it has a field `claim`."""
     shared: ClassVar[tuple[str, ...]]
     """The fields that lines share."""
@@ -44,7 +44,7 @@ class ByPage(Generic[Kept]):
         Raises:
             ValueError: the data is invalid; the message says what is wrong.
         """
-        found: Kept = structure(data, self.holds)
+        found: Kept = structure(data, self.value_type)
         return found
 
     def data(self, value: Kept) -> dict[str, Any]:

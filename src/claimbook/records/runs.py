@@ -19,7 +19,7 @@ KEPT = 14
 class Records(ByPage[Record]):
     """The records of one lane."""
 
-    holds = Record
+    value_type = Record
     shared = ("environment", "recorded")
     wrong = "not a record"
 

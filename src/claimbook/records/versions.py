@@ -61,7 +61,7 @@ class Versions(ByName[Version]):
     """The versions of a book, one file each."""
 
     kind = "version"
-    holds = Version
+    value_type = Version
 
     def parse(self, data: dict[str, Any]) -> Version:
         """Return one version."""

@@ -55,7 +55,7 @@ class Results(ByPart[Swept]):
     """The saved results of a book's sweeps."""
 
     kind = "sweeps"
-    holds = Swept
+    value_type = Swept
     wrong = "no result of a sweep"
 
 
