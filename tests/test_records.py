@@ -304,7 +304,7 @@ def test_a_byte_changed(tmp_path_factory, data):
 
 def test_too_large(store, path, monkeypatch):
     """A file beyond the limit is not even read."""
-    monkeypatch.setattr("claimbook.records.store.SIZE_LIMIT", 100)
+    monkeypatch.setattr("claimbook.records.reading.SIZE_LIMIT", 100)
     assert refused(store) == f"{path}:1: not a record: over 100 bytes; no record is that long"
 
 

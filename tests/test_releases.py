@@ -13,8 +13,8 @@ from claimbook.engine import environment
 from claimbook.model import Lane, Outcome, Provenance, Run
 from claimbook.pages.book import Book
 from claimbook.records.book_runs import BookRun, Releases, result_of
+from claimbook.records.reading import RecordError
 from claimbook.records.release_history import changed, flipped, spans
-from claimbook.records.store import RecordError
 from claimbook.sphinx.views.releases import title_of
 from helpers import CONF, PAGES, TinyBook, claim, claim_text
 

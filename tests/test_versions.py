@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from claimbook.cli import main
 from claimbook.model import Provenance
 from claimbook.pages.book import Book
-from claimbook.records.store import RecordError
+from claimbook.records.reading import RecordError
 from claimbook.records.version_history import ages, changes
 from claimbook.records.versions import Card, Contents, Version, Versions, contents_of
 from claimbook.sphinx.views.versions import sites

@@ -21,8 +21,8 @@ from claimbook.records.book_runs import (
     machine_name,
     results_of,
 )
+from claimbook.records.reading import RecordError
 from claimbook.records.runs import Records, record_of
-from claimbook.records.store import RecordError
 
 FIELDS = ("claim", "lane", "outcome", "message", "seconds", "outputs")
 """The fields of a run in the output of `--json`, beside its place."""

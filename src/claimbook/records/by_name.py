@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, Self
 
 from claimbook.files import write_atomically
-from claimbook.records.store import SCHEMA, Kept, RecordError, Tell, load_file, structure
+from claimbook.records.reading import SCHEMA, Kept, RecordError, Tell, load_file, structure
 
 
 @dataclass(frozen=True)
@@ -44,14 +44,15 @@ class ByName(Generic[Kept]):
 
     def load_all(self, tell: Tell) -> list[Kept]:
         """Return the content of all files that are not broken, oldest first."""
-        found = []
+        found = list[Kept]()
         for name in self.names():
             try:
-                found.append(self.load(name))
+                if (value := self.load(name)) is not None:
+                    found.append(value)
             except RecordError as error:
                 path = self.path(name)
                 tell(f"{path}:1", str(error).removeprefix(f"{path}: "))
-        return [each for each in found if each is not None]
+        return found
 
     def load(self, name: str) -> Kept | None:
         """Return the content of one file; None if it does not exist.

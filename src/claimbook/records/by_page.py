@@ -10,9 +10,10 @@ from typing import Any, ClassVar, Generic, Self
 
 from claimbook.files import write_changed
 from claimbook.model import Claim, digest
-from claimbook.records.store import BROKEN, SCHEMA, Kept, Tell, read, structure
+from claimbook.records.reading import BROKEN, SCHEMA, Kept, Tell, read, structure
 
 Data = Mapping[str, Any]
+"""The fields of a line."""
 
 
 class ByPage(Generic[Kept]):
@@ -72,6 +73,7 @@ class ByPage(Generic[Kept]):
         return list(self._page(path).get(claim.id, {}).values()) if path else []
 
     def _place(self, claim: Claim) -> Path | None:
+        """Return the file that has a claim: its page's, or its old page's; None if none has."""
         own = self.path(claim)
         if claim.id in self._page(own):
             return own
@@ -99,6 +101,7 @@ class ByPage(Generic[Kept]):
             self._elsewhere = None
 
     def _page(self, path: Path) -> dict[str, dict[str, Kept]]:
+        """Return the content of a file: claim id → device → value."""
         if path not in self._pages:
             self._written[path] = _written(path)
             page = self._pages[path] = {}
@@ -107,6 +110,7 @@ class ByPage(Generic[Kept]):
         return self._pages[path]
 
     def _lines(self, path: Path) -> Iterator[tuple[str, Kept]]:
+        """Yield claim id and value of each line of a file; report broken lines."""
         try:
             lines = read(path).split(b"\n")
         except FileNotFoundError:
@@ -125,27 +129,28 @@ class ByPage(Generic[Kept]):
     def _parse_line(
         self, line: bytes, common: dict[str, dict[str, Any]]
     ) -> Iterator[tuple[str, Kept]]:
+        """Yield the claim and the value of a line; note a line of shared fields in `common`."""
         data = json.loads(line)
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
             raise ValueError(f"it is not an object of schema {SCHEMA}")
-        key = str(data.get("common"))
-        if "claim" in data and key not in common:
+        key, of_claim = str(data.get("common")), "claim" in data
+        if of_claim and key not in common:
             raise ValueError(f"it refers to shared line {key}, which is missing or broken")
-        shared = common[key] if "claim" in data else {}
+        shared = common[key] if of_claim else {}
         if data.pop("checksum", None) != _checksum(data, shared):
             raise ValueError("its checksum is wrong after an edit or a merge; run it again")
-        del data["schema"]
-        data.pop("common", None)
-        if "claim" in data:
-            yield data["claim"], self.parse({**data, **shared})
-        elif common.setdefault(key, data) != data:  # from two sides of a merge
+        fields = {k: v for k, v in data.items() if k not in {"schema", "common"}}
+        if of_claim:
+            yield data["claim"], self.parse({**fields, **shared})
+        elif common.setdefault(key, fields) != fields:  # from two sides of a merge
             del common[key]
             raise ValueError(f"shared line {key} is here twice")
 
     def _text(self, page: Mapping[str, Mapping[str, Kept]]) -> str:
+        """Return the content of a file: shared fields, then a line per claim and device."""
         lines, keys = list[str](), dict[str, int]()
-        devices = (kept for _, kept in sorted(page.items()))
-        for value in (value for kept in devices for _, value in sorted(kept.items())):
+        by_device = (page[claim] for claim in sorted(page))
+        for value in (values[device] for values in by_device for device in sorted(values)):
             data = self.data(value)
             shared = {name: data.pop(name) for name in self.shared}
             key = keys.setdefault(json.dumps(shared, sort_keys=True), len(keys) + 1)
@@ -221,3 +226,4 @@ def orphans(docs: Path, claims: Collection[str]) -> Iterator[tuple[Path, int, st
 
 
 _CLAIM = re.compile(rb'"claim": "([a-z0-9-]+)"')
+"""The id in a line: a broken line names its claim too."""

@@ -3,17 +3,25 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from claimbook.engine.environment import release
 from claimbook.model import Claim, Environment, Lane, Outcome, Provenance, Record, Run, Status
 from claimbook.records.by_page import ByPage
-from claimbook.records.store import Tell
+from claimbook.records.reading import Tell
 
 KEPT = 14
 """Days for which an unchanged record is not rewritten; `--max-age` must be larger."""
+
+SAID = attrgetter("digest", "environment", "outcome", "outputs", "message")
+"""The fields that make a record different; the others are times, dates and figures."""
+
+RANKS = [Status.FAILING, Status.VARIED, Status.CURRENT, Status.STALE, Status.MISSING]
+"""Statuses by precedence."""
+VALID = {Status.FAILING, Status.VARIED, Status.CURRENT}
+"""Statuses from records of the current code."""
 
 
 class Records(ByPage[Record]):
@@ -34,14 +42,14 @@ class Records(ByPage[Record]):
         return cls(folder, lane, tell)
 
     def save(self, claim: Claim, record: Record) -> bool:
-        """Save a record, unless the saved one is equal and less than `KEPT` days older.
+        """Save a record, unless the saved one says the same and is less than `KEPT` days older.
 
         Returns:
             Whether the file was written.
         """
         known = {self.device(each): each for each in self.load_all(claim)}
         old = known.get(self.device(record))
-        if old and TOLD(old) == TOLD(record) and _days(old, record) < KEPT:
+        if old and SAID(old) == SAID(record) and _days(old, record) < KEPT:
             return False
         self.put(claim, record)
         return True
@@ -106,20 +114,11 @@ def shown(claim: Claim, lane: Lane, records: Iterable[Record], torch: str) -> Sh
         torch: the release that the book is pinned to, such as `2.13.0`.
     """
     newest = sorted(records, key=lambda record: record.recorded.date, reverse=True)
-    ranked = [(RANKS.index(status(claim, lane, each, torch)), each) for each in newest]
-    valid = [pair for pair in ranked if RANKS[pair[0]] in VALID]
-    seen = sorted(valid or ranked, key=itemgetter(0))
-    first = RANKS[seen[0][0]] if seen else Status.MISSING
-    return Shown(first, tuple(record for _, record in seen))
-
-
-RANKS = [Status.FAILING, Status.VARIED, Status.CURRENT, Status.STALE, Status.MISSING]
-"""Statuses by precedence."""
-VALID = {Status.FAILING, Status.VARIED, Status.CURRENT}
-"""Statuses from records of the current code."""
-
-TOLD = attrgetter("digest", "environment", "outcome", "outputs", "message")
-"""The fields that make a record different; the others are time and date."""
+    known = [(status(claim, lane, record, torch), record) for record in newest]
+    valid = [(found, record) for found, record in known if found in VALID]
+    ranked = sorted(valid or known, key=lambda pair: RANKS.index(pair[0]))
+    decisive = ranked[0][0] if ranked else Status.MISSING
+    return Shown(decisive, tuple(record for _, record in ranked))
 
 
 def _days(old: Record, new: Record) -> int:

@@ -12,7 +12,7 @@ from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
-from claimbook.records.store import RecordError, load_file, structure
+from claimbook.records.reading import RecordError, load_file, structure
 from claimbook.sphinx import elements
 from claimbook.sphinx.domain import claim_domain
 
