@@ -7,7 +7,7 @@ import pytest
 
 from browser.conftest import opener
 from claimbook.exports import errors, lookup
-from claimbook.sphinx.theme import SHORT
+from claimbook.sphinx.line_breaks import UNBROKEN
 from helpers import SITE, error_lookup, known_errors
 
 ALL = sorted(path.relative_to(SITE).with_suffix("").as_posix() for path in SITE.rglob("*.html"))
@@ -207,7 +207,7 @@ def test_short_code_stays_whole(each_page):
     page.set_viewport_size({"width": 390, "height": 900})
     page.evaluate(OPENED)
     assert page.evaluate(TINY) == []
-    assert page.evaluate(BROKEN, SHORT) == []
+    assert page.evaluate(BROKEN, UNBROKEN) == []
     assert page.evaluate(BROKEN_WORDS) == []
     assert page.evaluate(BROKEN_NUMBERS) == []
     assert page.evaluate(MOVES_SIDEWAYS) is False

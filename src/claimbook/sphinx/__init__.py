@@ -35,7 +35,7 @@ from claimbook.sphinx.views.guides import Guide
 from claimbook.sphinx.views.registry import VIEWS
 
 PARTS = (
-    *(complaints, build, demands, chapter, cells, labs, lab_pages, tuning),
+    *(complaints, elements, build, demands, chapter, cells, labs, lab_pages, tuning),
     *(search, sidebar, theme, versions),
 )
 STATIC = Path(__file__).with_name("static")
@@ -60,11 +60,6 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_directive("code-map", CodeMapDirective)
     app.add_directive("explorer", ExplorerDirective)
     app.add_role("claim", lambda _, *rest: ROLE("claim:claim", *rest))
-    app.add_node(elements.fold, html=(theme.open_fold, theme.close_fold))
-    app.add_node(elements.claim_title, html=(theme.open_title, theme.close_title))
-    app.add_node(elements.detail, html=(theme.open_detail, theme.close_detail))
-    app.add_node(elements.site_html, html=(theme.add_site_html, None))
-    app.add_node(elements.place)
     app.connect("config-inited", lambda _, config: config.html_static_path.append(str(STATIC)))
     app.add_css_file("claimbook.css")
     app.add_js_file("claimbook.js", defer="defer")
