@@ -14,6 +14,7 @@ from claimbook.sphinx import (
     demands,
     elements,
     lab_pages,
+    outdated,
     search,
     sidebar,
     theme,
@@ -35,7 +36,7 @@ from claimbook.sphinx.views.guides import Guide
 from claimbook.sphinx.views.registry import VIEWS
 
 PARTS = (
-    *(complaints, elements, build, demands, chapter, cells, labs, lab_pages, tuning),
+    *(complaints, elements, outdated, build, demands, chapter, cells, labs, lab_pages, tuning),
     *(search, sidebar, theme, versions),
 )
 STATIC = Path(__file__).with_name("static")

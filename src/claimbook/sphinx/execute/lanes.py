@@ -54,7 +54,7 @@ class Lanes:
         app.connect("env-updated", self._close, priority=800)
         app.connect("build-finished", self._close, priority=100)
 
-    def read(self) -> Iterator[tuple[Claim, Lane, Shown]]:
+    def run_due(self) -> Iterator[tuple[Claim, Lane, Shown]]:
         """Run claims without a valid record; yield the status of each claim on each lane."""
         domain = claim_domain(self._app.env)
         for lane in Lane:
