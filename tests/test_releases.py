@@ -15,7 +15,7 @@ from claimbook.pages.book import Book
 from claimbook.records.book_runs import BookRun, Releases, result_of
 from claimbook.records.reading import RecordError
 from claimbook.records.release_history import changed, flipped, spans
-from claimbook.sphinx.views.releases import title_of
+from claimbook.sphinx.views.timeline import title_of
 from helpers import CONF, PAGES, TinyBook, claim, claim_text
 
 TORCH = environment.release(environment.torch_version())

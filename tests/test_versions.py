@@ -13,7 +13,7 @@ from claimbook.pages.book import Book
 from claimbook.records.reading import RecordError
 from claimbook.records.version_history import ages, changes
 from claimbook.records.versions import Card, Contents, Version, Versions, contents_of
-from claimbook.sphinx.views.versions import sites
+from claimbook.sphinx.version_links import sites
 from helpers import CONF, PAGES, ROOT, SHAPE, TinyBook, claim_text, git
 
 SUM = Card("a/sums", "it sums", "x + 1", "2")

@@ -19,6 +19,7 @@ from claimbook.sphinx import (
     sidebar,
     theme,
     tuning,
+    version_links,
 )
 from claimbook.sphinx.directives import (
     AskedDirective,
@@ -29,7 +30,6 @@ from claimbook.sphinx.directives import (
 )
 from claimbook.sphinx.domain import ROLE, ClaimDomain
 from claimbook.sphinx.execute import cells, labs
-from claimbook.sphinx.views import versions
 from claimbook.sphinx.views.code_map import CodeMapDirective
 from claimbook.sphinx.views.explorers import ExplorerDirective
 from claimbook.sphinx.views.guides import Guide
@@ -37,7 +37,7 @@ from claimbook.sphinx.views.registry import VIEWS
 
 PARTS = (
     *(complaints, elements, outdated, build, demands, chapter, cells, labs, lab_pages, tuning),
-    *(search, sidebar, theme, versions),
+    *(search, sidebar, theme, version_links),
 )
 STATIC = Path(__file__).with_name("static")
 CODE = Path(__file__).parents[1]

@@ -1,6 +1,7 @@
 """Write `claims.json`, the whole book as data, beside the start page."""
 
 import json
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -8,10 +9,10 @@ from typing import Any
 from claimbook.engine import environment
 from claimbook.exports.data import SCHEMA, answer_data, claim_data, lane_data
 from claimbook.files import write_changed
-from claimbook.model import Lane
+from claimbook.model import Claim, Lane
+from claimbook.records.book_runs import BookRun, Result
 from claimbook.records.version_history import ages
 from claimbook.sphinx.domain import ClaimDomain
-from claimbook.sphinx.views import machines, releases
 
 
 def write_json(domain: ClaimDomain, path: Path) -> None:
@@ -28,9 +29,9 @@ def write_json(domain: ClaimDomain, path: Path) -> None:
                     "lanes": {
                         lane: lane_data(shown) for lane, shown in domain.shown[claim.id].items()
                     },
-                    "releases": releases.data(claim, domain.releases),
-                    "cuda_releases": releases.data(claim, domain.cuda_releases),
-                    "machines": machines.data(claim, domain),
+                    "releases": _words(claim, domain.releases),
+                    "cuda_releases": _words(claim, domain.cuda_releases),
+                    "machines": _outcomes(claim, domain.machines),
                     "falsified": domain.falsified[claim.id],
                     "swept": domain.swept[claim.id],
                     "since": known[claim.id].since,
@@ -41,6 +42,18 @@ def write_json(domain: ClaimDomain, path: Path) -> None:
         }
     )
     write_changed(path, text)
+
+
+def _words(claim: Claim, releases: Iterable[BookRun]) -> dict[str, str]:
+    return {run.name: result.word for run, result in _results(claim, releases)}
+
+
+def _outcomes(claim: Claim, machines: Iterable[BookRun]) -> dict[str, str]:
+    return {run.name: result.outcome for run, result in _results(claim, machines)}
+
+
+def _results(claim: Claim, runs: Iterable[BookRun]) -> Iterator[tuple[BookRun, Result]]:
+    return ((run, result) for run in runs if (result := run.of(claim)))
 
 
 def _json_text(data: dict[str, Any]) -> str:

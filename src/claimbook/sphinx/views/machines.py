@@ -25,12 +25,6 @@ Row = tuple[str, Record | Result]
 """A description of a machine, and its result."""
 
 
-def data(claim: Claim, domain: ClaimDomain) -> dict[str, str]:
-    """Return name of a reference machine → outcome of the claim."""
-    found = ((machine.name, machine.of(claim)) for machine in domain.machines)
-    return {name: str(result.outcome) for name, result in found if result}
-
-
 def badges(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
     """Yield badges with the number of processors, this one included, and GPUs on which it held."""
     for kind, rows in ("processor", _processors(claim, domain)), ("GPU", _gpus(claim, domain)):

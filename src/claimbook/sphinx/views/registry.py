@@ -13,7 +13,7 @@ from claimbook.sphinx.views import (
     indexes,
     ledger,
     practice,
-    releases,
+    timeline,
     versions,
 )
 
@@ -32,7 +32,7 @@ class WholeBook:
 
 
 VIEWS: dict[str, WholeBook | guides.Guide] = {
-    "timeline": WholeBook(releases.timeline_data, releases.timeline),
+    "timeline": WholeBook(timeline.data, timeline.show),
     "changes": WholeBook(versions.data, versions.show),
     "counts": WholeBook(counts.data, counts.show),
     "ledger": WholeBook(ledger.data, ledger.show),
