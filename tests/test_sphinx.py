@@ -26,8 +26,8 @@ from claimbook.model import (
 from claimbook.pages.book import Book
 from claimbook.records.runs import Records, Shown, record_of
 from claimbook.sphinx import STATIC
+from claimbook.sphinx.card.ran import how_it_ran
 from claimbook.sphinx.execute.lanes import _told, run_by
-from claimbook.sphinx.ran import how_it_ran
 from helpers import CONF, PAGES, PRODUCT, SHAPE, SUM, TinyBook, claim, claim_text
 
 SCHEMA = json.loads((STATIC / "claims.schema.json").read_text("utf-8"))

@@ -19,7 +19,8 @@ from claimbook.exports.prose import sentences
 from claimbook.exports.sections import reading_minutes, sections
 from claimbook.model import Lane, Page
 from claimbook.pages.book import read_page
-from claimbook.sphinx import chapter, elements, outdated, ran, render
+from claimbook.sphinx import chapter, elements, outdated, render
+from claimbook.sphinx.card import ran
 from claimbook.sphinx.claims_json import write_json
 from claimbook.sphinx.demands import varied
 from claimbook.sphinx.domain import ClaimDomain, PageData, claim_domain, tell_missing

@@ -10,9 +10,9 @@ from sphinx.application import Sphinx
 from claimbook.exports.sections import SHORT
 from claimbook.model import Claim, Lane, Status
 from claimbook.sphinx import elements, render
+from claimbook.sphinx.card import releases
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
 from claimbook.sphinx.elements import MORE_POINTS
-from claimbook.sphinx.views import releases
 
 PRACTICE = "In practice"
 OPEN_POINTS = 3

@@ -9,7 +9,7 @@ from sphinx.util.docutils import SphinxDirective
 from claimbook.exports.data import anchor
 from claimbook.pages.myst import RemarkSyntax
 from claimbook.sphinx import elements
-from claimbook.sphinx.card import card, named
+from claimbook.sphinx.card.form import card, named
 from claimbook.sphinx.domain import Placed, claim_domain
 
 

@@ -13,8 +13,8 @@ from claimbook.pages.text import first_sentence
 from claimbook.records.book_runs import BookRun
 from claimbook.records.release_history import Change, changed
 from claimbook.sphinx import elements, render
+from claimbook.sphinx.card.releases import WITH
 from claimbook.sphinx.domain import ClaimDomain
-from claimbook.sphinx.views.releases import WITH
 
 
 class Step(NamedTuple):

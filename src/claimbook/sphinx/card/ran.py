@@ -10,8 +10,8 @@ from claimbook.checking.compare import compare, mismatches
 from claimbook.model import Claim, Lane, Outcome, Record, Status
 from claimbook.records.runs import Shown
 from claimbook.sphinx import chapter, render
+from claimbook.sphinx.card import machines, releases
 from claimbook.sphinx.domain import ClaimDomain
-from claimbook.sphinx.views import machines, releases
 
 ON = {Lane.CPU: "the CPU", Lane.CUDA: "CUDA"}
 
