@@ -6,7 +6,7 @@
 import re
 
 from claimbook.sphinx import elements
-from claimbook.sphinx.render import WORDS
+from claimbook.sphinx.render import VERDICT_WORDS
 
 CARD = re.compile(r'class="(?:claim|answer)[ "]')
 PREDICT = (
@@ -36,7 +36,9 @@ def page_tools(body: str) -> str:
     return "".join(parts)
 
 
-VERDICTS = "".join(f'<option value="{word}">{said}</option>' for word, said in WORDS.items())
+VERDICTS = "".join(
+    f'<option value="{word}">{said}</option>' for word, said in VERDICT_WORDS.items()
+)
 VERDICT = f"""<label>Verdict <select name="verdict" autocomplete="off"><option value="">all</option>
 {VERDICTS}</select></label>
 """

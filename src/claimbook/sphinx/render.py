@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import groupby
+from typing import NamedTuple
 
 from docutils import nodes
 
@@ -14,7 +15,7 @@ from claimbook.model import Claim, Lane, Measurement, RelationKind, Status
 from claimbook.pages.text import curly, first_sentence
 from claimbook.sphinx import elements
 
-WORDS = {
+VERDICT_WORDS = {
     RelationKind.CONFIRMS: "right",
     RelationKind.QUALIFIES: "right with a condition",
     RelationKind.CORRECTS: "wrong",
@@ -82,7 +83,7 @@ def code(source: str) -> nodes.container:
     return nodes.container("", block(source, "python"), classes=["claim-code"])
 
 
-WIDE = 98
+LINE = 98
 """Characters of a line that fit in a card; longer ones wrap."""
 
 
@@ -92,7 +93,7 @@ def output(want: str) -> nodes.container:
     classes = ["claim-output"]
     if is_error:
         classes.append("claim-error")
-    if is_error or "Warning: " in want or max(map(len, want.split("\n"))) > WIDE:
+    if is_error or "Warning: " in want or max(map(len, want.split("\n"))) > LINE:
         classes.append("claim-message")
     shown = want.translate(PICTURES) or "(nothing)"
     label = nodes.paragraph("", "Output", classes=["claim-unseen"])  # for screen readers
@@ -111,13 +112,13 @@ def verdicts(pairs: Iterable[tuple[str, str]]) -> str:
     >>> verdicts([("corrects", "basics-01.1"), ("confirms", "basics-01.2")])
     'Sources: 1 wrong, 1 right'
     """
-    counted = Counter(WORDS[word] for word, _ in pairs).items()
+    counted = Counter(VERDICT_WORDS[word] for word, _ in pairs).items()
     return "Sources: " + ", ".join(f"{count} {word}" for word, count in counted)
 
 
 def verdict(word: str) -> nodes.inline:
     """Return the wording of a verdict, in its colour."""
-    return nodes.inline("", WORDS[word], classes=[f"relation-{word}"])
+    return nodes.inline("", VERDICT_WORDS[word], classes=[f"relation-{word}"])
 
 
 def badge(name: str, status: str, words: str) -> nodes.inline:
@@ -177,23 +178,29 @@ def inline(text: str) -> Iterator[nodes.Node]:
             yield nodes.Text(piece)
 
 
-Sentence = tuple[str, str, str]
-"""The docname of a claim, its id and its first sentence."""
+class Title(NamedTuple):
+    """The title of a card, and where the card is."""
+
+    docname: str
+    claim: str
+    """The claim's id."""
+    text: str
+    """The first sentence of its statement."""
 
 
-def sentence_of(claim: Claim) -> Sentence:
-    """Return the first sentence of a claim, as data."""
-    return claim.docname, claim.id, first_sentence(claim.statement)
+def title_of(claim: Claim) -> Title:
+    """Return the title of a claim's card."""
+    return Title(claim.docname, claim.id, first_sentence(claim.statement))
 
 
-def sentence(docname: str, name: str, said: str) -> nodes.Node:
-    """Return the first sentence of a claim, linked to it."""
-    return claim_link(docname, name, nodes.inline("", "", *inline(said)))
+def title_link(title: Title) -> nodes.Node:
+    """Return a title, linked to its card."""
+    return claim_link(title.docname, title.claim, nodes.inline("", "", *inline(title.text)))
 
 
-def sentences(said: Iterable[Sentence], *classes: str) -> nodes.bullet_list:
-    """Return a list of first sentences, each linked to its claim."""
-    lines = (nodes.paragraph("", "", sentence(*each)) for each in said)
+def title_list(titles: Iterable[Title], *classes: str) -> nodes.bullet_list:
+    """Return a list of titles, each linked to its card."""
+    lines = (nodes.paragraph("", "", title_link(title)) for title in titles)
     return nodes.bullet_list("", *(nodes.list_item("", line) for line in lines), classes=[*classes])
 
 
@@ -203,6 +210,7 @@ def section(name: str, title: nodes.Node, *content: nodes.Node) -> nodes.section
 
 
 Cells = tuple[list[nodes.Node], ...]
+"""The cells of a table's row."""
 
 
 def table(head: list[str], rows: Iterable[Cells], widths: list[int]) -> nodes.table:
@@ -214,7 +222,7 @@ def table(head: list[str], rows: Iterable[Cells], widths: list[int]) -> nodes.ta
     return nodes.table("", group, classes=["colwidths-given"])
 
 
-def wide(table: nodes.table) -> nodes.container:
+def scrollable(table: nodes.table) -> nodes.container:
     """Make a table scrollable on small screens, as Furo does for tables not made by views."""
     return nodes.container("", table, classes=["table-wrapper"])
 

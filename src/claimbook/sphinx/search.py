@@ -16,7 +16,7 @@ from claimbook.model import digest
 from claimbook.pages.text import curly
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
 from claimbook.sphinx.tuning import beside
-from claimbook.sphinx.views.indexes import api_links
+from claimbook.sphinx.views import apis
 
 TEMPLATES = Path(__file__).with_name("templates")
 DATA, LINES, ERRORS = "searchdata.js", "searchlines.js", "errordata.js"
@@ -60,7 +60,7 @@ def _page(app: Sphinx, written: list[str]) -> Iterator[tuple[str, dict[str, Any]
 def _write_data(app: Sphinx) -> None:
     domain = claim_domain(app.env)
     places = [each for name in sorted(app.env.found_docs) for each in _places(domain, name)]
-    code, names = app.extensions["claimbook.sphinx"].metadata["env_version"], api_links(domain)
+    code, names = app.extensions["claimbook.sphinx"].metadata["env_version"], apis.links(domain)
     told = [code, names, words.RULES, words.synonyms(), *map(asdict, places)]
     made_of = f"// of {digest(told)}\n"
     # Weighting all words takes seconds, and most edits of examples change no words.

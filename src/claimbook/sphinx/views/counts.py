@@ -36,7 +36,8 @@ def _bar(found: dict[str, int]) -> nodes.raw:
 
 def _verdict(word: str, count: int) -> nodes.Node:
     number = nodes.inline("", f"{count:,}", classes=[f"relation-{word}"])
-    title = nodes.inline("", "", nodes.strong("", "", number), nodes.Text(f" {render.WORDS[word]}"))
+    words = nodes.Text(f" {render.VERDICT_WORDS[word]}")
+    title = nodes.inline("", "", nodes.strong("", "", number), words)
     return render.ledger_link(f"verdict-{word}", title)
 
 
@@ -48,7 +49,7 @@ def _items(lines: Iterable[nodes.Node], kind: str) -> nodes.bullet_list:
 def verdicts(domain: ClaimDomain) -> dict[str, int]:
     """Count the entries by verdict."""
     words = [answer.word or "open" for answer in domain.book.answers.values()]
-    return {word: words.count(word) for word in render.WORDS}
+    return {word: words.count(word) for word in render.VERDICT_WORDS}
 
 
 STATUSES = {
@@ -58,6 +59,7 @@ STATUSES = {
     Status.STALE: "changed since they ran",
     Status.MISSING: "not run yet",
 }
+"""Status → its wording after a number of examples; `render.STATUS_WORDS` are for one."""
 
 
 def _totals(domain: ClaimDomain) -> Iterator[str]:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from docutils import nodes
 from sphinx.environment import BuildEnvironment
@@ -15,7 +15,6 @@ from sphinx.environment import BuildEnvironment
 from claimbook.exports.sections import is_error
 from claimbook.files import write_changed
 from claimbook.model import Claim, RelationKind
-from claimbook.pages.text import first_sentence
 from claimbook.sphinx import elements, render
 from claimbook.sphinx.complaints import warn
 from claimbook.sphinx.domain import ClaimDomain, Placed, claim_domain
@@ -24,48 +23,60 @@ ROUTES = "routes.js"
 """The file with the routes. Each page has it, to show those who follow a route its next page."""
 
 
+T = TypeVar("T")
+
+
 @dataclass(frozen=True)
-class Guide:
+class Guide(Generic[T]):
     """A view of the pages, sections or claims that its lines name."""
 
-    of_line: Callable[[ClaimDomain, str], Iterator[Any]]
-    """Yields plain data for a line; nothing if the line names nothing known."""
-    of_all: Callable[[list[Any]], nodes.Node]
+    of_line: Callable[[ClaimDomain, str], T | None]
+    """Returns plain data for a line; None if the line names nothing known."""
+    of_all: Callable[[list[T]], nodes.Node]
 
-    def data(self, domain: ClaimDomain, placed: Placed) -> list[Any]:
+    def data(self, domain: ClaimDomain, placed: Placed) -> list[T]:
         """Return its data, by default that of its page's contents; warn of unknown lines."""
-        found = list[Any]()
+        found = list[T]()
         for line in placed.lines or domain.env.toctree_includes.get(placed.page, []):
-            if data := [*self.of_line(domain, line)]:
-                found += data
+            if (data := self.of_line(domain, line)) is not None:
+                found.append(data)
             else:
                 place = f"{domain.env.doc2path(placed.page)}:{placed.line}"
                 warn(place, f"{placed.kind}: no page or section `{line}`", "unknown-page")
         return found
 
-    def show(self, data: list[Any]) -> list[nodes.Node]:
+    def show(self, data: list[T]) -> list[nodes.Node]:
         """Return its nodes."""
         return [self.of_all(data)]
 
 
-def _stop(domain: ClaimDomain, name: str) -> Iterator[Any]:
-    if name in domain.pages:
-        yield name, domain.env.titles[name].astext(), domain.pages[name].minutes
+class Stop(NamedTuple):
+    """A page of a route."""
+
+    docname: str
+    title: str
+    minutes: int
+    """Its reading time."""
 
 
-def _route(stops: list[Any]) -> nodes.Node:
+def _stop(domain: ClaimDomain, docname: str) -> Stop | None:
+    if docname not in domain.pages:
+        return None
+    return Stop(docname, domain.env.titles[docname].astext(), domain.pages[docname].minutes)
+
+
+def _route(stops: list[Stop]) -> nodes.Node:
     """Return pages in reading order, with the minutes of each and in total."""
     items = [nodes.list_item("", _line(stop)) for stop in stops]
-    whole = nodes.paragraph("", f"{_hours(sum(stop[2] for stop in stops))} of reading in all")
+    whole = nodes.paragraph("", f"{_hours(sum(stop.minutes for stop in stops))} of reading in all")
     whole["classes"].append("minutes")
     listed = nodes.enumerated_list("", *items, enumtype="arabic", classes=["route"])
     return nodes.container("", listed, whole)
 
 
-def _line(stop: tuple[str, str, int]) -> nodes.paragraph:
-    name, title, minutes = stop
-    time = nodes.inline("", f" {minutes} min", classes=["minutes"])
-    return nodes.paragraph("", "", render.link(name, "", title), time)
+def _line(stop: Stop) -> nodes.paragraph:
+    time = nodes.inline("", f" {stop.minutes} min", classes=["minutes"])
+    return nodes.paragraph("", "", render.link(stop.docname, "", stop.title), time)
 
 
 def _hours(minutes: int) -> str:
@@ -73,43 +84,81 @@ def _hours(minutes: int) -> str:
     return " ".join([f"{hours} h"] * bool(hours) + [f"{rest} min"] * bool(rest or not hours))
 
 
-def _chapter(domain: ClaimDomain, name: str) -> Iterator[Any]:
-    for stop in _stop(domain, name):
-        asked = [(s.title, s.anchor, s.short) for s in domain.pages[name].sections if s.short]
-        yield *stop, domain.env.metadata[name].get("summary", ""), asked
+class Asked(NamedTuple):
+    """A question of a page, with its short answer."""
+
+    question: str
+    anchor: str
+    """The HTML id of its section."""
+    short: str
 
 
-def _overview(chapters: list[Any]) -> nodes.Node:
+class Chapter(NamedTuple):
+    """A page, with what it asks and answers."""
+
+    stop: Stop
+    summary: str
+    asked: list[Asked]
+
+
+def _chapter(domain: ClaimDomain, docname: str) -> Chapter | None:
+    if not (stop := _stop(domain, docname)):
+        return None
+    asked = [Asked(s.title, s.anchor, s.short) for s in domain.pages[docname].sections if s.short]
+    return Chapter(stop, domain.env.metadata[docname].get("summary", ""), asked)
+
+
+def _overview(chapters: list[Chapter]) -> nodes.Node:
     """Return chapters with their summaries, and their questions with folded answers."""
     whole = nodes.container(classes=["overview"])
-    for name, title, minutes, summary, asked in chapters:
-        whole += nodes.rubric("", "", *_line((name, title, minutes)).children)
+    for stop, summary, asked in chapters:
+        whole += nodes.rubric("", "", *_line(stop).children)
         whole += nodes.paragraph("", summary)
         for question, place, short in asked:
             of_error = is_error(question)
             said = nodes.paragraph("", "", *render.inline(short), nodes.Text(" "))
-            said += render.link(name, place, "Its cures" if of_error else "Shown here")
+            said += render.link(stop.docname, place, "Its cures" if of_error else "Shown here")
             classes = ["answer", *["message"] * of_error]
             apart = question.replace("`, `", "` · `") if of_error else question
             whole += elements.fold("", said, title=apart, classes=classes)
     return whole
 
 
-def _question(domain: ClaimDomain, line: str) -> Iterator[Any]:
+class Judged(NamedTuple):
+    """A statement of a source, with the claim that decides it."""
+
+    verdict: str
+    text: str
+    card: render.Title
+
+
+class Question(NamedTuple):
+    """A question of a page, perhaps with a statement to judge."""
+
+    docname: str
+    page: str
+    """The page's title."""
+    asked: Asked
+    judged: Judged | None
+
+
+def _question(domain: ClaimDomain, line: str) -> Question | None:
+    """Return the question of a section; if an entry follows, with that statement to judge."""
     address, _, entry = line.partition(" ")
     name, _, place = address.partition("#")
     if not (page := domain.pages.get(name)):
-        return
+        return None
     for section in page.sections:
         if section.anchor == place and section.short:
-            title = domain.env.titles[name].astext()
             claims = domain.book.claims if entry else section.claims(page.scanned)
-            said = next(_said(domain, claims, entry), None)
-            if said or not entry:
-                yield name, title, place, section.title, section.short, said
+            judged = next(_decided(domain, claims, entry), None)
+            if judged or not entry:
+                asked = Asked(section.title, section.anchor, section.short)
+                return Question(name, domain.env.titles[name].astext(), asked, judged)
+    return None
 
 
-def _said(domain: ClaimDomain, claims: Iterable[Claim], entry: str) -> Iterator[Any]:
+def _decided(domain: ClaimDomain, claims: Iterable[Claim], entry: str) -> Iterator[Judged]:
     """Yield statements of sources that the claims decide, wrong ones first.
 
     Args:
@@ -120,52 +169,60 @@ def _said(domain: ClaimDomain, claims: Iterable[Claim], entry: str) -> Iterator[
         for claim, relation in related:
             if relation.kind is kind and entry in {"", relation.entry}:
                 for text in domain.said([relation.entry]).values():
-                    title = first_sentence(claim.statement)
-                    yield str(kind), text, title, claim.docname, claim.id
+                    yield Judged(str(kind), text, render.title_of(claim))
 
 
-def _questions(asked: list[Any]) -> nodes.Node:
+def _questions(questions: list[Question]) -> nodes.Node:
     """Return questions with folded answers, each with a statement to judge, if any."""
     listed = nodes.enumerated_list(enumtype="arabic", classes=["questions"])
-    for name, title, place, question, short, said in asked:
+    for docname, page, asked, judged in questions:
         item = nodes.list_item()
-        answer = nodes.paragraph("", "", *render.inline(short))
-        item += elements.fold("", answer, title=question, classes=["answer"])
-        if said:
-            item += _judged(*said)
-        more = render.link(name, place, title)
+        answer = nodes.paragraph("", "", *render.inline(asked.short))
+        item += elements.fold("", answer, title=asked.question, classes=["answer"])
+        if judged:
+            item += _to_judge(judged)
+        more = render.link(docname, asked.anchor, page)
         item += nodes.paragraph("", "", nodes.Text("More: "), more, classes=["minutes"])
         listed += item
     return listed
 
 
-def _judged(kind: str, text: str, statement: str, docname: str, claim: str) -> elements.fold:
-    title = "True or false? " + text
-    fold = elements.fold(title=title, classes=["claim-fold", "judge"])
-    shown = render.claim_link(docname, claim, "the example")
-    words = [render.verdict(kind), nodes.Text(". "), *render.inline(statement)]
+def _to_judge(judged: Judged) -> elements.fold:
+    """Fold the verdict on a statement beneath it."""
+    verdict, text, card = judged
+    fold = elements.fold(title=f"True or false? {text}", classes=["claim-fold", "judge"])
+    shown = render.claim_link(card.docname, card.claim, "the example")
+    words = [render.verdict(verdict), nodes.Text(". "), *render.inline(card.text)]
     fold += nodes.paragraph("", "", *words, nodes.Text(" See "), shown, nodes.Text("."))
     return fold
 
 
-def _belief(domain: ClaimDomain, line: str) -> Iterator[Any]:
+class Belief(NamedTuple):
+    """A belief in somebody's words, with the claim that is true."""
+
+    quote: str
+    card: render.Title
+
+
+def _belief(domain: ClaimDomain, line: str) -> Belief | None:
+    """Return the belief of a line: `claim-id: "What people say."`."""
     name, _, quote = line.partition(": ")
-    if claim := domain.book.by_id.get(name):
-        yield claim.docname, name, quote, first_sentence(claim.statement)
+    claim = domain.book.by_id.get(name)
+    return Belief(quote, render.title_of(claim)) if claim else None
 
 
-def _beliefs(found: list[Any]) -> nodes.Node:
+def _beliefs(beliefs: list[Belief]) -> nodes.Node:
     """Return beliefs as cards that unfold to what is true, with a link to the example."""
     cards = nodes.container(classes=["beliefs"])
-    for docname, claim, quote, statement in found:
+    for quote, true in beliefs:
         card = elements.fold(title=quote, classes=["belief"])
-        shown = render.claim_link(docname, claim, "See it run")
-        card += nodes.paragraph("", "", *render.inline(statement), nodes.Text(" "), shown)
+        shown = render.claim_link(true.docname, true.claim, "See it run")
+        card += nodes.paragraph("", "", *render.inline(true.text), nodes.Text(" "), shown)
         cards += card
     return cards
 
 
-GUIDES = {
+GUIDES: dict[str, Guide[Any]] = {
     "beliefs": Guide(_belief, _beliefs),
     "route": Guide(_stop, _route),
     "overview": Guide(_chapter, _overview),
@@ -186,5 +243,6 @@ def routes(env: BuildEnvironment) -> Iterator[dict[str, Any]]:
     for docname, page in sorted(domain.pages.items()):
         for route in page.views:
             if route.kind == "route" and route.title:
-                stops = [stop[:2] for line in route.lines for stop in _stop(domain, line)]
-                yield {"title": route.title, "on": docname, "stops": stops}
+                stops = filter(None, (_stop(domain, line) for line in route.lines))
+                pages = [(stop.docname, stop.title) for stop in stops]
+                yield {"title": route.title, "on": docname, "stops": pages}

@@ -16,8 +16,8 @@ class Row(NamedTuple):
 
     entry: Entry
     word: str
-    claims: list[tuple[render.Sentence, dict[Lane, Status]]]
-    """The claims that relate to it, each with its status by lane."""
+    claims: list[tuple[render.Title, dict[Lane, Status]]]
+    """The titles of the claims that relate to it, each with its status by lane."""
     remark: str
     named: dict[str, str]
     """Claim id → docname, for the claims that the remark names."""
@@ -39,7 +39,7 @@ def data(domain: ClaimDomain) -> list[Asked]:
 def _row(domain: ClaimDomain, answer: Answer) -> Row:
     claims = [
         (
-            render.sentence_of(c),
+            render.title_of(c),
             {lane: shown.status for lane, shown in domain.shown[c.id].items()},
         )
         for c in answer.claims
@@ -63,15 +63,15 @@ def show(asked: list[Asked]) -> list[nodes.Node]:
         grid["classes"].append("ledger")
         found[source] += grid
     # Targets of links to a verdict: the filter shows its rows; without JavaScript, the top.
-    top = nodes.container(ids=[f"verdict-{word}" for word in render.WORDS])
+    top = nodes.container(ids=[f"verdict-{word}" for word in render.VERDICT_WORDS])
     count = sum(len(rows) for _, rows in asked)
     return [top, controls.list_filter(count, controls.VERDICT), *found.values()]
 
 
 def _cells(row: Row) -> render.Cells:
     said: list[nodes.Node] = [render.verdict(row.word)]
-    for sentence, statuses in row.claims:
-        parts = [render.sentence(*sentence)]
+    for title, statuses in row.claims:
+        parts = [render.title_link(title)]
         for lane, status in statuses.items():
             if status is not Status.CURRENT:
                 words = render.STATUS_WORDS[status]

@@ -8,9 +8,11 @@ from docutils import nodes
 
 from claimbook.sphinx.domain import ClaimDomain, Placed
 from claimbook.sphinx.views import (
+    apis,
+    claim_index,
     counts,
+    errors,
     guides,
-    indexes,
     ledger,
     practice,
     timeline,
@@ -31,14 +33,14 @@ class WholeBook:
         return self.of_book(domain)
 
 
-VIEWS: dict[str, WholeBook | guides.Guide] = {
+VIEWS: dict[str, WholeBook | guides.Guide[Any]] = {
     "timeline": WholeBook(timeline.data, timeline.show),
     "changes": WholeBook(versions.data, versions.show),
     "counts": WholeBook(counts.data, counts.show),
     "ledger": WholeBook(ledger.data, ledger.show),
-    "errors": WholeBook(indexes.errors_data, indexes.errors),
-    "apis": WholeBook(indexes.apis_data, indexes.apis),
-    "claim-index": WholeBook(indexes.pages_data, indexes.pages),
+    "errors": WholeBook(errors.data, errors.show),
+    "apis": WholeBook(apis.data, apis.show),
+    "claim-index": WholeBook(claim_index.data, claim_index.show),
     "practice": WholeBook(practice.data, practice.show),
     **guides.GUIDES,
 }

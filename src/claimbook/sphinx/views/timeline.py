@@ -45,7 +45,7 @@ def show(data: tuple[list[list[str]], list[Step]]) -> list[nodes.Node]:
     counted, steps = data
     rows = [render.plain(*row) for row in counted]
     table = render.table(["torch", "examples", "as printed", "differ in"], rows, [16, 18, 18, 48])
-    return [render.wide(table), *map(_section, reversed(steps))]
+    return [render.scrollable(table), *map(_section, reversed(steps))]
 
 
 def _counted(run: BookRun, claims: Iterable[Claim]) -> list[str]:

@@ -25,9 +25,9 @@ class Step(NamedTuple):
     changes: Changes
     said: dict[str, str]
     """Id → statement, of changed entries that are in the register."""
-    sentences: dict[str, render.Sentence]
-    """Id → sentence, of changed claims that are in the book."""
-    titles: dict[str, str]
+    cards: dict[str, render.Title]
+    """Id → title, of changed claims that are in the book."""
+    pages: dict[str, str]
     """Docname → title, of changed pages that are in the book."""
 
 
@@ -46,12 +46,11 @@ def data(domain: ClaimDomain) -> tuple[str, list[Step]]:
 
 
 def _step(domain: ClaimDomain, older: str, newer: str, found: Changes) -> Step:
-    here = [domain.book.by_id[c.id] for c in found.claims if c.id in domain.book.by_id]
-    sentences = {claim.id: render.sentence_of(claim) for claim in here}
-    titles = domain.env.titles
-    pages = {c.page: titles[c.page].astext() for c in found.claims if c.page in titles}
+    known, titles = domain.book.by_id, domain.env.titles
     said = domain.said(each.id for each in found.verdicts)
-    return Step(older, newer, found, said, sentences, pages)
+    cards = {c.id: render.title_of(known[c.id]) for c in found.claims if c.id in known}
+    pages = {c.page: titles[c.page].astext() for c in found.claims if c.page in titles}
+    return Step(older, newer, found, said, cards, pages)
 
 
 def show(data: tuple[str, list[Step]]) -> list[nodes.Node]:
@@ -95,19 +94,19 @@ def _pages(step: Step) -> nodes.container:
     )
     width = 60 // len(kinds)
     widths = [100 - width * len(kinds), *[width] * len(kinds)]
-    return render.wide(render.table(["Page", *kinds], rows, widths))
+    return render.scrollable(render.table(["Page", *kinds], rows, widths))
 
 
 def _claims(claims: list[ClaimChange], step: Step) -> Iterator[nodes.Node]:
-    """Yield each page with its claims: their sentences, or ids if they no longer exist."""
+    """Yield each page with its claims: their titles, or ids if they no longer exist."""
     for page, changed in groupby(claims, key=lambda change: change.page):
         yield nodes.paragraph("", "", nodes.strong("", "", _page(page, step)))
-        gone = (step.sentences.get(c.id, ("", c.id, f"`{c.id}`")) for c in changed)
-        yield render.sentences(gone, "claim-index")
+        titles = [step.cards.get(c.id, render.Title("", c.id, f"`{c.id}`")) for c in changed]
+        yield render.title_list(titles, "claim-index")
 
 
 def _page(name: str, step: Step) -> nodes.Node:
-    return render.link(name if name in step.titles else "", "", step.titles.get(name, name))
+    return render.link(name if name in step.pages else "", "", step.pages.get(name, name))
 
 
 def _verdict(change: VerdictChange, said: str) -> render.Cells:
@@ -116,5 +115,5 @@ def _verdict(change: VerdictChange, said: str) -> render.Cells:
 
 
 def _word(relation: str) -> list[nodes.Node]:
-    known = relation in render.WORDS
+    known = relation in render.VERDICT_WORDS
     return [render.verdict(relation) if known else nodes.Text(relation)]
