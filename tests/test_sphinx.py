@@ -27,7 +27,7 @@ from claimbook.pages.book import Book
 from claimbook.records.runs import Records, Shown, record_of
 from claimbook.sphinx import STATIC
 from claimbook.sphinx.card.ran import how_it_ran
-from claimbook.sphinx.execute.lanes import _told, run_by
+from claimbook.sphinx.execute.lanes import _with_progress, run_by
 from helpers import CONF, PAGES, PRODUCT, SHAPE, SUM, TinyBook, claim, claim_text
 
 SCHEMA = json.loads((STATIC / "claims.schema.json").read_text("utf-8"))
@@ -311,7 +311,7 @@ def test_a_lane_without_its_device_runs_nothing():
         def run(self, claims, lane):
             yield from (Run(claim.id, lane, Outcome.SKIPPED, message="no GPU") for claim in claims)
 
-    assert not [*_told(NoDevice(), [claim("a", ">>> 1\n1")], Lane.CUDA)]
+    assert not [*_with_progress(NoDevice(), [claim("a", ">>> 1\n1")], Lane.CUDA)]
 
 
 def test_parallel_build_is_the_same(built, tmp_path):

@@ -17,7 +17,7 @@ from claimbook.sphinx.elements import MORE_POINTS
 PRACTICE = "In practice"
 OPEN_POINTS = 3
 """Points of a long list under *In practice* that a phone shows unfolded."""
-SENTENCE = 20
+WORDY = 20
 """Characters of a table's cell above which it keeps a width on a phone."""
 SUBSECTIONS = {
     "Often said, and wrong": "often-wrong",
@@ -28,29 +28,36 @@ SUBSECTIONS = {
 
 
 def connect(app: Sphinx) -> None:
-    """Mark the parts of each page after it is read."""
-    app.connect("doctree-read", _mark)
+    """Lay out each page after it is read."""
+    app.connect("doctree-read", _lay_out)
 
 
-def _mark(app: Sphinx, doctree: nodes.document) -> None:
+def _lay_out(app: Sphinx, doctree: nodes.document) -> None:
+    _mark_short_answers(doctree)
+    _mark_wordy_cells(doctree)
+    for section in [*doctree.findall(nodes.section)]:
+        title = section[0].astext()
+        if title in SUBSECTIONS:
+            section["classes"].append(SUBSECTIONS[title])
+        if title == PRACTICE:
+            _fold_points(section)
+            _move_up(section)
+    docname = app.env.docname
+    if len(claim_domain(app.env).pages[docname].scanned.claims) > 1:
+        _add_provenance(doctree, docname)
+
+
+def _mark_short_answers(doctree: nodes.document) -> None:
     for paragraph in doctree.findall(nodes.paragraph):
         first = next((part for part in paragraph.children if part.astext()), None)
         if isinstance(first, nodes.strong) and first.astext() == SHORT.strip("*"):
             paragraph["classes"].append("short-answer")
+
+
+def _mark_wordy_cells(doctree: nodes.document) -> None:
     for cell in doctree.findall(nodes.entry):
-        if len(cell.astext()) > SENTENCE:
+        if len(cell.astext()) > WORDY:
             cell["classes"].append("long")
-    for section in [*doctree.findall(nodes.section)]:
-        if name := SUBSECTIONS.get(section[0].astext()):
-            section["classes"].append(name)
-        if section[0].astext() == PRACTICE:
-            _fold_points(section)
-            _move_up(section)
-    claims = claim_domain(app.env).pages[app.env.docname].scanned.claims
-    chapter = next(iter(doctree.findall(nodes.section)), None)
-    if chapter and len(claims) > 1:
-        place = next(n for n, part in enumerate(chapter) if _begins(part) or n == len(chapter) - 1)
-        chapter.insert(place, elements.place(what="provenance", page=app.env.docname))
 
 
 def _fold_points(practice: nodes.section) -> None:
@@ -67,18 +74,25 @@ def _fold_points(practice: nodes.section) -> None:
 def _move_up(practice: nodes.section) -> None:
     """Move *In practice* up to the short answer, before the examples."""
     section = practice.parent
-    is_short = (isinstance(p, nodes.Element) and "short-answer" in p["classes"] for p in section)
-    place = next((number for number, short in enumerate(is_short) if short), None)
-    if place is not None:
+    short = next((part for part in section if _has_class(part, "short-answer")), None)
+    if short is not None:
         section.remove(practice)
-        section.insert(place + 1, practice)
+        section.insert(section.index(short) + 1, practice)
+
+
+def _add_provenance(doctree: nodes.document, docname: str) -> None:
+    """Add a placeholder before the first section, or claim outside of sections."""
+    if chapter := next(iter(doctree.findall(nodes.section)), None):
+        place = next((n for n, part in enumerate(chapter) if _begins(part)), len(chapter) - 1)
+        chapter.insert(place, elements.place(what="provenance", page=docname))
 
 
 def _begins(part: nodes.Node) -> bool:
-    """Return whether a node is a section, or a claim outside of sections."""
-    return isinstance(part, nodes.section) or (
-        isinstance(part, nodes.Element) and "claim" in part["classes"]
-    )
+    return isinstance(part, nodes.section) or _has_class(part, "claim")
+
+
+def _has_class(part: nodes.Node, name: str) -> bool:
+    return isinstance(part, nodes.Element) and name in part["classes"]
 
 
 @dataclass(frozen=True)

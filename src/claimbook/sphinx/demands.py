@@ -19,17 +19,17 @@ def connect(app: Sphinx) -> None:
 
     Sphinx's own consistency check runs only if a page was read.
     """
-    app.connect("env-updated", report_problems, priority=600)
+    app.connect("env-updated", check, priority=600)
 
 
-def report_problems(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Warn of all problems; return no page."""
+def check(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Warn of problems, and of what the build demands and does not find; return no page."""
     domain = claim_domain(env)
     if problems := _problems(domain):
         for problem in problems:
             warn(problem.location, problem.message, problem.kind)
     else:  # with problems, claims may only seem to be gone
-        _demand_claims(domain)
+        _report_orphans(domain)
     _demand_runs(domain)
     if app.config.claimbook_whole_register:
         _demand_answers(domain)
@@ -48,7 +48,7 @@ def _problems(domain: ClaimDomain) -> list[Problem]:
     return sorted(chain(domain.book.problems, *texts))
 
 
-def _demand_claims(domain: ClaimDomain) -> None:
+def _report_orphans(domain: ClaimDomain) -> None:
     """Warn of each record whose claim does not exist."""
     for path, line, name in orphans(domain.project.docs, domain.places):
         place = f"{domain.project.name(path)}:{line}"

@@ -55,6 +55,17 @@ class Placed(NamedTuple):
     title: str
 
 
+class Cell(NamedTuple):
+    """A code cell of a page."""
+
+    setup: str
+    """Its statements but the last."""
+    picture: str
+    """Its last expression, which draws."""
+    line: int
+    """The page line of its directive."""
+
+
 ROLE = XRefRole(innernodeclass=nodes.inline, warn_dangling=True)
 """Role that links to a claim by its id; shows the given title, or its first sentence."""
 
@@ -74,8 +85,7 @@ class PageData:
     apis: dict[str, list[str]] = field(default_factory=dict)
     """Claim id → the names of torch that its code may use."""
     views: list[Placed] = field(default_factory=list)
-    cells: list[tuple[str, str, int]] = field(default_factory=list)
-    """Its code cells: statements, the expression that draws, and page line of each."""
+    cells: list[Cell] = field(default_factory=list)
     explorers: list[str] = field(default_factory=list)
     claims_linked: list[str] = field(default_factory=list)
     """The ids of the claims to which it links."""

@@ -92,13 +92,13 @@ def _places(domain: ClaimDomain, docname: str) -> Iterator[search.Place]:
 def _errors(domain: ClaimDomain, places: list[search.Place]) -> dict[str, Any]:
     pages = [(page.scanned, page.sections) for _, page in sorted(domain.pages.items())]
     where = {claim: n for n, each in enumerate(places) for claim in each.claims}
+    # Sections explain messages that no claim prints: `page#section`.
     where |= {each.address.replace(".html#", "#"): n for n, each in enumerate(places)}
-    return lookup.data(
-        errors.known(domain.messages, pages), where, [_told(each) for each in places]
-    )
+    return lookup.data(errors.known(domain.messages, pages), where, [*map(_shown, places)])
 
 
-def _told(each: search.Place) -> list[str]:
+def _shown(each: search.Place) -> list[str]:
+    """Return what the lookup shows of a section: address, title and short answer."""
     title = f"{each.page}: {each.title}" if each.page else each.title
     return [each.address, curly(title), curly(each.short)]
 

@@ -25,26 +25,27 @@ def show(domain: ClaimDomain, place: nodes.Element) -> list[nodes.Node]:
     assert claim
     shown = domain.shown[claim.id]
     _show_run(place.parent, claim, shown)
-    usual = chapter.norm(domain, place["page"])
-    pairs = [(str(relation.kind), relation.entry) for relation in claim.relations]
-    said = render.sources(pairs, domain.said(entry for _, entry in pairs))
-    tried = domain.falsified[claim.id], domain.swept[claim.id]
-    how = how_it_ran(claim, shown, *tried, domain.env.config.claimbook_repository)
-    others = [*releases.folds(claim, domain)]
-    parts = [render.verdicts(pairs)] * bool(pairs) + ["Other releases"] * bool(others)
+    norm = chapter.norm(domain, place["page"])
+    others = [*machines.badges(claim, domain), *releases.badges(claim, domain, norm.releases)]
     return [
         *_lab_line(domain.labs[claim.id]),
-        _badges(
-            claim,
-            shown,
-            usual.lanes,
-            *machines.badges(claim, domain),
-            *releases.badges(claim, domain, usual.releases),
-        ),
+        _badges(claim, shown, norm.lanes, others),
         *machines.table(claim, domain),
         *_failing(claim, shown),
-        render.more(" · ".join([*parts, "How it ran"]), *said, *others, *how),
+        _more(domain, claim, shown),
     ]
+
+
+def _more(domain: ClaimDomain, claim: Claim, shown: ByLane) -> nodes.Node:
+    """Fold what the sources say, what other releases print, and how the claim ran."""
+    pairs = [(str(relation.kind), relation.entry) for relation in claim.relations]
+    said = render.sources(pairs, domain.said(entry for _, entry in pairs))
+    others = [*releases.folds(claim, domain)]
+    tried = domain.falsified[claim.id], domain.swept[claim.id]
+    how = how_it_ran(claim, shown, *tried, domain.env.config.claimbook_repository)
+    titles = [render.verdicts(pairs) if pairs else "", "Other releases" if others else ""]
+    title = " · ".join(filter(None, [*titles, "How it ran"]))
+    return render.more(title, *said, *others, *how)
 
 
 def _show_run(card: nodes.Element, claim: Claim, lanes: ByLane) -> None:
@@ -92,13 +93,13 @@ def _mark_unproved(box: nodes.Element, words: str) -> None:
 
 
 def _badges(
-    claim: Claim, lanes: ByLane, ran: Container[Lane], *others: nodes.Node
+    claim: Claim, lanes: ByLane, ran: Container[Lane], others: Iterable[nodes.Node]
 ) -> nodes.paragraph:
     """Return badges where a claim is an exception on its page, and the figures that it measured.
 
     Args:
         ran: the lanes on which any claim of the page ran.
-        others: further badges.
+        others: further badges, before the figures.
     """
     line = nodes.paragraph(classes=["claim-badges"])
     if len(claim.lanes) == 1:
@@ -139,10 +140,12 @@ def _lab_line(labs: Iterable[tuple[str, str]]) -> Iterator[nodes.Node]:
     Args:
         labs: (docname, title).
     """
-    if links := [render.link(docname, "", title) for docname, title in labs]:
-        parts = [part for each in links for part in (nodes.Text(", "), each)]
-        parts[0] = nodes.Text("Drawn in a lab: ")
-        yield nodes.paragraph("", "", *parts, classes=["claim-labs"])
+    line = nodes.paragraph(classes=["claim-labs"])
+    for docname, title in labs:
+        line += nodes.Text(", " if line.children else "Drawn in a lab: ")
+        line += render.link(docname, "", title)
+    if line.children:
+        yield line
 
 
 def how_it_ran(

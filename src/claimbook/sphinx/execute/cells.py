@@ -23,7 +23,7 @@ from claimbook.files import write_atomically
 from claimbook.model import Claim, Example, Fence, Lane, Location, Outcome, Run
 from claimbook.sphinx import elements
 from claimbook.sphinx.complaints import warn
-from claimbook.sphinx.domain import ClaimDomain, claim_domain
+from claimbook.sphinx.domain import Cell, ClaimDomain, claim_domain
 from claimbook.sphinx.execute.labs import drawn_with
 
 SECONDS = 120.0
@@ -59,7 +59,7 @@ class CellDirective(SphinxDirective):
             raise self.error("a code cell must end with an expression that draws")
         setup = "".join(f"{ast.unparse(statement)}\n" for statement in statements)
         cells = claim_domain(self.env).pages[self.env.docname].cells
-        cells.append((setup, ast.unparse(last), self.lineno))
+        cells.append(Cell(setup, ast.unparse(last), self.lineno))
         return [elements.place(what="cell", page=self.env.docname, number=len(cells) - 1)]
 
 
@@ -81,13 +81,13 @@ def draw(app: Sphinx, env: BuildEnvironment) -> None:
     domain.drawings = {name: json.loads(text) for name, text in kept.items()}
 
 
-def _as_claim(docname: str, cells: list[tuple[str, str, int]]) -> Claim:
+def _as_claim(docname: str, cells: list[Cell]) -> Claim:
     """Return the cells of a page as a claim: two examples for each, its statements and picture."""
     examples = list[Example]()
-    for setup, last, line in cells:
+    for setup, picture, line in cells:
         examples.append(Example(f"exec({setup!r})\n", "", line, line))
-        examples.append(Example(PRINT.format(last), "picture ...", line, line))
-    place = Location(docname, cells[0][2])
+        examples.append(Example(PRINT.format(picture), "picture ...", line, line))
+    place = Location(docname, cells[0].line)
     fences = (Fence(place.line, tuple(examples)),)
     return Claim(docname, "", place, fences, lanes=(Lane.CPU,), timeout=SECONDS)
 

@@ -121,7 +121,7 @@ class Lanes:
         runner, count = self._start(), 0
         env = self._app.env
         provenance = environment.provenance(claim_domain(env).project.root)
-        for claim, run in _told(runner, due, records.lane):
+        for claim, run in _with_progress(runner, due, records.lane):
             made_in = runner.environments[records.lane]
             claim_domain(env).environments[records.lane] = made_in
             record = record_of(claim, run, made_in, provenance)
@@ -133,7 +133,8 @@ class Lanes:
         return count
 
 
-def _told(runner: Runner, due: Iterable[Claim], lane: Lane) -> Iterator[tuple[Claim, Run]]:
+def _with_progress(runner: Runner, due: Iterable[Claim], lane: Lane) -> Iterator[tuple[Claim, Run]]:
+    """Yield each claim with its run as it ends, if it was not skipped; log the progress."""
     claims = {claim.id: claim for claim in due}
     runs = (r for r in runner.run(claims.values(), lane) if r.outcome is not Outcome.SKIPPED)
     every = 1 if sys.stdout.isatty() else LOGGED  # a terminal overwrites the line
