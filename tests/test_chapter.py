@@ -10,8 +10,6 @@ import pytest
 from claimbook.engine import environment
 from claimbook.exports.sections import reading_words
 from claimbook.model import Lane
-from claimbook.mutation.falsify import Falsified, Results
-from claimbook.pages.book import Book
 from claimbook.pages.parser import scan_page
 from helpers import CONF, SHAPE, SUM, TinyBook, claim_text, python
 
@@ -395,22 +393,3 @@ def test_a_guide_follows_its_pages(tmp_path):
     book.write("docs/e.md", "# E\n\n## Why?\n\n**In short.** Thus.\n")
     assert book.sphinx().returncode == 0
     assert book.page("d").select_one(".answer p").text.strip() == "Thus. Shown here"
-
-
-def test_what_is_kept_follows_a_claim_to_another_page(tmp_path):
-    """It is found where it was, and moves when it is written again."""
-    book = TinyBook(tmp_path)
-    (claim,) = Book.load(book.root).select(["sum-adds"])
-    results = Results.of(book.docs, pytest.fail)
-    kept = Falsified(claim.id, Lane.CPU, "d", "o", 3, 3, (), "2.13.0", "2026-01-01")
-    results.put(claim, kept)
-    was = results.path(claim)
-    text = (book.docs / "a/sums.md").read_text("utf-8")
-    book.write("docs/e.md", text.replace("# Sums", "# E"))
-    (book.docs / "a/sums.md").unlink()
-    (moved,) = Book.load(book.root).select(["sum-adds"])
-    anew = Results.of(book.docs, pytest.fail)
-    assert anew.load(moved) == kept
-    anew.put(moved, kept)
-    assert was.read_text("utf-8") == ""
-    assert Results.of(book.docs, pytest.fail).load(moved) == kept

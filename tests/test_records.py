@@ -23,6 +23,8 @@ from claimbook.model import (
     Record,
     Status,
 )
+from claimbook.mutation.falsify import Falsified, Results
+from claimbook.pages.book import Book
 from claimbook.records.runs import Records, shown, status
 from helpers import TinyBook, claim, git, signed
 
@@ -468,6 +470,25 @@ def test_a_moved_claim_takes_the_records_of_all_gpus_along(tmp_path):
     found = Records(tmp_path, Lane.CUDA, pytest.fail).load_all(moved)
     assert [record.outcome for record in found] == ["passed", "failed"]
     assert store.path(CLAIM).read_text("utf-8") == ""
+
+
+def test_what_is_kept_follows_a_claim_to_another_page(tmp_path):
+    """It is found where it was, and moves when it is written again."""
+    book = TinyBook(tmp_path)
+    (ours,) = Book.load(book.root).select(["sum-adds"])
+    results = Results.of(book.docs, pytest.fail)
+    kept = Falsified(ours.id, Lane.CPU, "d", "o", 3, 3, (), "2.13.0", "2026-01-01")
+    results.put(ours, kept)
+    was = results.path(ours)
+    text = (book.docs / "a/sums.md").read_text("utf-8")
+    book.write("docs/e.md", text.replace("# Sums", "# E"))
+    (book.docs / "a/sums.md").unlink()
+    (moved,) = Book.load(book.root).select(["sum-adds"])
+    anew = Results.of(book.docs, pytest.fail)
+    assert anew.load(moved) == kept
+    anew.put(moved, kept)
+    assert was.read_text("utf-8") == ""
+    assert Results.of(book.docs, pytest.fail).load(moved) == kept
 
 
 @pytest.mark.parametrize(

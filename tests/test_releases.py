@@ -34,15 +34,10 @@ def ran(outcome=Outcome.PASSED, *outputs, message=""):
     return Run(ERROR.id, Lane.CPU, outcome, outputs, message=message)
 
 
-def release(version, run):
-    """A release on which `ERROR` did that."""
-    here = environment.describe(Lane.CPU)
-    return BookRun(
-        version,
-        here,
-        {ERROR.id: result_of(ERROR, run)},
-        recorded=Provenance("2026-01-02", None, None),
-    )
+def release(version, run, of=ERROR):
+    """A release on which a claim did that."""
+    here, day = environment.describe(Lane.CPU), Provenance("2026-01-02", None, None)
+    return BookRun(version, here, {of.id: result_of(of, run)}, recorded=day)
 
 
 OLD = release(
@@ -50,7 +45,10 @@ OLD = release(
     ran(Outcome.FAILED, "", "Traceback (most recent call last):\nRuntimeError: other sizes\x1b[0m"),
 )
 NEW = release("2.10.0", ran())
+NEWEST = replace(NEW, name="2.13.0")
 DEAD = release("2.12.0", ran(Outcome.CRASHED, "", message="it died"))
+LINE, WANT = ERROR.examples(Lane.CPU)[1].source, ERROR.examples(Lane.CPU)[1].want
+"""The example of `ERROR` that raises, and what it prints."""
 
 
 @pytest.fixture
@@ -165,50 +163,46 @@ def test_a_broken_file_is_named(tmp_path, old, new):
         kept.load("2.8.0")
 
 
-def test_spans_and_changes():
-    """Neighbours that did the same are one; a change is the first example that prints otherwise."""
-    newest = replace(NEW, name="2.13.0")
-    found = [(str(span), span.result.word) for span in spans(ERROR, [OLD, NEW, newest])]
+def test_spans():
+    """Neighbours that did the same are one."""
+    found = [(str(span), span.result.word) for span in spans(ERROR, [OLD, NEW, NEWEST])]
     assert found == [("2.8.0", "error"), ("2.10.0 to 2.13.0", "holds")]
+
+
+def test_a_change_is_the_first_example_that_prints_otherwise():
+    """With what each release printed; where nothing changed there is none."""
     [change] = changed([ERROR], OLD, NEW)
-    assert (change.source, change.kind) == ("torch.ones(2) @ torch.ones(3)\n", "error text")
-    assert ("other sizes" in change.before, change.after) == (
-        True,
-        ERROR.examples(Lane.CPU)[1].want,
-    )
-    assert [*changed([ERROR], NEW, newest)] == []
-    [death] = changed([ERROR], NEW, DEAD)
-    assert (death.after, death.kind) == ("(not reached)", "crashed")
-    assert (death.before, death.source) == (
-        ERROR.examples(Lane.CPU)[1].want,
-        "torch.ones(2) @ torch.ones(3)\n",
-    )
+    assert (change.source, change.kind, change.after) == (LINE, "error text", WANT)
+    assert "other sizes" in change.before
+    assert [*changed([ERROR], NEW, NEWEST)] == []
+
+
+def test_a_change_to_or_from_a_crash():
+    """Is at the example that was not reached."""
     late = release("2.13.0", ran(Outcome.TIMED_OUT, "", message="too late"))
-    [other_death] = changed([ERROR], DEAD, late)
-    assert (other_death.source, other_death.kind) == (death.source, "timed-out")
-    [rise] = changed([ERROR], DEAD, NEW)
-    assert (rise.before, rise.after) == (death.after, death.before)
-    assert (flipped([ERROR], OLD, NEW), flipped([ERROR], NEW, newest)) == ([ERROR], [])
+    pairs = {"death": (NEW, DEAD), "another death": (DEAD, late), "rise": (DEAD, NEW)}
+    found = {name: [*changed([ERROR], *pair)] for name, pair in pairs.items()}
+    told = {name: (c.source, c.before, c.after, c.kind) for name, [c] in found.items()}
+    assert told == {
+        "death": (LINE, WANT, "(not reached)", "crashed"),
+        "another death": (LINE, "(not reached)", "(not reached)", "timed-out"),
+        "rise": (LINE, "(not reached)", WANT, "crashed"),
+    }
+
+
+def test_what_flips():
+    """A claim that holds on one of two releases, whichever it is."""
+    pairs = [(OLD, NEW), (NEW, OLD), (NEW, NEWEST), (OLD, DEAD)]
+    assert [flipped([ERROR], *pair) for pair in pairs] == [[ERROR], [ERROR], [], []]
 
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_what_a_page_leaves_open_is_no_change(order):
     """Of two examples, the one whose text has `...` for what came there did not change."""
     open_ = claim("opens", ">>> id(torch)\n...7...\n>>> 1 + 1\n2")
-    here = environment.describe(Lane.CPU)
-    runs = (
-        Run("opens", Lane.CPU, Outcome.FAILED, ("174", "3")),
-        Run("opens", Lane.CPU, Outcome.PASSED),
-    )
-    made = [
-        BookRun(
-            str(n),
-            here,
-            {"opens": result_of(open_, run)},
-            recorded=Provenance("2026-01-02", None, None),
-        )
-        for n, run in enumerate(runs)
-    ]
+    failed = Run("opens", Lane.CPU, Outcome.FAILED, ("174", "3"))
+    passed = Run("opens", Lane.CPU, Outcome.PASSED)
+    made = [release(str(n), run, of=open_) for n, run in enumerate([failed, passed])]
     [change] = changed([open_], *made[::order])
     assert (change.source, {change.before, change.after}) == ("1 + 1\n", {"2", "3"})
 
@@ -221,7 +215,7 @@ def test_a_claim_that_was_edited_since_was_not_run():
 
 def test_a_report_is_opened_first(book):
     """Where it cannot be written, that is said before anything is run."""
-    Releases(book.docs / "records/releases").save(NEW)
+    Releases.of(book.docs).save(NEW)
     done = CliRunner().invoke(main, ["release", "--report", "no/flips.md"])
     assert done.exit_code == 2
     assert "'no/flips.md': No such file or directory" in done.output
@@ -231,7 +225,7 @@ def test_a_report_is_opened_first(book):
 def test_a_report_says_what_flipped(book, monkeypatch):
     """Each claim that holds on one of two releases, with its place and what it prints now."""
     book.write("docs/raises.md", "# R\n\n" + claim_text(ERROR.id, _session(ERROR)))
-    Releases(book.docs / "records/releases").save(NEW)
+    Releases.of(book.docs).save(NEW)
     monkeypatch.setattr("claimbook.cli.releases._run", lambda *_: replace(OLD, name="2.12.0"))
     for _ in range(2):  # two sessions write into one report
         done = CliRunner().invoke(main, ["release", "--report", "flips.md"])
@@ -251,7 +245,7 @@ def test_a_report_compares_with_what_is_recorded(book):
 def test_a_broken_release_is_a_warning(tmp_path):
     """The build names the file, and goes on with the other releases."""
     book = TinyBook(tmp_path)
-    Releases(book.docs / "records/releases").save(NEW)
+    Releases.of(book.docs).save(NEW)
     book.write("docs/records/releases/2.8.0.json", "{")
     done = book.sphinx()
     assert done.stderr.count("[claim.broken-record]") == 1
@@ -274,7 +268,7 @@ def test_pages_say_where_claims_hold(tmp_path):
     }
     conf = CONF.replace('"claimbook.sphinx"', '"claimbook.sphinx", "claimbook.sphinx.page_outputs"')
     book = TinyBook(tmp_path, pages, conf=conf)
-    kept = Releases(book.docs / "records/releases")
+    kept = Releases.of(book.docs)
     kept.save(OLD)
     kept.save(NEW)
     done = book.sphinx()
@@ -315,12 +309,9 @@ def test_the_timeline_counts_no_claim_that_was_edited_since(tmp_path):
     one = claim_text("it-adds", ">>> 1 + 1\n2")
     pages = {"index": f"# I\n\n{one}\n```{{toctree}}\nt\n```\n", "t": "# T\n\n```{timeline}\n```\n"}
     book = TinyBook(tmp_path, pages)
-    [ours], here = Book.load(book.root).claims, environment.describe(Lane.CPU)
-    passed = result_of(ours, Run(ours.id, Lane.CPU, Outcome.PASSED))
-    date = Provenance("2026-01-02", None, None)
-    Releases(book.docs / "records/releases").save(
-        BookRun("2.8.0", here, {ours.id: passed}, recorded=date)
-    )
+    [ours] = Book.load(book.root).claims
+    passed = Run(ours.id, Lane.CPU, Outcome.PASSED)
+    Releases.of(book.docs).save(release("2.8.0", passed, of=ours))
 
     def counted():
         assert book.sphinx().returncode == 0
@@ -335,13 +326,11 @@ def test_the_timeline_counts_no_claim_that_was_edited_since(tmp_path):
 def test_a_card_follows_what_another_release_printed(tmp_path):
     """Also where that differs from the page as it did before: it is written anew."""
     book = TinyBook(tmp_path, {"index": "# I\n\n" + claim_text("it-adds", ">>> 1 + 1\n2")})
-    [ours], here = Book.load(book.root).claims, environment.describe(Lane.CPU)
+    [ours] = Book.load(book.root).claims
 
     def shown(printed):
-        result = result_of(ours, Run(ours.id, Lane.CPU, Outcome.FAILED, (printed,)))
-        date = Provenance("2026-01-02", None, None)
-        run = BookRun("2.8.0", here, {ours.id: result}, recorded=date)
-        Releases(book.docs / "records/releases").save(run)
+        failed = Run(ours.id, Lane.CPU, Outcome.FAILED, (printed,))
+        Releases.of(book.docs).save(release("2.8.0", failed, of=ours))
         assert book.sphinx().returncode == 0
         return book.page("index").select_one(".claim-fold .differs pre").get_text()
 

@@ -584,8 +584,7 @@ def bad(tmp_path_factory):
     pages["lanes"] = f"# L\n\n{claim_text('only-cuda', '>>> 1', ':lanes: cuda' + chr(10))}"
     pages["lanes"] += "\n{claim}`no-such-claim`\n"
     index = PAGES["index"].replace("ledger\n", "ledger\n" + "\n".join(pages) + "\n")
-    conf = CONF.replace('"off"', '"force"')
-    book = TinyBook(tmp_path_factory.mktemp("bad"), {**PAGES, **pages, "index": index}, conf=conf)
+    book = TinyBook(tmp_path_factory.mktemp("bad"), {**PAGES, **pages, "index": index})
     run_by(book.docs / "_build/records/cpu").renew()
     book.write(BROKEN_RECORD, "{}")
     return book
