@@ -60,6 +60,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
         app.add_directive(kind, GuideDirective if isinstance(view, Guide) else ViewDirective)
     app.add_directive("code-map", CodeMapDirective)
     app.add_directive("explorer", ExplorerDirective)
+    # `{claim}`, for `{claim:claim}`.
     app.add_role("claim", lambda _, *rest: ROLE("claim:claim", *rest))
     app.connect("config-inited", lambda _, config: config.html_static_path.append(str(STATIC)))
     app.add_css_file("claimbook.css")

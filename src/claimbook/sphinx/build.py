@@ -19,7 +19,7 @@ from claimbook.exports.prose import sentences
 from claimbook.exports.sections import reading_minutes, sections
 from claimbook.model import Lane, Page
 from claimbook.pages.book import read_page
-from claimbook.sphinx import chapter, elements, outdated, render
+from claimbook.sphinx import elements, outdated, page_norm, render
 from claimbook.sphinx.card import ran
 from claimbook.sphinx.claims_json import write_json
 from claimbook.sphinx.demands import varied
@@ -113,7 +113,7 @@ def _remark(domain: ClaimDomain, place: nodes.Element) -> list[nodes.Node]:
 FILLED: dict[str, Callable[[ClaimDomain, nodes.Element], list[nodes.Node]]] = {
     "status": ran.show,
     "remark": _remark,
-    "provenance": chapter.provenance,
+    "provenance": page_norm.show,
     "cell": cells.show,
     "view": _view,
 }

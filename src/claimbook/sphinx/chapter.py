@@ -1,17 +1,11 @@
-"""Lay out a chapter: boxes for short answers and advice, and where its examples ran."""
-
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import lru_cache
+"""Lay out a chapter when it is read: boxes for short answers and advice, and their order."""
 
 from docutils import nodes
 from sphinx.application import Sphinx
 
 from claimbook.exports.sections import SHORT
-from claimbook.model import Claim, Lane, Status
-from claimbook.sphinx import elements, render
-from claimbook.sphinx.card import releases
-from claimbook.sphinx.domain import ClaimDomain, claim_domain
+from claimbook.sphinx import elements
+from claimbook.sphinx.domain import claim_domain
 from claimbook.sphinx.elements import MORE_POINTS
 
 PRACTICE = "In practice"
@@ -93,45 +87,3 @@ def _begins(part: nodes.Node) -> bool:
 
 def _has_class(part: nodes.Node, name: str) -> bool:
     return isinstance(part, nodes.Element) and name in part["classes"]
-
-
-@dataclass(frozen=True)
-class Norm:
-    """What holds for the examples of a page; cards show only exceptions."""
-
-    lanes: frozenset[Lane]
-    """The lanes on which any of them ran."""
-    releases: str
-    """The releases on which most of them hold, `2.6.0 to 2.15.0`; empty if unknown."""
-
-
-@lru_cache(maxsize=1)  # each card of the current page asks for it
-def norm(domain: ClaimDomain, docname: str) -> Norm:
-    """Return the norm of a page."""
-    claims = domain.pages[docname].scanned.claims
-    seen = [pair for claim in claims for pair in domain.shown[claim.id].items()]
-    ran = frozenset(lane for lane, shown in seen if shown.status is not Status.MISSING)
-    return Norm(ran, releases.usual(claims, domain.releases))
-
-
-def provenance(domain: ClaimDomain, place: nodes.Element) -> list[nodes.Node]:
-    """Return a line that says where the examples of a page ran as printed."""
-    claims = domain.pages[place["page"]].scanned.claims
-    said = [part for lane in Lane for part in _of_lane(domain, claims, lane)]
-    if not said:  # the cards show the status
-        return []
-    if usual := norm(domain, place["page"]).releases:
-        said.append(f"torch {usual}")
-    text = f"{len(claims)} examples ran as printed: {'; '.join(said)}."
-    return [nodes.paragraph("", text, classes=["provenance"])]
-
-
-def _of_lane(domain: ClaimDomain, claims: tuple[Claim, ...], lane: Lane) -> Iterator[str]:
-    """Yield the devices of a lane and how many examples ran as printed; nothing if none did."""
-    shown = [domain.shown[c.id][lane] for c in claims if lane in domain.shown[c.id]]
-    current = [each for each in shown if each.status is Status.CURRENT]
-    if current:
-        records = (record for each in current for record in each.records)
-        devices = ", ".join(dict.fromkeys(record.environment.device for record in records))
-        count = "" if len(current) == len(claims) else f", {len(current)} of them"
-        yield f"{render.LANE_NAMES[lane]} ({devices}){count}"

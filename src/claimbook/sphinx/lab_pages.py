@@ -16,10 +16,10 @@ THUMBNAIL = re.compile(r"/thumb/(sphx_glr_.+)_thumb\.svg$")
 
 def connect(app: Sphinx) -> None:
     """Change pages before Sphinx collects their images."""
-    app.connect("doctree-read", _show, priority=100)
+    app.connect("doctree-read", _lay_out, priority=100)
 
 
-def _show(app: Sphinx, doctree: nodes.document) -> None:
+def _lay_out(app: Sphinx, doctree: nodes.document) -> None:
     for image in list(doctree.findall(nodes.image)):
         image.parent.insert(image.parent.index(image) + 1, list(_on_dark(app.env, image)))
     for code in list(doctree.findall(nodes.literal_block)):

@@ -76,14 +76,24 @@ def write_forms(
     folder, name = Path(app.outdir, page).parent, page.rpartition("/")[2]
     write_atomically(folder / f"{name}.md", markdown(app.builder, doctree, doctree))
     context["metatags"] += f'\n<link rel="alternate" type="text/markdown" href="{name}.md">'
-    if page == app.config.root_doc and app.config.claimbook_downloads:
-        links = download_links(app.config.claimbook_downloads, app.config.epub_basename)
+    of_start = page == app.config.root_doc
+    if links := _editions(app) if of_start else _notebook_and_links(app, page, doctree):
         context["body"] = context["body"].replace("</h1>", f"</h1>\n{links}", 1)
-    if page != app.config.root_doc and _write_notebook(app, page, doctree):
-        to = claim_domain(app.env).page_with("practice")
-        practice = app.builder.get_relative_uri(page, to) if to else ""
-        links = form_links(name, page, app.config.claimbook_repository, practice)
-        context["body"] = context["body"].replace("</h1>", f"</h1>\n{links}", 1)
+
+
+def _editions(app: Sphinx) -> str:
+    """Return links to the book's editions; empty if their address is not known."""
+    address = app.config.claimbook_downloads
+    return download_links(address, app.config.epub_basename) if address else ""
+
+
+def _notebook_and_links(app: Sphinx, page: str, doctree: nodes.document) -> str:
+    """Write a page's notebook; return links to the page's forms, empty if it has no claims."""
+    if not _write_notebook(app, page, doctree):
+        return ""
+    name, to = page.rpartition("/")[2], claim_domain(app.env).page_with("practice")
+    practice = app.builder.get_relative_uri(page, to) if to else ""
+    return form_links(name, page, app.config.claimbook_repository, practice)
 
 
 def _is_site(app: Sphinx) -> bool:

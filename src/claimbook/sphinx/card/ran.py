@@ -9,7 +9,7 @@ from docutils import nodes
 from claimbook.checking.compare import compare, mismatches
 from claimbook.model import Claim, Lane, Outcome, Record, Status
 from claimbook.records.runs import Shown
-from claimbook.sphinx import chapter, render
+from claimbook.sphinx import page_norm, render
 from claimbook.sphinx.card import machines, releases
 from claimbook.sphinx.domain import ClaimDomain
 
@@ -25,7 +25,7 @@ def show(domain: ClaimDomain, place: nodes.Element) -> list[nodes.Node]:
     assert claim
     shown = domain.shown[claim.id]
     _show_run(place.parent, claim, shown)
-    norm = chapter.norm(domain, place["page"])
+    norm = page_norm.norm_of(domain, place["page"])
     others = [*machines.badges(claim, domain), *releases.badges(claim, domain, norm.releases)]
     return [
         *_lab_line(domain.labs[claim.id]),
