@@ -177,6 +177,7 @@ def test_remark():
 
 
 UNOWNED = "write it as a claim, or as a code cell that draws [claim.unowned-code]"
+NO_CLAIM = "line 1 begins no claim; write `:::{claim} an-id` [claim.unowned-code]"
 NOT_RUN = "code that nothing runs and compares: write it as a claim [claim.unowned-code]"
 ALLOWED = (
     "['confirms', 'corrects', 'cpu-build', 'detail', 'explains', 'lanes', 'machine', 'qualifies', "
@@ -259,6 +260,10 @@ PROBLEMS = {
         [
             ("p.md:3: a-claim: there is no option 'lane'; did you mean lanes? [claim.bad-option]"),
         ],
+    ),
+    "an option without its second colon": (
+        claim_with(":detail\n"),
+        [("p.md:2: a-claim: an option is written `:name:`, or `:name: value` [claim.bad-option]")],
     ),
     "an option like no other": (
         claim_with(":zzz: cpu\n"),
@@ -413,7 +418,7 @@ PROBLEMS = {
         [
             (
                 "p.md:6: a-claim: this is no Python statement: multiple statements found while "
-                "compiling a single statement [claim.bad-fence]"
+                "compiling a single statement; each begins with `>>> ` [claim.bad-fence]"
             )
         ],
     ),
@@ -439,7 +444,23 @@ PROBLEMS = {
     ),
     "a remark of nothing": (
         "\n:::{remark}\nWhy.\n:::\n",
-        ["p.md:2: remark: 1 argument(s) required, 0 supplied [claim.malformed-claim]"],
+        ["p.md:2: remark: the entries that it answers go after `{remark}` [claim.malformed-claim]"],
+    ),
+    "a claim with braces around another word": (
+        claim_with().replace("{claim}", "{claims}"),
+        [f"p.md:5: a plain `pycon` fence is never run: {NO_CLAIM}"],
+    ),
+    "a claim without braces": (
+        claim_with().replace("{claim}", "claim"),
+        [f"p.md:6: code that nothing runs and compares: {NO_CLAIM}"],
+    ),
+    "a plain fence after a claim": (
+        f"{claim_with()}\n{FENCE}python\nx = 1\n{FENCE}\n",
+        [f"p.md:11: a plain `python` fence is never run: {UNOWNED}"],
+    ),
+    "a plain fence in a later section": (
+        f":::claim\n:::\n\n# T\n\n{FENCE}python\nx = 1\n{FENCE}\n",
+        [f"p.md:6: a plain `python` fence is never run: {UNOWNED}"],
     ),
     "a remark without reason": (
         "\n:::{remark} a-1.1\n:::\n",

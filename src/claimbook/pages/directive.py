@@ -197,6 +197,8 @@ def _about_option(said: str) -> str:
         r"Invalid option value for '([^']*)': .*?: ((?:has|is|names) .*)", said, re.DOTALL
     ):
         return f"{wrong[1]} {wrong[2]}"
+    if "expected ':' after key" in said:
+        return "an option is written `:name:`, or `:name: value`"
     if not (name := re.match(r"Unknown option key: '([^']*)'", said)):
         return said
     known = sorted(ClaimSyntax.option_spec)

@@ -5,6 +5,7 @@ wrong as problems, each with its line.
 """
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from docutils.parsers.rst.states import MarkupError
@@ -20,11 +21,16 @@ PYTHON_LANGUAGES = frozenset(
 CODE_DIRECTIVES = frozenset({"code", "code-block", "sourcecode", "doctest", "testcode"})
 RAW_DIRECTIVES = frozenset({"code-cell", "raw-cell", "raw", "math", "literalinclude"})
 
+NEAR = 15
+"""Most lines between the first line of a claim, misspelt, and its code."""
+
 SHORT = 60
 """Most words of a short answer."""
 
 _SHORT = re.compile(r"^\*\*In short\.\*\*(.*?)(?:\n[ \t]*\n|\Z)", re.MULTILINE | re.DOTALL)
 _PROMPT = re.compile(r"(\s|[-*+>]\s|\d+[.)]\s)*>>>(\s|$)")
+_CLAIM = re.compile(r"\s*(:{3,}|`{3,}|~{3,})\s*\{claim\}")
+_NEARLY_CLAIM = re.compile(r"\s*(:+|\.\.|`{3,}|~{3,})\s*[{(]?\s*claims?\b", re.IGNORECASE)
 _RST_CODE = re.compile(r"\s*\.\. (code-block|code|sourcecode|doctest|testcode)::(.*)")
 
 
@@ -35,7 +41,8 @@ def scan_page(text: str, path: str) -> Page:
         text: the whole Markdown text of the page.
         path: the path for locations, relative to the root of the project.
     """
-    reader, text = _PageReader(path), "\n".join(lines(text))
+    read = lines(text)
+    reader, text = _PageReader(path, read), "\n".join(read)
     reader.walk(Markdown(text))
     reader.look_for_prompts(text)
     reader.look_for_long_answers(text)
@@ -68,8 +75,14 @@ LAB_WORDS = {
 class _PageReader(Reader):
     """Reads a page."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, page: Sequence[str] = ()) -> None:
+        """Begin.
+
+        Args:
+            page: all lines of the page; without them, no advice names one.
+        """
         super().__init__(path)
+        self._page = page
         self.claims: list[Claim] = []
         self.remarks: list[Remark] = []
         self.samples: list[Claim] = []
@@ -90,7 +103,7 @@ class _PageReader(Reader):
         elif block.language in ("markdown", "md") and "{claim}" in block.content:
             self.sample(block)
         elif what := _never_run(block):
-            advice = "write it as a claim, or as a code cell that draws"
+            advice = self._advice(block.line, "write it as a claim, or as a code cell that draws")
             self.problem(block.line, ProblemKind.UNOWNED_CODE, f"{what}: {advice}")
             self.owned.update(block.lines)
         elif name and name not in RAW_DIRECTIVES | CODE_DIRECTIVES:
@@ -106,8 +119,9 @@ class _PageReader(Reader):
     def remark(self, block: Block) -> None:
         try:
             parsed, body = parse_directive(RemarkSyntax, block)
-        except MarkupError as error:
-            self.problem(block.line, ProblemKind.MALFORMED_CLAIM, f"remark: {error}")
+        except MarkupError:
+            message = "remark: the entries that it answers go after `{remark}`"
+            self.problem(block.line, ProblemKind.MALFORMED_CLAIM, message)
             return
         text = " ".join(" ".join(body.lines).split())
         if not text:
@@ -129,8 +143,19 @@ class _PageReader(Reader):
                 continue
             code = _RST_CODE.match(line)
             if _PROMPT.match(line) or (code and _is_python(code[1], code[2])):
-                message = "code that nothing runs and compares: write it as a claim"
+                advice = self._advice(number, "write it as a claim")
+                message = f"code that nothing runs and compares: {advice}"
                 self.problem(number, ProblemKind.UNOWNED_CODE, message)
+
+    def _advice(self, line: int, advice: str) -> str:
+        """Return what to do about code that nothing runs; a claim may be misspelt above it."""
+        for number in range(line - 1, max(0, line - NEAR), -1):
+            text = self._page[number - 1] if self._page else ""
+            if text.startswith("#") or _CLAIM.match(text):
+                break
+            if _NEARLY_CLAIM.match(text):
+                return f"line {number} begins no claim; write `:::{{claim}} an-id`"
+        return advice
 
     def look_for_long_answers(self, text: str) -> None:
         for answer in _SHORT.finditer(text):

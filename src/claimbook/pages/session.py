@@ -66,8 +66,10 @@ def syntax_error(example: Example) -> tuple[int, str] | None:
         if all(part.startswith("#") for part in parts):
             return example.line, "there is only a comment at this prompt; put it beside code"
         line = example.line + (getattr(error, "lineno", None) or 1) - 1
+        said = str(getattr(error, "msg", error))
         hint = "; continuation lines begin with `... `" * isinstance(error, IndentationError)
-        return line, f"this is no Python statement: {getattr(error, 'msg', error)}{hint}"
+        hint += "; each begins with `>>> `" * said.startswith("multiple statements")
+        return line, f"this is no Python statement: {said}{hint}"
     return None
 
 
