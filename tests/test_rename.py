@@ -95,6 +95,7 @@ def test_bytes_and_links_of_a_page_stay(book):
     [
         ("sum-add", "x-y", "sum-add: no claim has this name; did you mean sum-adds?"),
         ("sum-adds", "prod-multiplies", "prod-multiplies: this id is taken by another claim"),
+        ("sum-adds", "sum-adds", "sum-adds: this is its id already"),
         ("sum-adds", "Sum_adds", "an id is lowercase letters and digits"),
         ("sum-ads", "sum-adds", "sum-ads: no file has it"),
         ("s[a-z]+-[a-z-]+", "sum-adds", "s[a-z]+-[a-z-]+: an id is lowercase letters"),

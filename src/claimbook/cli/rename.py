@@ -40,6 +40,8 @@ def _check(book: Book, old: str, new: str) -> None:
         if not re.fullmatch(CLAIM_ID, name):
             said = "an id is lowercase letters and digits, joined by hyphens"
             raise BookError(f"{name}: {said}")
+    if old == new:
+        raise BookError(f"{old}: this is its id already")
     if old in ids and new in ids:
         raise BookError(f"{new}: this id is taken by another claim")
     if not {old, new} & ids:
