@@ -135,6 +135,7 @@ def test_a_cuda_fence_repeats_what_was_not_agreed_to():
         ("a\rb", "carriage return"),
         ("a\0b", "NUL"),
         ("a\n[cut here: 2,000,000 bytes were printed]", "print less"),
+        ("<object object at 0x7f6c7c7c7c7c>", "with `...` for the address"),
     ],
 )
 def test_what_no_page_can_hold_is_refused(printed, advice):
@@ -584,6 +585,57 @@ def test_a_missing_name_is_no_output(project):
     said = explain(one, Run("one", Lane.CPU, Outcome.FAILED, (got,)))
     assert "The name x is missing: was a line deleted" in said
     assert "claimbook accept" not in said
+
+
+@pytest.mark.parametrize(
+    ("got", "said"),
+    [
+        (f"{ERROR}AssertionError: Torch not compiled with CUDA enabled", "`:lanes: cuda`"),
+        (f"{ERROR}RuntimeError: No CUDA GPUs are available", "`:lanes: cuda`"),
+        (f"{ERROR}ModuleNotFoundError: No module named 'pandas'", "that constraints.txt lists"),
+        ("<object object at 0x7f6c7c7c7c7c>", "It holds an address"),
+    ],
+)
+def test_what_an_author_may_have_overlooked(got, said):
+    """It is said before the advice that holds for every difference."""
+    (one,) = scan_page(page_of(">>> x\n1\n").decode(), "docs/p.md").claims
+    *_, hint, _, _, _ = explain(one, Run("one", Lane.CPU, Outcome.FAILED, (got,))).split("\n")
+    assert said in hint
+
+
+@pytest.mark.parametrize(
+    ("outcome", "advice"),
+    [(Outcome.CRASHED, "start a process that crashes"), (Outcome.TIMED_OUT, "`:timeout:`")],
+)
+def test_what_did_not_finish_is_shown(outcome, advice):
+    """With the statement at which it ended, and what to do."""
+    (one,) = scan_page(page_of(">>> 1\n1\n>>> f()\n>>> 3\n3\n").decode(), "docs/p.md").claims
+    _, why, code, _, todo = explain(one, Run("one", Lane.CPU, outcome, ("1",), 0.0, "W.")).split(
+        "\n"
+    )
+    assert (why, code) == ("  W.", "    >>> f()")
+    assert advice in todo
+
+
+def about_a_machine(session, *printed):
+    """Return a claim about a machine, and its run on one where it comes out otherwise."""
+    text = page_of(session).replace(b"\n\nS.", b"\n:machine: clock\n\nS.").decode()
+    (one,) = scan_page(text, "docs/p.md").claims
+    return one, Run("one", Lane.CPU, Outcome.VARIED, printed, 0.0, "value: want 1, got 2")
+
+
+def test_the_first_output_of_a_claim_about_a_machine_is_offered():
+    """Where its page has no output yet, there is nothing that another machine has printed."""
+    one, run = about_a_machine(">>> 1\n1\n>>> 2\n", "1", "2")
+    assert [change.want for change in changes(one, run, [])] == ["2"]
+
+
+@pytest.mark.parametrize("printed", [("1", "3"), ("2",)])
+def test_a_machine_does_not_overrule_a_page(printed):
+    """What a claim about a machine prints on one, or until it halts, stays out of its page."""
+    one, run = about_a_machine(">>> 1\n1\n>>> 2\n2\n", *printed)
+    with pytest.raises(AcceptError, match=r"want 1, got 2\n  It is about a machine; .* by hand"):
+        changes(one, run, [])
 
 
 def test_a_skipped_claim_is_not_left(project):

@@ -136,6 +136,8 @@ def test_run_tells_it(varied, clock):
     assert "came out otherwise on this one" in done.stdout
     assert re.search(rf"docs/index.md:\d+: slow-is-slower varied: {OTHERWISE}", done.stdout)
     assert book.claimbook("run", "--strict", **clock(1.0)).returncode == 1
+    alone = book.claimbook("run", "slow-is-slower", **clock(1.0)).stderr
+    assert "  - True\n  + False\n\n  - is what the page says, + is what the run printed." in alone
 
 
 def test_any_other_claim_that_differs_is_red(tmp_path):

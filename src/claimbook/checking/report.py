@@ -27,20 +27,42 @@ def explain(claim: Claim, run: Run) -> str:
     if run.outcome is Outcome.VARIED:
         lines += [f"  {run.message}", f"  It depends on the machine: {', '.join(claim.machine)}."]
     elif run.outcome is not Outcome.FAILED:
-        lines += [f"  {run.message}", "  Other claims are not affected."]
+        stopped = claim.examples(run.lane)[len(run.outputs) :][:1]
+        code = [f"    {line}" for example in stopped for line in prompted(example.source)]
+        lines += [f"  {run.message}", *code, *_NOT_FINISHED.get(run.outcome, ())]
     found = [*mismatches(claim, run.lane, run.outputs)]
     for mismatch in found:
         lines += ["", *differing(mismatch)]
-    if run.outcome is Outcome.FAILED:
+    if run.outcome is Outcome.FAILED or (run.outcome is Outcome.VARIED and found):
         lines += ["", "  - is what the page says, + is what the run printed."]
+    if run.outcome is Outcome.FAILED:
         lines += _advice(run, found)
     return "\n".join(lines)
 
 
+_NOT_FINISHED = {
+    Outcome.CRASHED: (
+        "  Other claims are not affected.",
+        "  To show a crash, let the example start a process that crashes, and print how it ended.",
+    ),
+    Outcome.TIMED_OUT: (
+        "  Other claims are not affected.",
+        "  If it needs longer, give it a `:timeout:` in seconds, and say why on the page.",
+    ),
+}
+"""Outcome of a claim that did not run to its end → what to do next."""
+
+
 def _advice(run: Run, found: list[Mismatch]) -> list[str]:
     """Return what to do next; a NameError is always the page's fault."""
-    if missing := _MISSING.search("\n".join(mismatch.got for mismatch in found)):
+    got = "\n".join(mismatch.got for mismatch in found)
+    if missing := _MISSING.search(got):
         return [f"  The name {missing[1]} is missing: was a line deleted, or an import?"]
+    hints = [f"  {hint}" for pattern, hint in _HINTS if pattern.search(got)]
+    return [*hints, *_next_steps(run)]
+
+
+def _next_steps(run: Run) -> list[str]:
     options = run.claim if run.lane is Lane.CPU else f"{run.claim} --lane {run.lane}"
     return [
         "  If torch is right, correct the output on the page and the sentence above it;",
@@ -50,6 +72,20 @@ def _advice(run: Run, found: list[Mismatch]) -> list[str]:
 
 
 _MISSING = re.compile(r"^NameError: name '(\w+)' is not defined", re.MULTILINE)
+
+ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]{8,}")
+"""The address of an object in memory, as Python prints it."""
+
+_NO_GPU = r"Torch not compiled with CUDA enabled|No CUDA GPUs are available|Found no NVIDIA driver"
+_HINTS = (
+    (ADDRESS, "It holds an address, which is another in each run: write `...` in its place."),
+    (re.compile(_NO_GPU), "It asks for a GPU: write `device`, or give the claim `:lanes: cuda`."),
+    (
+        re.compile(r"^ModuleNotFoundError: ", re.MULTILINE),
+        "A claim may import Python's own modules and those that constraints.txt lists.",
+    ),
+)
+"""Pattern of what was printed → what an author may have overlooked."""
 
 
 def summary(failed: Sequence[Told], varied: Sequence[Told], where: Environment) -> str:

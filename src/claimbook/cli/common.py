@@ -140,7 +140,7 @@ def progress(
             for run in bar.track(runs, len(by_id), description=f"running on {lane}"):
                 outcomes[run.outcome] += 1
                 left.pop(run.claim)
-                if explained and run.outcome.is_fault:
+                if explained and (run.outcome.is_fault or run.outcome is Outcome.VARIED):
                     note(explain(by_id[run.claim], run) + "\n")
                 elif run.outcome is Outcome.SKIPPED and outcomes[run.outcome] == 1:
                     note(f"{lane}: {run.message}")

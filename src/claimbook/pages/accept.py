@@ -11,6 +11,7 @@ from pathlib import Path
 
 from claimbook.checking.compare import Mismatch, bare, compare, mismatches
 from claimbook.checking.difference import Kind
+from claimbook.checking.report import ADDRESS
 from claimbook.files import write_atomically
 from claimbook.model import Claim, Example, Fence, Lane, Location, Outcome, Page, Problem, Run
 from claimbook.pages.parser import scan_page
@@ -79,13 +80,23 @@ def changes(claim: Claim, run: Run, problems: Iterable[Problem]) -> list[Change]
     """
     if run.outcome is Outcome.PASSED:
         return []
-    if run.outcome is not Outcome.FAILED:
+    found = list(mismatches(claim, run.lane, run.outputs))
+    if run.outcome is Outcome.VARIED and not _is_new(claim, run, found):
+        why = "what one machine prints does not replace what the page says: edit it by hand"
+        raise AcceptError(f"{run.message}\n  It is about a machine; {why}")
+    if run.outcome not in (Outcome.FAILED, Outcome.VARIED):
         raise AcceptError(f"{run.outcome}: {run.message}")
     for problem in problems:
         here = problem.location.path == claim.location.path
         if here and problem.message.startswith(f"{claim.id}: "):
             raise AcceptError(f"fix this first: {problem}")
-    return [Change(claim, run, found) for found in mismatches(claim, run.lane, run.outputs)]
+    return [Change(claim, run, mismatch) for mismatch in found]
+
+
+def _is_new(claim: Claim, run: Run, found: Sequence[Mismatch]) -> bool:
+    """Return whether a claim ran to its end, and its page lacks each output that differs."""
+    whole = len(run.outputs) == len(claim.examples(run.lane))
+    return whole and not any(mismatch.example.want for mismatch in found)
 
 
 @dataclass(frozen=True)
@@ -118,6 +129,9 @@ class Draft:
         for change in changes:
             if _CUT.search(change.mismatch.got):
                 raise AcceptError("its output was too long and was cut: print less")
+            if ADDRESS.search(change.want):
+                why = "it holds an address, which is another in each run"
+                raise AcceptError(f"{why}: write it by hand, with `...` for the address")
             if not as_agreed or compare(change.want, change.mismatch.got, lane):
                 raise AcceptError(_advice(changes))
         return text
