@@ -420,6 +420,26 @@ def test_a_review_shows_before_and_after(tmp_path):
     assert "- `docs/records/cuda`: 1 line\n- `docs/records/gpu`: 1 line\n" in told
 
 
+def test_a_review_shows_where_a_claim_can_fail(tmp_path):
+    """An option that lets a claim differ or skips it, and what it must print on CUDA, are told."""
+    book = TinyBook(tmp_path)
+    book.write("docs/d.md", "# D\n\n" + claim_text("one-is-one", ">>> 1\n1"))
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "first")
+    options = ":lanes: cpu\n:machine: clock cores\n:timeout: 90\n:cpu-build:\n"
+    book.write("docs/d.md", "# D\n\n" + claim_text("one-is-one", ">>> 1\n1", options))
+    said = book.claimbook("changes", "--since", "HEAD").stdout
+    assert "Since `HEAD`: changed options or output on CUDA (1).\n" in said
+    assert "- `one-is-one` (docs/d.md:3)\n" in said
+    added = ":lanes: cpu\n  +:machine: clock cores\n  +:timeout: 90\n  +:cpu-build:\n   It says so."
+    assert f"  +{added}" in said
+    cuda = claim_text("one-is-one", ">>> 1\n1\n```\n\n```pycon cuda\n>>> 1\n2")
+    book.write("docs/d.md", f"# D\n\n{cuda}")
+    said = book.claimbook("changes", "--since", "HEAD").stdout
+    assert "   1\n  +on cuda:\n  +>>> 1\n  +2\n" in said
+
+
 def test_a_revision_that_is_none(tmp_path):
     """It is told as a version that is none is."""
     done = TinyBook(tmp_path).claimbook("changes", "--since", "nowhere")

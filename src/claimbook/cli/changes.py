@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from claimbook import __version__
-from claimbook.checking.report import session
+from claimbook.checking.report import prompted, session
 from claimbook.cli import common
 from claimbook.engine import environment
 from claimbook.model import Claim, Lane, Status
@@ -22,6 +22,8 @@ from claimbook.records.runs import Records, status
 from claimbook.records.version_history import Changes, ClaimChange, Kind, changes
 from claimbook.records.versions import Contents, Version, Versions, contents_of
 
+RESET = "changed options or output on CUDA"
+"""What versions do not keep of a claim, and what is told of revisions alone."""
 AROUND = 3
 """Lines of context in a diff."""
 
@@ -125,12 +127,21 @@ def _report(
         was: the claims before, by id; of these and those of `now`, the texts are compared.
         now: the claims after.
     """
-    yield from ("## What changed in the book", "", f"Since {since}: {found.told() or 'no claim'}.")
+    changed = {change.id for change in found.claims}
+    reset = [new for new in now.values() if new.id not in changed and _reset(was[new.id], new)]
+    counts = [found.told(), f"{RESET} ({len(reset)})"] if reset else [found.told()]
+    told = ", ".join(filter(None, counts)) or "no claim"
+    yield from ("## What changed in the book", "", f"Since {since}: {told}.")
     for kind in Kind:
         if of_kind := [change for change in found.claims if change.kinds[0] is kind]:
             yield from ("", f"### Claims: {kind}", "")
             for change in of_kind:
                 yield from _change(change, was.get(change.id), now.get(change.id))
+    if reset:
+        yield from ("", f"### Claims: {RESET}", "")
+        for new in reset:
+            yield f"- `{new.id}` ({new.location})"
+            yield from _difference(was[new.id], new)
     if found.verdicts:
         yield from ("", "### Verdicts", "", "| entry | before | now |", "| --- | --- | --- |")
         yield from (f"| {each.id} | {each.before} | {each.after} |" for each in found.verdicts)
@@ -141,17 +152,44 @@ def _change(change: ClaimChange, old: Claim | None, new: Claim | None) -> Iterat
     claim = new or old
     place = claim.location if claim else change.page
     yield f"- `{change.id}` ({place}): {', '.join(change.kinds)}"
+    yield from _difference(old, new)
+
+
+def _difference(old: Claim | None, new: Claim | None) -> Iterator[str]:
     difference = [*unified_diff(_text(old), _text(new), n=AROUND, lineterm="")][3:]
     if difference:
         yield from ("", "  ````diff", *(f"  {line}" for line in difference), "  ````", "")
 
 
 def _text(claim: Claim | None) -> list[str]:
-    """Return a claim as text, in lines: relations, statement, session."""
+    """Return a claim as text, in lines: relations, options, statement, session."""
     if claim is None:
         return []
     relations = [f"{relation.kind} {relation.entry}" for relation in claim.relations]
-    return [*relations, claim.statement, *session(claim)]
+    return [*relations, *_options(claim), claim.statement, *session(claim), *_on_cuda(claim)]
+
+
+def _reset(old: Claim, new: Claim) -> bool:
+    """Return whether a claim runs otherwise, or prints something else on CUDA."""
+    return (_options(old), _on_cuda(old)) != (_options(new), _on_cuda(new))
+
+
+def _options(claim: Claim) -> list[str]:
+    """Return the options that say where a claim runs, and whether it can fail there."""
+    return [
+        *([f":lanes: {' '.join(claim.lanes)}"] if len(claim.lanes) < len(Lane) else ()),
+        *([f":machine: {' '.join(claim.machine)}"] if claim.machine else ()),
+        *([f":timeout: {claim.timeout:g}"] if claim.timeout else ()),
+        *([":cpu-build:"] if claim.cpu_build else ()),
+    ]
+
+
+def _on_cuda(claim: Claim) -> list[str]:
+    """Return the examples that print something else on CUDA, as lines of a session."""
+    pairs = zip(claim.examples(Lane.CPU), claim.examples(Lane.CUDA), strict=True)
+    other = [cuda for cpu, cuda in pairs if Lane.CPU in claim.lanes and cpu.want != cuda.want]
+    lines = [line for e in other for line in (*prompted(e.source), *e.want.splitlines())]
+    return ["on cuda:", *lines] if lines else []
 
 
 def _is_revision(book: Book, name: str) -> bool:
