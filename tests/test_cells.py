@@ -84,7 +84,7 @@ last"""
         ),
         (
             "1 + 1",
-            "an error was raised: AttributeError: 'int' object has no attribute '_repr_html_'",
+            "its last line must be a picture, as `lines(…)` of `claimbook.teach` returns one, and",
         ),
         ("x = 1", "a code cell must end with an expression that draws"),
         ("said = 0 + no\n" + SAID, "an error was raised: NameError: name 'no' is not defined"),

@@ -6,6 +6,7 @@ Pictures are cached until the code, the drawing helpers or the environment chang
 import ast
 import base64
 import json
+import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,6 +35,9 @@ PRINT = (
     "print('picture', base64.b85encode(zlib.compress(({})._repr_html_().encode())).decode())\n"
 )
 """Prints a picture as compressed HTML, since a worker keeps only 100,000 characters."""
+
+
+_NO_PICTURE = re.compile(r"AttributeError: '(\w+)' object has no attribute '_repr_html_'")
 
 
 def connect(app: Sphinx) -> None:
@@ -105,7 +109,11 @@ def _run(due: list[Claim]) -> Iterator[Run]:
 def _first_problem(claim: Claim, run: Run) -> tuple[int, str]:
     """Return the line of the first cell with a problem, and the problem."""
     for mismatch in mismatches(claim, Lane.CPU, run.outputs):
-        return mismatch.example.line, str(mismatch.difference)
+        said = str(mismatch.difference)
+        if other := _NO_PICTURE.search(said):
+            drawn = "a picture, as `lines(…)` of `claimbook.teach` returns one"
+            said = f"its last line must be {drawn}, and is of type {other[1]}"
+        return mismatch.example.line, said
     return claim.examples(Lane.CPU)[: len(run.outputs) + 1][-1].line, run.message
 
 
