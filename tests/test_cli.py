@@ -428,6 +428,7 @@ def test_coverage_of_a_broken_source(book):
     status, _, error = run("coverage", "talks")
     assert status == 2
     assert error.startswith("docs/register/talks.yaml:2: mapping values are not allowed")
+    assert "; put a text with `: ` in it in quotes [" in error
 
 
 def test_coverage_of_nothing(book):

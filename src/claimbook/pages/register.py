@@ -98,7 +98,10 @@ class _Reader:
 
     def report(self, error: yaml.MarkedYAMLError) -> None:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        self.problem(line, str(error.problem))
+        hint = "; put a text with `: ` in it in quotes" * str(error.problem).startswith(
+            "mapping values"
+        )
+        self.problem(line, f"{error.problem}{hint}")
 
     def read(self) -> list[Question]:
         data = ""
