@@ -24,7 +24,7 @@ from claimbook.sweeps.strategies import (
     tensors,
 )
 from claimbook.teach.measure import measurements
-from helpers import ROOT, STAND_IN, TinyBook, whole_book
+from helpers import ROOT, STAND_IN, TinyBook, claim_text, whole_book
 
 ANY = tensors(ALL, layouts=(*LAYOUTS, "expanded"), values="special")
 
@@ -212,7 +212,19 @@ def test_a_claim_without_a_sweep_is_told(book):
     """Asked for by name, it is no sweep that has passed."""
     done = book.claimbook("sweep", "prod-multiplies")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "claimbook: nothing to run: no named claim has a sweep\n"
+    advice = "write one in docs/sweeps/, as `def prod_multiplies(…)`"
+    assert done.stderr == f"claimbook: nothing to run: no named claim has a sweep; {advice}\n"
+
+
+def test_what_to_do_about_a_general_title(book):
+    """Without a sweep or a reason, its title is listed, with the three ways out."""
+    book.write("docs/d.md", "# D\n\n" + claim_text("all-ones", ">>> 1\n1").replace("It", "Each"))
+    done = book.claimbook("sweep", "--missing")
+    assert "docs/d.md:3: all-ones: Each says so." in done.stdout
+    assert done.stderr.endswith(
+        "missing, 0 left with a reason\n"
+        "Narrow the title, write a sweep, or give a reason in docs/sweeps/<part>.yaml.\n"
+    )
 
 
 def test_command_searches_on_a_gpu(book):

@@ -33,7 +33,9 @@ def sweep_claims(
         sys.exit(_tell_missing(book, claims, written))
     sweeps = [written[claim.id] for claim in claims if claim.id in written]
     if names and not sweeps:
-        raise BookError("nothing to run: no named claim has a sweep")
+        name = claims[0].id.replace("-", "_")
+        advice = f"write one in docs/sweeps/, as `def {name}(…)`"
+        raise BookError(f"nothing to run: no named claim has a sweep; {advice}")
     if lane is not Lane.CPU:
         sys.exit(_search(sweeps, lane, jobs))
     store = Results.of(book.project.docs, common.tell_broken)
@@ -70,6 +72,8 @@ def _tell_missing(book: Book, claims: list[Claim], written: Collection[str]) -> 
     swept = sum(claim.id in written for claim in general)
     count = f"{len(general)} general titles: {swept} swept, {len(bare)} missing"
     common.err.print(f"{count}, {len(general) - swept - len(bare)} left with a reason")
+    if bare:
+        common.note("Narrow the title, write a sweep, or give a reason in docs/sweeps/<part>.yaml.")
     return 1 if bare else 0
 
 
