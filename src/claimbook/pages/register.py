@@ -77,7 +77,7 @@ class Answer:
         return f"nothing answers {self.entry.statement!r}: write a claim with {options}{remark}"
 
 
-def wrong(node: yaml.Node, message: str) -> ConstructorError:
+def _wrong(node: yaml.Node, message: str) -> ConstructorError:
     """Return the error of a node that is not what the register expects."""
     return ConstructorError(problem=message, problem_mark=node.start_mark)
 
@@ -91,7 +91,7 @@ class _Reader:
     problems: list[Problem] = field(default_factory=list)
 
     def location(self, line: int) -> Location:
-        return Location("/".join(self.path.parts[-3:]), line)
+        return Location("/".join(self.path.parts[-3:]), line)  # docs/register/basics.yaml
 
     def problem(self, line: int, message: str) -> None:
         self.problems.append(Problem(self.location(line), ProblemKind.BAD_REGISTER, message))
@@ -104,6 +104,9 @@ class _Reader:
         self.problem(line, f"{error.problem}{hint}")
 
     def read(self) -> list[Question]:
+        if self.path.suffix != ".yaml":
+            self.problem(1, f"source files end in .yaml: rename it to {self.path.stem}.yaml")
+            return []
         data = ""
         try:
             data = read_text(self.path)
@@ -120,7 +123,7 @@ class _Reader:
     def each(self, node: yaml.Node, read: Callable[[yaml.Node], T]) -> Iterator[T]:
         """Yield the items of a list that can be read; report the others as problems."""
         if not isinstance(node, yaml.SequenceNode):
-            raise wrong(node, "expected a list")
+            raise _wrong(node, "expected a list")
         for item in node.value:
             try:
                 yield read(item)
@@ -130,26 +133,26 @@ class _Reader:
     def mapping(self, node: yaml.Node, *wanted: str) -> dict[str, yaml.Node]:
         expected = ", ".join(sorted(wanted))
         if not isinstance(node, yaml.MappingNode):
-            raise wrong(node, f"expected a mapping with {expected}")
+            raise _wrong(node, f"expected a mapping with {expected}")
         found = ", ".join(sorted(str(key.value) for key, _ in node.value))
         if found != expected:  # compared as lists, as YAML allows duplicate fields
-            raise wrong(node, f"expected {expected}, found {found}")
+            raise _wrong(node, f"expected {expected}, found {found}")
         return {key.value: value for key, value in node.value}
 
     def text(self, node: yaml.Node, allowed: Collection[str] | None = None) -> str:
         value = node.value
         if not isinstance(node, yaml.ScalarNode) or not value.strip():
-            raise wrong(node, "expected a text")
+            raise _wrong(node, "expected a text")
         if allowed and value not in allowed:
-            raise wrong(node, f"{value!r} is none of {', '.join(sorted(allowed))}")
+            raise _wrong(node, f"{value!r} is none of {', '.join(sorted(allowed))}")
         return str(value)
 
     def identity(self, node: yaml.Node, prefix: str) -> str:
         value = self.text(node)
         if not value.startswith(prefix):
-            raise wrong(node, f"{value!r} does not begin with {prefix!r}")
+            raise _wrong(node, f"{value!r} does not begin with {prefix!r}")
         if value in self.seen:
-            raise wrong(node, f"{value!r} is used twice in this file")
+            raise _wrong(node, f"{value!r} is used twice in this file")
         self.seen.add(value)
         return value
 
@@ -174,12 +177,10 @@ class _Reader:
 
 def load_register(folder: Path) -> Register:
     """Read the `*.yaml` files of a folder, one per source; hidden files are skipped."""
-    readers = [_Reader(path) for path in sorted(folder.glob("[!.]*.yaml"))]
+    files = (*sorted(folder.glob("[!.]*.yaml")), *sorted(folder.glob("[!.]*.yml")))
+    readers = [_Reader(path) for path in files]
     questions = [question for reader in readers for question in reader.read()]
     problems = [problem for reader in readers for problem in reader.problems]
-    for path in sorted(folder.glob("[!.]*.yml")):
-        message = f"source files end in .yaml: rename it to {path.stem}.yaml"
-        problems.append(Problem(_Reader(path).location(1), ProblemKind.BAD_REGISTER, message))
     return Register(tuple(questions), tuple(problems))
 
 
