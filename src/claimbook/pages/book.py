@@ -165,17 +165,22 @@ class Book:
         """
         wanted: dict[str, Claim] = {}
         for name in names:
-            path, _, id_ = name.partition("::")
+            path, _, item = name.partition("::")
+            id_ = item.partition("[")[0]  # pytest adds the lane: page.md::id[cpu]
             found = [self.by_id[name]] if name in self.by_id else self._on(path)
-            found = [claim for claim in found if id_.partition("[")[0] in {"", claim.id}]
+            found = [claim for claim in found if id_ in {"", claim.id}]
             if not found:
-                known = {*self.by_id, *also, *(c.location.path for c in self.claims)}
-                said = [unknown(name, "claim or page with claims", known, "see claimbook list")]
-                wrong = [p for p in self.problems if p.kind is not ProblemKind.BAD_REGISTER]
-                said += ["One of these problems may hide it:", *map(str, wrong)] if wrong else []
-                raise BookError("\n".join(said))
+                raise BookError(self._nothing_named(name, also))
             wanted.update((claim.id, claim) for claim in found)
         return list(wanted.values()) if wanted else list(self.claims)
+
+    def _nothing_named(self, name: str, also: Iterable[str]) -> str:
+        known = {*self.by_id, *also, *(claim.location.path for claim in self.claims)}
+        message = unknown(name, "claim or page with claims", known, "see claimbook list")
+        wrong = [p for p in self.problems if p.kind is not ProblemKind.BAD_REGISTER]
+        if wrong:
+            message += "\nOne of these problems may hide it:\n" + "\n".join(map(str, wrong))
+        return message
 
     def _on(self, path: str) -> list[Claim]:
         """Return the claims on a page or in a folder."""
