@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from claimbook.model import Lane, Location, Relation, RelationKind
 from claimbook.pages.book import Book, Project
-from claimbook.pages.myst import STAR, ClaimSyntax
+from claimbook.pages.directive import STAR
+from claimbook.pages.myst import ClaimSyntax
 from claimbook.pages.parser import scan_page, scan_script
 from claimbook.pages.session import parse_session
 from helpers import TinyBook, claim_text, whole_book

@@ -60,9 +60,7 @@ def sections(text: str) -> list[Section]:
 
 
 def _section(page: Markdown, tokens: list[Token], lines: range) -> Section:
-    title, *texts = [
-        strip_markup(" ".join(token.content.split())) for token in tokens if token.type == "inline"
-    ]
+    title, *texts = [strip_markup(token.content) for token in tokens if token.type == "inline"]
     shorts = [text.removeprefix(SHORT).strip() for text in texts if text.startswith(SHORT)]
     anchor = nodes.make_id(nodes.fully_normalize_name(re.sub(r"[`*]", "", title)))
     asked = [block.content for block in page.blocks(tokens) if block.info == ASKED]

@@ -17,7 +17,7 @@ from claimbook.model import (
     Relation,
     RelationKind,
 )
-from claimbook.pages.myst import STAR, Block, ClaimSyntax, Markdown, lines, parse_directive
+from claimbook.pages.myst import Block, ClaimSyntax, Markdown, lines, parse_directive
 from claimbook.pages.session import is_whole, parse_session, syntax_error
 from claimbook.pages.text import first_sentence, near, strip_markup
 
@@ -28,6 +28,9 @@ TITLE = 125
 """Most characters of a claim's title."""
 
 CLAIM_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+STAR = "this line begins a list: wrap the sentence elsewhere, or begin lists with `-`"
+"""Message for a line that begins with `*` or `+`, such as a wrapped product or sum."""
 
 
 class Reader:
@@ -124,7 +127,7 @@ class ClaimReader(Reader):
             message = "a claim begins with its statement, in prose"
             self.problem(self._line, ProblemKind.MALFORMED_CLAIM, message)
             return ""
-        statement = strip_markup(" ".join(body.tokens[1].content.split()))
+        statement = strip_markup(body.tokens[1].content)
         title = first_sentence(statement)
         wrong = ""
         if title[-1:] not in ".?!":
@@ -192,7 +195,13 @@ class ClaimReader(Reader):
 
 
 def _about_option(said: str) -> str:
-    """Reword MyST's message about an option for authors."""
+    """Reword MyST's message about an option for authors.
+
+    >>> _about_option("Invalid option value for 'detail': no: has no value")
+    'detail has no value'
+    >>> _about_option("Unknown option key: 'lane' (allowed: …)")
+    "there is no option 'lane'; did you mean lanes?"
+    """
     if wrong := re.match(
         r"Invalid option value for '([^']*)': .*?: ((?:has|is|names) .*)", said, re.DOTALL
     ):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from math import inf
 from typing import Any, ClassVar
 
@@ -22,10 +22,8 @@ from claimbook.model import Factor, Lane, RelationKind
 MYST_EXTENSIONS = ("attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath")
 """The required `myst_enable_extensions`, so that scan and build tokenize alike."""
 
-STAR = "this line begins a list: wrap the sentence elsewhere, or begin lists with `-`"
-"""Message for a line that begins with `*` or `+`, such as a wrapped product or sum."""
-
 _DIRECTIVE = re.compile(r"\{([\w:.-]+)\}\s*(.*)", re.DOTALL)
+"""The name and the argument of a directive: `{claim} sum-adds`."""
 
 
 def _entries(value: str | None) -> list[str]:
@@ -42,8 +40,9 @@ def _alone(value: str | None) -> None:
 
 def _seconds(value: str | None) -> float:
     with suppress(ValueError):
-        if 0 < float(value or "") < inf:
-            return float(value or "")
+        seconds = float(value or "")
+        if 0 < seconds < inf:
+            return seconds
     raise ValueError(f"is in seconds, not {value or ''!r}")
 
 
@@ -90,6 +89,11 @@ def _tokenizer() -> MarkdownIt:
     return parser.disable("inline")
 
 
+@lru_cache(maxsize=256)  # a page is read for its claims, then for its sections and its sentences
+def _parse(text: str) -> list[Token]:
+    return _tokenizer().parse(text)
+
+
 @dataclass(frozen=True)
 class Block:
     """A fence of a page, which may be a directive."""
@@ -130,7 +134,7 @@ class Markdown:
         self.lines = lines(text)
         self.first_line = first_line
         """The page line on which it begins."""
-        self.tokens = _tokenizer().parse(text)
+        self.tokens = _parse(text)
 
     def line(self, token: Token) -> int:
         """Return the page line of a block."""
@@ -147,17 +151,22 @@ class Markdown:
         for token in self.tokens if tokens is None else tokens:
             if token.type in ("fence", "colon_fence") and token.map:
                 start, end = token.map
-                last = self.lines[end - 1].strip(" \t>")
-                ended = end > start + 1 and last == token.markup[0] * max(len(last), 3)
-                opens = re.search(rf"^\s*{token.markup}[\w{{]", token.content, re.MULTILINE)
                 yield Block(
                     info=token.info.strip(),
                     content=token.content,
                     lines=range(self.first_line + start, self.first_line + end),
                     marks=token.markup,
                     nested=token.level > 0,
-                    closed=ended and not opens,
+                    closed=end > start + 1 and _is_closed(token, self.lines[end - 1]),
                 )
+
+
+def _is_closed(fence: Token, last: str) -> bool:
+    """Return whether a fence ends with its last line; if another opens in it, it does not."""
+    marks = last.strip(" \t>")
+    ends = len(marks) >= 3 and {*marks} == {fence.markup[0]}
+    opens = re.search(rf"^\s*{fence.markup}[\w{{]", fence.content, re.MULTILINE)
+    return ends and not opens
 
 
 def lines(text: str) -> list[str]:

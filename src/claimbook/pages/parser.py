@@ -1,6 +1,6 @@
 """Scan pages for claims with MyST's tokenizer, for Sphinx, pytest and the CLI alike.
 
-`scan_page` is the only reader of pages. It never raises on a page's text: it returns what is
+`scan_page` is the only reader of claims. It never raises on a page's text: it returns what is
 wrong as problems, each with its line.
 """
 
@@ -24,14 +24,23 @@ RAW_DIRECTIVES = frozenset({"code-cell", "raw-cell", "raw", "math", "literalincl
 NEAR = 15
 """Most lines between the first line of a claim, misspelt, and its code."""
 
-SHORT = 60
-"""Most words of a short answer."""
+MOST_WORDS = 60
+"""Of a short answer."""
 
-_SHORT = re.compile(r"^\*\*In short\.\*\*(.*?)(?:\n[ \t]*\n|\Z)", re.MULTILINE | re.DOTALL)
+LAB_WORDS = {
+    r"\bsuptitle\(|\bset_title\(": "states its finding: `fig.suptitle(…)`",
+    r"\bset_label\(": "describes its picture for readers who cannot see it: `fig.set_label(…)`",
+}
+"""Pattern that the script of a lab must contain → what it is for, in a message."""
+
+_ANSWER = re.compile(r"^\*\*In short\.\*\*(.*?)(?:\n[ \t]*\n|\Z)", re.MULTILINE | re.DOTALL)
+"""A short answer, up to an empty line."""
 _PROMPT = re.compile(r"(\s|[-*+>]\s|\d+[.)]\s)*>>>(\s|$)")
+"""The beginning of a line with a prompt, maybe in a list or quote: `- >>> 1`, `1. > >>> 1`."""
 _CLAIM = re.compile(r"\s*(:{3,}|`{3,}|~{3,})\s*\{claim\}")
 _NEARLY_CLAIM = re.compile(r"\s*(:+|\.\.|`{3,}|~{3,})\s*[{(]?\s*claims?\b", re.IGNORECASE)
 _RST_CODE = re.compile(r"\s*\.\. (code-block|code|sourcecode|doctest|testcode)::(.*)")
+"""A code directive in reStructuredText, as in the text of a lab: `.. code-block:: python`."""
 
 
 def scan_page(text: str, path: str) -> Page:
@@ -59,17 +68,11 @@ def scan_script(text: str, path: str) -> list[Problem]:
     """Return the problems of a lab: prompts in its text, a figure without title or label."""
     reader = _PageReader(path)
     reader.look_for_prompts("\n".join(line.removeprefix("#") for line in lines(text)))
-    for pattern, what in LAB_WORDS.items() if Path(path).match("plot_*.py") else ():
-        if not re.search(pattern, text):
-            reader.problem(1, ProblemKind.BAD_FORM, f"a lab {what}")
+    if Path(path).match("plot_*.py"):
+        for pattern, what in LAB_WORDS.items():
+            if not re.search(pattern, text):
+                reader.problem(1, ProblemKind.BAD_FORM, f"a lab {what}")
     return reader.problems
-
-
-LAB_WORDS = {
-    r"\bsuptitle\(|\bset_title\(": "states its finding: `fig.suptitle(…)`",
-    r"\bset_label\(": "describes its picture for readers who cannot see it: `fig.set_label(…)`",
-}
-"""Pattern that the script of a lab must contain → what it is for, in a message."""
 
 
 class _PageReader(Reader):
@@ -123,11 +126,11 @@ class _PageReader(Reader):
             message = "remark: the entries that it answers go after `{remark}`"
             self.problem(block.line, ProblemKind.MALFORMED_CLAIM, message)
             return
-        text = " ".join(" ".join(body.lines).split())
+        text = strip_markup("\n".join(body.lines))
         if not text:
             self.problem(block.line, ProblemKind.MALFORMED_CLAIM, "a remark must give its reason")
         place = Location(self.path, block.line)
-        self.remarks.append(Remark(tuple(parsed.arguments), strip_markup(text), place))
+        self.remarks.append(Remark(tuple(parsed.arguments), text, place))
         self.walk(body)
 
     def sample(self, block: Block) -> None:
@@ -158,11 +161,11 @@ class _PageReader(Reader):
         return advice
 
     def look_for_long_answers(self, text: str) -> None:
-        for answer in _SHORT.finditer(text):
+        for answer in _ANSWER.finditer(text):
             line = text.count("\n", 0, answer.start()) + 1
             count = len(strip_markup(answer[1]).split())
-            if count > SHORT and line not in self.owned:
-                message = f"a short answer of {count} words; at most {SHORT}"
+            if count > MOST_WORDS and line not in self.owned:
+                message = f"a short answer of {count} words; at most {MOST_WORDS}"
                 self.problem(line, ProblemKind.BAD_FORM, message)
 
 

@@ -10,13 +10,15 @@ from docutils.utils.smartquotes import educate_tokens
 def near(name: str, known: Iterable[str]) -> str:
     """Return `; did you mean …?` with known names similar to a name; empty if there are none.
 
+    Names that contain it come first, shorter ones before longer ones, then the longest in it.
+
     >>> near("lane", ["lanes", "machine"])
     '; did you mean lanes?'
     """
     known = sorted({*known}, key=lambda each: (len(each), each))
-    holding = [each for each in known if name in each]
-    held = [each for each in known if each in name]
-    found = [*holding, *held[-1:]][:3] or get_close_matches(name, known)
+    longer = [each for each in known if name in each]
+    shorter = [each for each in known if each in name]
+    found = [*longer, *shorter[-1:]][:3] or get_close_matches(name, known)
     return f"; did you mean {' or '.join(found)}?" if found else ""
 
 
@@ -30,21 +32,23 @@ def first_sentence(statement: str) -> str:
 
 
 def strip_markup(statement: str) -> str:
-    """Strip link and role markup of a statement; keep the visible text.
+    r"""Return a statement on one line, without link and role markup; keep the visible text.
 
     A `{doc}` link without a title becomes the name of its file.
 
-    >>> strip_markup("See {term}`tensors <tensor>`, [the `grad` of one](grad.md) and `x[0](y)`.")
+    >>> strip_markup("See {term}`tensors <tensor>`, [the `grad` of one](grad.md)\nand `x[0](y)`.")
     'See tensors, the `grad` of one and `x[0](y)`.'
     >>> strip_markup("See {doc}`/data/worker-errors`.")
     'See worker errors.'
+    >>> strip_markup("{cite:t}`lee2017a` says it first {cite:p}`lee2017a`.")
+    'Lee (2017) says it first (Lee 2017).'
     """
 
     def cited(role: re.Match[str]) -> str:
         author, year = role[2].capitalize(), role[3]
         return f"{author} ({year})" if role[1] == "t" else f"({author} {year})"
 
-    text = re.sub(r"\{cite:(\w)\}`([a-z]+)(\d+)\w*`", cited, statement)
+    text = re.sub(r"\{cite:(\w)\}`([a-z]+)(\d+)\w*`", cited, " ".join(statement.split()))
     text = re.sub(r"\{[\w:]+\}`([^`<]+?)\s*<[^`]*>`", r"\1", text)
     text = re.sub(r"\{doc\}`([^`]+)`", lambda page: page[1].split("/")[-1].replace("-", " "), text)
     text = re.sub(r"\{[\w:]+\}(?=`)", "", text)
