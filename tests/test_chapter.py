@@ -8,9 +8,7 @@ import zlib
 import pytest
 
 from claimbook.engine import environment
-from claimbook.exports.sections import reading_words
 from claimbook.model import Lane
-from claimbook.pages.parser import scan_page
 from helpers import CONF, SHAPE, SUM, TinyBook, claim_text, python
 
 FORMS = CONF.replace('"claimbook.sphinx"', '"claimbook.sphinx", "claimbook.sphinx.page_outputs"')
@@ -282,19 +280,6 @@ def test_an_epub_folds_nothing(chapter, tmp_path):
     assert "<summary" not in page.partition("claim detail")[2].partition("claim-session")[0]
     answers = book.read("guide.xhtml").decode().split('<details class="answer"')[1:]
     assert [answer.startswith(' open="open"') for answer in answers] == [True, True, True]
-
-
-def test_details_are_not_read():
-    """The minutes of a page count a detail's title alone, and nothing that is only looked for."""
-    page = scan_page(CHAPTER, "docs/sums.md")
-    whole = CHAPTER.replace(":detail:\n", "")
-    assert reading_words(CHAPTER, page) == (
-        len(CHAPTER.split())
-        - len(CHAPTER[CHAPTER.index(":::{claim} sums-of") : CHAPTER.index("### Often")].split())
-        - len(CHAPTER[CHAPTER.index(":::{asked}") :].split())
-        + len(["A", "sum", "of", "bools", "counts."])
-    )
-    assert reading_words(whole, scan_page(whole, "docs/sums.md")) > reading_words(CHAPTER, page)
 
 
 def test_guides_say_what_pages_say(chapter):

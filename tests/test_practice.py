@@ -30,20 +30,6 @@ all of it, if 1 < 2.
 """
 
 
-def test_sections():
-    """A section has its title, the paragraph *In short* on one line, its id and its lines."""
-    first, second = sections(PAGE)
-    assert (first.title, first.anchor) == (
-        "What does `sum()` do, and *why*?",
-        "what-does-sum-do-and-why",
-    )
-    assert first.short == "It adds all of it, if 1 < 2."
-    assert (second.title, second.short) == ("No short answer", "")
-    assert list(first.lines) == [6, 7, 8, 9, 10]
-    assert PAGE.splitlines()[second.lines.start - 1] == "## No short answer"
-    assert len(PAGE.splitlines()) in second.lines
-
-
 def test_cards_of_a_page():
     """A question with a short answer and a claim is a card, and so is each claim."""
     text = PAGE.replace("**Not in short.** No.", "**In short.** Yes.")
@@ -63,9 +49,8 @@ def test_sections_without_claims_are_no_cards():
 
 def test_texts_of_a_card_are_html():
     """What is text stays text, whatever it holds."""
-    session = ">>> print('<b>')\n<b>"
-    page = scan_page(f"# P\n\n## T\n\n{claim_text('tag', session)}", "docs/a/p.md")
-    (card,) = page_cards("a/p", page, sections("# P\n\n## T\n\n:::\n\n\n\n\n\n\n\n\n\n\n"))
+    text = "# P\n\n## T\n\n" + claim_text("tag", ">>> print('<b>')\n<b>")
+    (card,) = page_cards("a/p", scan_page(text, "docs/a/p.md"), sections(text))
     data = card_data(card)
     assert data["session"][0][1] == "&lt;b&gt;"
     assert "<b>" not in data["session"][0][0]

@@ -66,23 +66,6 @@ def test_a_section_as_it_is_searched():
     ]
 
 
-def test_sentences_of_claims():
-    """An explanation belongs to its claim, options and code are no prose, a remark is."""
-    text = (
-        ":::{claim} views\n:detail:\n:confirms: a-1.1\n\nViews share memory. Copies do not.\n\n"
-        "```pycon\n>>> 1\n1\n```\n\nIt prints 1.\n:::\n\n"
-        ":::{remark} a-1.2\n\nNobody can tell.\n:::\n"
-    )
-    said = sentences(f"## A\n\n{text}")
-    assert [(each.claim, each.text) for each in said] == [
-        ("views", "Views share memory."),
-        ("views", "Copies do not."),
-        ("views", "It prints 1."),
-        ("", "Nobody can tell."),
-    ]
-    assert {each.line for each in said} == {3, 17}
-
-
 def test_a_hit_quotes_sentences(book):
     """A cell of a table is searched, but says nothing alone; nor does what a colon announces."""
     (data,) = data_of(book.site / "searchdata.js")

@@ -2,19 +2,23 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from claimbook.exports.sections import SHORT
 from claimbook.pages.myst import Block, Markdown
 from claimbook.pages.text import strip_markup
 
 END = re.compile(r"(?<=[.?!:]) (?=[A-Z`*(\d])")
+"""The space between two sentences, or after a colon: `It adds: `x` grows.` has two parts."""
 WITH_PROSE = {"claim", "remark", "note", "tip", "warning", "dropdown"}
-OPTIONS = re.compile(r"(?:\s*:[\w-]+:[^\n]*\n)+")
+"""Directives whose content is read; that of others is code, data or drawn."""
+OPTIONS = re.compile(r"(?:[ \t]*:[\w-]+:.*\n)+(?:[ \t]*\n)?")
+"""The options at the start of a directive: `:detail:` and the empty line after it."""
 POINTERS = "see also"
 """The heading over lists of links, which are left out."""
-CODE, WORD, LEAST = re.compile("`[^`]*`"), re.compile("[A-Za-z]+"), 3
-"""What of a sentence is code; its words, and how many outside of code make it one."""
+CODE, WORD = re.compile("`[^`]*`"), re.compile("[A-Za-z]+")
+LEAST = 3
+"""Fewest words outside of code that make a sentence."""
 POINTING = re.compile(
     r"^\W*[\"\u201c]"
     r"|^\W*(?:So|It|Its|That|This|These|Those|They|Their|Both|Each|All of|Here|There|Then|Thus|Now"
@@ -58,13 +62,15 @@ def sentences(text: str) -> list[Sentence]:
 
 
 def _walk(page: Markdown, claim: str) -> Iterator[Sentence]:
-    pointers = False
-    for before, token in zip([None, *page.tokens], page.tokens, strict=False):
-        if token.type == "inline" and before and before.type == "heading_open":
-            pointers = token.content.lower() == POINTERS
-        elif token.type == "inline" and not pointers:
-            paragraph = strip_markup(" ".join(token.content.split()))
-            if not paragraph.startswith(SHORT):
+    in_heading = under_pointers = False
+    for token in page.tokens:
+        if token.type in ("heading_open", "heading_close"):
+            in_heading = token.type == "heading_open"
+        elif in_heading:
+            under_pointers = token.content.lower() == POINTERS
+        elif token.type == "inline":
+            paragraph = strip_markup(token.content)
+            if not (under_pointers or paragraph.startswith(SHORT)):
                 line = page.line(token)
                 yield from (Sentence(said, line, claim) for said in END.split(paragraph))
         else:
@@ -75,7 +81,8 @@ def _walk(page: Markdown, claim: str) -> Iterator[Sentence]:
 def _directive(block: Block, claim: str) -> Iterator[Sentence]:
     name, argument = block.directive
     if name in WITH_PROSE:
-        body = OPTIONS.sub("", block.content, count=1) if name != "remark" else block.content
+        options = OPTIONS.match(block.content)
+        body = block.content[options.end() :] if options else block.content
         inside = argument if name == "claim" else claim
         for sentence in _walk(Markdown(body), inside):
-            yield Sentence(sentence.text, block.line, sentence.claim)
+            yield replace(sentence, line=block.line)
