@@ -58,7 +58,7 @@ def test_a_section_as_it_is_searched():
         "prose": "Sum along `dim`.\nLong sums lose digits.",
         "names": "torch.Tensor.add\ntorch.ones",
     }
-    assert found.claims == ("sizes-must-match",)
+    assert found.titles == {"sizes-must-match": "It says so."}
     assert [(line.claim, line.text) for line in found.lines] == [
         ("sizes-must-match", "It says so."),
         ("", "Sum along `dim`."),
@@ -133,7 +133,9 @@ def weights(places):
 
 def somewhere(title="Sums", claims=("a",), **texts):
     """A section that says something."""
-    return Place("a.html#b", "Page", title, {"title": title, **texts}, claims=claims)
+    return Place(
+        "a.html#b", "Page", title, {"title": title, **texts}, titles=dict.fromkeys(claims, "S.")
+    )
 
 
 def test_a_title_weighs_more_than_prose_and_a_long_text_less():

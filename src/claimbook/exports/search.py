@@ -5,7 +5,7 @@ Words of sections are weighted here (BM25F), so that the browser only adds weigh
 
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from claimbook.exports import words
@@ -28,13 +28,24 @@ FIELDS = {
 SATURATION = 5.5
 """BM25's k1: how slowly repetitions of a word saturate."""
 
-STEPS, LEAST, RARE = 30, 0.2, 12
-"""Number of steps to which weights are rounded. For a word in more than `RARE` places, weights
-below `LEAST` of the greatest are left out."""
+STEPS = 30
+"""Number of steps to which weights are rounded."""
 
-ERROR, BARE, LESSON = 0.5, 0.35, 0.75
-"""Factors for sections with an error as title, without claims, and of lessons: these are short
-and full of common words, but questions are more often about other sections."""
+RARE = 12
+"""Most places of a word all of whose weights are kept."""
+
+LEAST = 0.2
+"""Fraction of a word's greatest weight below which weights are left out, if it is not rare."""
+
+ERROR = 0.5
+"""Factor for sections with an error as title: these are short and full of common words, but
+questions are more often about other sections."""
+
+BARE = 0.35
+"""Factor for sections without claims."""
+
+LESSON = 0.75
+"""Factor for sections of lessons."""
 
 
 @dataclass(frozen=True)
@@ -49,16 +60,16 @@ class Place:
     texts: Mapping[str, str]
     """Field → text; see `FIELDS`."""
     short: str = ""
-    claims: tuple[str, ...] = ()
+    titles: Mapping[str, str] = field(default_factory=dict)
+    """Claim id → the title of its card."""
     lines: tuple[Sentence, ...] = ()
     """Its sentences; a claim's title may be several of them, divided at its colons."""
 
     def quoted(self) -> Iterator[tuple[str, str]]:
         """Yield claim and text of what a hit may quote: titles, then sentences that stand alone."""
-        titles = dict(zip(self.claims, self.texts.get("statements", "").split("\n"), strict=False))
-        yield from titles.items()
+        yield from self.titles.items()
         for line in self.lines:
-            if line.stands_alone and line.text not in titles.get(line.claim, ""):
+            if line.stands_alone and line.text not in self.titles.get(line.claim, ""):
                 yield line.claim, line.text
 
 
@@ -77,23 +88,20 @@ def place(
         said: the sentences of the page.
         apis: claim id → the names of torch that its code may use.
     """
-    claims = section.claims(page)
+    titles = {claim.id: first_sentence(claim.statement) for claim in section.claims(page)}
     lines = tuple(each for each in said if each.line in section.lines)
-    first = [first_sentence(claim.statement) for claim in claims]
-    shown = {*first}
+    names = dict.fromkeys(name for claim in titles for name in apis.get(claim, ()))
     texts = {
         "title": section.title,
         "page": title,
         "asked": "\n".join(section.asked),
         "short": section.short,
-        "statements": "\n".join(first),
-        "prose": "\n".join(each.text for each in lines if each.text not in shown),
-        "names": "\n".join({name: 0 for claim in claims for name in apis.get(claim.id, ())}),
+        "statements": "\n".join(titles.values()),
+        "prose": "\n".join(each.text for each in lines if each.text not in titles.values()),
+        "names": "\n".join(names),
     }
     address = f"{docname}.html#{section.anchor}"
-    return Place(
-        address, title, section.title, texts, section.short, tuple(c.id for c in claims), lines
-    )
+    return Place(address, title, section.title, texts, section.short, titles, lines)
 
 
 def data(places: list[Place], apis: Mapping[str, str]) -> dict[str, Any]:
@@ -123,23 +131,21 @@ def index(places: list[Place]) -> dict[str, list[int]]:
     Pairs of adjacent words are indexed as words if they occur in a title, an asked line or a name
     of torch, except those only in asked lines of a single place: these lines are compared whole.
     """
-    told, asked = _pairs(places, "title", "names"), _pairs(places, "asked")
-    counts = [_counts(each, told | asked) for each in places]
+    named, asked = _pairs(places, "title", "names"), _pairs(places, "asked")
+    counts = [_counts(each, named | asked) for each in places]
     mean = {
-        field: sum(sum(each[field].values()) for each in counts) / max(1, len(counts))
-        for field in FIELDS
+        name: sum(each[name].total() for each in counts) / max(1, len(counts)) for name in FIELDS
     }
     found: dict[str, list[tuple[int, float]]] = {}
-    for number, each in enumerate(counts):
-        share = _share(places[number])
-        for term, weight in _weights(each, mean).items():
-            worth = weight / (weight + SATURATION)
-            found.setdefault(term, []).append((number, worth * share))
-    lone = asked - told
+    for number, (each, words_here) in enumerate(zip(places, counts, strict=True)):
+        for term, weight in _weights(words_here, mean).items():
+            worth = weight / (weight + SATURATION) * _factor(each)
+            found.setdefault(term, []).append((number, worth))
+    only_asked = asked - named
     return {
-        term: _told(weights)
+        term: _steps(weights)
         for term, weights in sorted(found.items())
-        if len(weights) > 1 or term not in lone
+        if len(weights) > 1 or term not in only_asked
     }
 
 
@@ -148,37 +154,40 @@ def _pairs(places: Iterable[Place], *fields: str) -> set[str]:
     return {pair for text in texts for pair in words.joined(text)}
 
 
-def _share(each: Place) -> float:
+def _factor(each: Place) -> float:
     if is_error(each.title):
         return ERROR
     if each.address.startswith("lessons/"):
         return LESSON
-    return 1 if each.claims else BARE
+    return 1 if each.titles else BARE
 
 
 def _counts(each: Place, pairs: Container[str]) -> dict[str, Counter[str]]:
-    texts = {field: each.texts.get(field, "") for field in FIELDS}
+    """Return field → word or pair → how often it occurs."""
+    texts = {name: each.texts.get(name, "") for name in FIELDS}
     return {
-        field: Counter([*words.single(text), *(p for p in words.joined(text) if p in pairs)])
-        for field, text in texts.items()
+        name: Counter([*words.single(text), *(p for p in words.joined(text) if p in pairs)])
+        for name, text in texts.items()
     }
 
 
 def _weights(counts: Mapping[str, Counter[str]], mean: Mapping[str, float]) -> dict[str, float]:
+    """Return term → its weight in all fields of a place, whose mean lengths are given."""
     weights: dict[str, float] = {}
-    for field, (weight, slope) in FIELDS.items():
-        length = sum(counts[field].values()) / (mean[field] or 1)
-        for term, count in counts[field].items():
+    for name, (weight, slope) in FIELDS.items():
+        length = counts[name].total() / (mean[name] or 1)
+        for term, count in counts[name].items():
             worth = weight * count / (1 - slope + slope * length)
             weights[term] = weights.get(term, 0) + worth
     return weights
 
 
-def _told(weights: list[tuple[int, float]]) -> list[int]:
-    told, last = list[int](), 0
+def _steps(weights: list[tuple[int, float]]) -> list[int]:
+    """Return the places of a word as the browser gets them: a delta and a weight of each."""
+    steps, last = list[int](), 0
     least = LEAST * max(weight for _, weight in weights) if len(weights) > RARE else 0
     for number, weight in weights:
         if weight >= least:
-            told += [number - last, max(1, round(STEPS * weight))]
+            steps += [number - last, max(1, round(STEPS * weight))]
             last = number
-    return told
+    return steps

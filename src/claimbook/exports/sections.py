@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from itertools import pairwise, starmap
+from itertools import pairwise
 
 from docutils import nodes
 from markdown_it.token import Token
@@ -11,8 +11,12 @@ from claimbook.model import Claim, Page
 from claimbook.pages.myst import Markdown
 from claimbook.pages.text import first_sentence, strip_markup
 
-SHORT, ASKED, HEADING = "**In short.**", "{asked}", ("heading_open", "h2")
-"""How a short answer begins, the directive of what people ask, and what begins a section."""
+SHORT = "**In short.**"
+"""How a short answer begins."""
+ASKED = "{asked}"
+"""The directive of what people ask."""
+HEADING = ("heading_open", "h2")
+"""Type and tag of the token that begins a section."""
 OF_ERRORS = r"^`[^`]+`(?:(?:,| or| and)* `[^`]+`)*$"
 """A heading of one or more error messages; the browser uses this pattern too."""
 WORDS_A_MINUTE = 200
@@ -51,12 +55,13 @@ def is_error(title: str) -> bool:
 def sections(text: str) -> list[Section]:
     """Return the sections of a page's Markdown text, in order."""
     page = Markdown(text)
-    heads = [n for n, each in enumerate(page.tokens) if (each.type, each.tag) == HEADING]
-    parts = [page.tokens[start:end] for start, end in pairwise([*heads, len(page.tokens)])]
-    lines = [*(page.line(part[0]) for part in parts), len(page.lines) + 1]
-    return [
-        _section(page, *each) for each in zip(parts, starmap(range, pairwise(lines)), strict=True)
-    ]
+    heads = [n for n, token in enumerate(page.tokens) if (token.type, token.tag) == HEADING]
+    found = []
+    for head, end in pairwise([*heads, len(page.tokens)]):
+        first = page.line(page.tokens[head])
+        after = page.line(page.tokens[end]) if end in heads else len(page.lines) + 1
+        found.append(_section(page, page.tokens[head:end], range(first, after)))
+    return found
 
 
 def _section(page: Markdown, tokens: list[Token], lines: range) -> Section:

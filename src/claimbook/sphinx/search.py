@@ -91,7 +91,7 @@ def _places(domain: ClaimDomain, docname: str) -> Iterator[search.Place]:
 
 def _errors(domain: ClaimDomain, places: list[search.Place]) -> dict[str, Any]:
     pages = [(page.scanned, page.sections) for _, page in sorted(domain.pages.items())]
-    where = {claim: n for n, each in enumerate(places) for claim in each.claims}
+    where = {claim: n for n, each in enumerate(places) for claim in each.titles}
     # Sections explain messages that no claim prints: `page#section`.
     where |= {each.address.replace(".html#", "#"): n for n, each in enumerate(places)}
     return lookup.data(errors.known(domain.messages, pages), where, [*map(_shown, places)])
