@@ -1,5 +1,7 @@
 """Cards to practise with: what they ask, how the build writes them, and what Anki makes of them."""
 
+import json
+import sqlite3
 import zipfile
 
 import pytest
@@ -169,6 +171,7 @@ CARD = {
     "answer": "It <em>adds</em>.",
     "link": "a/sums.html#claim-sum-adds",
 }
+NOTES = "select flds from notes"
 OTHER = {**CARD, "id": "question-sum-adds", "session": [], "ask": "What is a sum?"}
 
 
@@ -178,10 +181,21 @@ def write(path, *cards, seconds=1_800_000_000):
     deck.write_deck(path, "Tiny", parts, site="https://book/", seconds=seconds)
 
 
-def test_names_keep_their_numbers():
+def rows(path, query):
+    """The rows of a query in the database of a deck."""
+    with zipfile.ZipFile(path) as packed, sqlite3.connect(":memory:") as database:
+        database.deserialize(packed.read("collection.anki2"))
+        return database.execute(query).fetchall()
+
+
+def test_names_keep_their_numbers(tmp_path):
     """Whoever imported a deck once must get its next edition into the same one."""
-    assert deck._number("PyTorch Under Test") == 1293698807
-    assert deck._number("a") != deck._number("b")
+    path = tmp_path / "a.apkg"
+    deck.write_deck(path, "PyTorch Under Test", {"Tensors": [CARD]}, site="", seconds=1)
+    ((decks, models),) = rows(path, "select decks, models from col")
+    numbers = {each["name"]: number for number, each in json.loads(decks).items()}
+    assert numbers["PyTorch Under Test::Tensors"] == "1217147936"
+    assert [*json.loads(models)] == ["1293698807"]
 
 
 @pytest.fixture
@@ -237,7 +251,7 @@ def test_a_newer_deck_updates_notes_in_place(collection, tmp_path):
 
 
 def test_deck_of_the_small_book(book):
-    """The build's own deck holds a note for each card."""
-    path = book.site / "practice/tiny.apkg"
-    with zipfile.ZipFile(path) as packed:
-        assert packed.testzip() is None
+    """The build's own deck holds a note for each card of the data files."""
+    ids = {fields.split("\x1f")[0] for (fields,) in rows(book.site / "practice/tiny.apkg", NOTES)}
+    decks = [data_of(path)[1] for path in (book.site / "practice").glob("*.js")]
+    assert ids == {card["id"] for cards in decks for card in cards} != set()
