@@ -9,7 +9,8 @@ from itertools import groupby
 from typing import Any
 
 from claimbook.exports import markup
-from claimbook.exports.data import anchor, pieces, spaced
+from claimbook.exports.data import anchor
+from claimbook.exports.listing import listing, pieces
 from claimbook.exports.sections import Section
 from claimbook.model import Claim, Page, RelationKind, digest
 from claimbook.pages.register import Answer
@@ -77,7 +78,7 @@ def page_cards(docname: str, page: Page, sections: Iterable[Section]) -> Iterato
                 answer=claim.statement,
                 link=_link(claim),
                 session=tuple(
-                    ("".join(spaced(example.source) for example in piece), piece[-1].want)
+                    (listing(piece), piece[-1].want)
                     for piece in pieces(claim.examples(claim.lanes[0]))
                 ),
             )
@@ -87,12 +88,16 @@ def said_cards(answers: Iterable[Answer]) -> Iterator[Card]:
     """Yield true-or-false cards of statements by sources.
 
     They are all the wrong ones and, for each question, at most as many right ones.
+
+    Args:
+        answers: in the order of the register.
     """
     for _, group in groupby(answers, key=lambda answer: answer.entry.id.rpartition(".")[0]):
-        among = list(group)
-        wrong = [answer for answer in among if answer.kind is RelationKind.CORRECTS]
-        right = [answer for answer in among if answer.kind is RelationKind.CONFIRMS]
-        for answer in (a for a in among if a in (*wrong, *right[: len(wrong)])):
+        of_question = list(group)
+        wrong = [answer for answer in of_question if answer.kind is RelationKind.CORRECTS]
+        right = [answer for answer in of_question if answer.kind is RelationKind.CONFIRMS]
+        asked = [*wrong, *right[: len(wrong)]]
+        for answer in (each for each in of_question if each in asked):
             entry, claim = answer.entry, answer.claims[0]
             verdict = "Wrong" if answer in wrong else "Right"
             yield Card(

@@ -1,10 +1,9 @@
 """Convert claims and answers to data, for `claims.json` and other exports."""
 
-from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
 
-from claimbook.model import Claim, Example, Record, RelationKind
+from claimbook.model import Claim, Record, RelationKind
 from claimbook.pages.register import Answer
 from claimbook.records.runs import Shown
 
@@ -64,21 +63,3 @@ def _record_data(record: Record) -> dict[str, Any]:
 def anchor(claim_id: str) -> str:
     """Return the HTML id of a claim on its page."""
     return f"claim-{claim_id}"
-
-
-def pieces(examples: Iterable[Example]) -> Iterator[list[Example]]:
-    """Yield runs of examples, each up to one that prints; the last may print nothing."""
-    gathered = list[Example]()
-    for example in examples:
-        gathered.append(example)
-        if example.want:
-            yield gathered
-            gathered = []
-    if gathered:
-        yield gathered
-
-
-def spaced(source: str) -> str:
-    """Return a statement; add an empty line after a compound one."""
-    first, *rest = source.rstrip("\n").split("\n")
-    return source + "\n" * (bool(rest) and (first.endswith(":") or first.startswith("@")))

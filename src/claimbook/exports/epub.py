@@ -9,10 +9,12 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from claimbook.exports.markdown import DRAWN, figure_label, standalone
+from claimbook.exports import figures
 
-SVG = re.compile(r"<svg.*?</svg>", re.DOTALL)
-DATA = re.compile(r'<a\s[^>]*href="[^":]*\.(?:json|txt|md|ipynb|zip|py)"[^>]*>(.*?)</a>', re.DOTALL)
+LINK_TO_DATA = re.compile(
+    r'<a\s[^>]*href="[^":]*\.(?:json|txt|md|ipynb|zip|py)"[^>]*>(.*?)</a>', re.DOTALL
+)
+"""A link to a file of the site that an EPUB does not have: `<a href="claims.json">data</a>`."""
 
 
 def adapt(
@@ -21,16 +23,16 @@ def adapt(
     """Move each drawn figure into a file; reduce links to missing files to their text."""
     if app.builder.name == "epub" and "body" in context:
         outdir, up = Path(app.outdir), "../" * page.count("/")
-        body = DRAWN.sub(lambda figure: _with_file(figure[0], outdir, up), context["body"])
-        context["body"] = DATA.sub(r"\1", body)
+        body = figures.FIGURE.sub(lambda figure: _with_file(figure[0], outdir, up), context["body"])
+        context["body"] = LINK_TO_DATA.sub(r"\1", body)
 
 
 def _with_file(figure: str, outdir: Path, up: str) -> str:
     """Return a figure with its SVG moved to a file, black on white in any theme."""
-    svg = standalone(figure)
+    svg = figures.standalone(figure)
     name = f"_images/drawn-{sha256(svg.encode()).hexdigest()[:16]}.svg"
     path = outdir / name
     path.parent.mkdir(exist_ok=True)
     path.write_text(svg, "utf-8")
-    image = f'<img src="{up}{name}" alt="{escape(figure_label(figure))}" />'
-    return SVG.sub(lambda _: image, figure, count=1)
+    image = f'<img src="{up}{name}" alt="{escape(figures.label(figure))}" />'
+    return figures.SVG.sub(lambda _: image, figure, count=1)

@@ -1,7 +1,6 @@
 """Write pages as plain Markdown, for programs and for the prose of notebooks."""
 
 import re
-from html import unescape
 from typing import Any
 from urllib.parse import urljoin
 
@@ -13,9 +12,7 @@ from sphinx_markdown_builder.translator import (
     pushing_status,
 )
 
-DRAWN = re.compile(r'<figure class="drawn">.*?</figure>', re.DOTALL)
-LABEL = re.compile(r'aria-label="([^"]*)"')
-DETAIL = re.compile(r"<li>(.*?)</li>", re.DOTALL)
+from claimbook.exports import figures
 
 
 def markdown(builder: Builder, document: nodes.document, node: nodes.Node, page: str = "") -> str:
@@ -32,20 +29,6 @@ def markdown(builder: Builder, document: nodes.document, node: nodes.Node, page:
 def has(node: nodes.Node, kind: str) -> bool:
     """Return whether a node is an element of a class."""
     return isinstance(node, nodes.Element) and kind in node.get("classes", ())
-
-
-def figure_label(html: str) -> str:
-    """Return the label of a drawn figure; empty without one."""
-    found = LABEL.search(html)
-    return unescape(found[1]) if found else ""
-
-
-def standalone(html: str) -> str:
-    """Return the SVG of a drawn figure as a file of its own, black on white."""
-    svg = html[html.index("<svg") : html.index("</svg>") + len("</svg>")]
-    if "xmlns=" not in svg:
-        svg = svg.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
-    return svg.replace('style="', 'style="background:#fff;color:#000;', 1)
 
 
 class Writer(MarkdownTranslator):  # type: ignore[misc]
@@ -108,9 +91,9 @@ class Writer(MarkdownTranslator):  # type: ignore[misc]
             self.add(title if title.endswith((".", "?")) else f"{title}:", 2, 1)
 
     def visit_raw(self, node: nodes.Element) -> None:
-        for figure in DRAWN.findall(node.astext()):
-            lines = "".join(f"- {unescape(line)}\n" for line in DETAIL.findall(figure))
-            self.add(f"*Figure: {figure_label(figure)}*\n\n{lines}", 2, 2)
+        for figure in figures.FIGURE.findall(node.astext()):
+            lines = "".join(f"- {line}\n" for line in figures.details(figure))
+            self.add(f"*Figure: {figures.label(figure)}*\n\n{lines}", 2, 2)
         raise nodes.SkipNode
 
     def visit_image(self, node: nodes.Element) -> None:

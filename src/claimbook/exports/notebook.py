@@ -4,7 +4,7 @@ import ast
 import base64
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import dropwhile, groupby
 from typing import Any
@@ -12,8 +12,10 @@ from typing import Any
 from docutils import nodes
 
 from claimbook.checking.compare import HEADER
-from claimbook.exports.data import anchor, pieces, spaced
-from claimbook.exports.markdown import DRAWN, figure_label, has, standalone
+from claimbook.exports import figures
+from claimbook.exports.data import anchor
+from claimbook.exports.listing import listing, pieces
+from claimbook.exports.markdown import has
 from claimbook.model import Claim, Example, Lane
 
 Cell = dict[str, Any]
@@ -58,6 +60,7 @@ def echo(value):
 
 _first = {name: value for name, value in globals().items() if not name.startswith("_")}
 """
+"""The code of the first cell."""
 NUMPY = """
 
 import importlib.util
@@ -65,17 +68,19 @@ import importlib.util
 if not importlib.util.find_spec("numpy"):
     %pip install --quiet numpy
 """
+"""Added to `SETUP` on a page whose code uses NumPy."""
 FRESH = "fresh()\n"
+"""How the first cell of a claim begins."""
 CATCH = """\
 except Exception as error:
     print(f"{type(error).__name__}: {error}")
 """
+"""The end of a cell whose example raises an error, so that the cells below it run."""
 MODULE = re.compile(r"^(?:\w+\.)+(?=\w+(?::|$))")
+"""The module before the type of an error, which `CATCH` does not print: `torch.` of
+`torch.OutOfMemoryError: …`."""
 LEFT_OUT = ("claim-session", "claim-badges", "claim-fold", "claim-more")
 """Parts of a claim's card that are not prose, left out of a notebook."""
-
-PROSE = {"cell_type", "metadata", "source"}
-"""The keys of a prose cell; other cells have more."""
 
 NOT_HERE = {
     "claimbook": "Not a cell: it needs `claimbook.teach`, the helpers of the book{where}.",
@@ -86,20 +91,20 @@ NOT_HERE = {
 
 def notebook(
     doctree: nodes.document,
-    claims: dict[str, Claim],
+    claims: Collection[Claim],
     write: Callable[[nodes.Node], str],
     repository: str,
 ) -> Cell:
     """Return the page in Jupyter's format 4.5; its cells run from top to bottom.
 
     Args:
-        claims: the claims of the page, by id.
+        claims: the claims of the page.
         write: converts a part of the page to Markdown.
         repository: `owner/name` on GitHub, from which to install the helpers; may be empty.
     """
-    by_anchor = {anchor(name): claim for name, claim in claims.items()}
+    by_anchor = {anchor(claim.id): claim for claim in claims}
     cells = list(_joined(_Page(by_anchor, write, repository).cells(doctree)))
-    numpy = NUMPY * any("numpy" in claim.code for claim in claims.values())
+    numpy = NUMPY * any("numpy" in claim.code for claim in claims)
     cells.insert(1, _code(SETUP + numpy))
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number}"
@@ -130,7 +135,7 @@ class _Page:
             if has(child, "claim") or has(child, "claim-body"):
                 yield from self._card(child)
             elif has(child, "cell_output") or isinstance(child, nodes.raw):
-                yield from map(_picture, DRAWN.findall(child.astext()))
+                yield from map(_picture, figures.FIGURE.findall(child.astext()))
             elif has(child, "cell") or isinstance(child, nodes.section):
                 yield from self.cells(child)
             elif not any(has(child, kind) for kind in LEFT_OUT):
@@ -146,13 +151,9 @@ class _Page:
 
 
 def _claim_cells(claim: Claim, repository: str) -> Iterator[Cell]:
-    reason = next((why for word, why in NOT_HERE.items() if word in claim.code), None)
-    if Lane.CPU not in claim.lanes:
-        reason = "Not a cell: it shows what a GPU does."
-    if reason:
-        where = f" (`pip install git+https://github.com/{repository}`)" if repository else ""
-        code = "".join(spaced(example.source) for example in claim.examples(Lane.CPU))
-        yield _markdown(f"{reason.format(where=where)}\n\n```python\n{code}```\n")
+    if reason := _why_no_cell(claim, repository):
+        code = listing(claim.examples(Lane.CPU))
+        yield _markdown(f"{reason}\n\n```python\n{code}```\n")
         return
     start = FRESH
     for fence in claim.fences:
@@ -161,9 +162,18 @@ def _claim_cells(claim: Claim, repository: str) -> Iterator[Cell]:
             start = ""
 
 
+def _why_no_cell(claim: Claim, repository: str) -> str:
+    """Return why the code of a claim is shown as text; empty if cells can run it."""
+    if Lane.CPU not in claim.lanes:
+        return "Not a cell: it shows what a GPU does."
+    where = f" (`pip install git+https://github.com/{repository}`)" if repository else ""
+    reasons = (why.format(where=where) for word, why in NOT_HERE.items() if word in claim.code)
+    return next(reasons, "")
+
+
 def _example_cell(examples: list[Example], start: str) -> Cell:
     *before, last = examples
-    text = start + "".join(spaced(example.source) for example in before)
+    text = start + listing(before)
     printed, is_error, error = last.want.partition(HEADER)
     if not is_error:
         return _code(text + _displaying(last), _shown(last))
@@ -231,14 +241,18 @@ def _markdown(source: str) -> Cell:
 
 def _picture(html: str) -> Cell:
     """Return a drawn figure as an attachment."""
-    cell = _markdown(f"![{figure_label(html)}](attachment:figure.svg)")
-    data = base64.b64encode(standalone(html).encode()).decode()
+    cell = _markdown(f"![{figures.label(html)}](attachment:figure.svg)")
+    data = base64.b64encode(figures.standalone(html).encode()).decode()
     return {**cell, "attachments": {"figure.svg": {"image/svg+xml": data}}}
+
+
+def _is_prose(cell: Cell) -> bool:
+    return cell["cell_type"] == "markdown" and "attachments" not in cell
 
 
 def _joined(cells: Iterable[Cell]) -> Iterator[Cell]:
     """Join adjacent prose cells."""
-    for is_prose, group in groupby(cells, lambda cell: cell.keys() == PROSE):
+    for is_prose, group in groupby(cells, _is_prose):
         if is_prose:
             yield _markdown("\n\n".join(cell["source"] for cell in group))
         else:

@@ -114,7 +114,7 @@ def _write_notebook(app: Sphinx, page: str, doctree: nodes.document) -> bool:
         address = _address(app, page)
         data = notebook(
             doctree,
-            {claim.id: claim for claim in claims},
+            claims,
             lambda node: markdown(app.builder, doctree, node, address),
             app.config.claimbook_repository,
         )

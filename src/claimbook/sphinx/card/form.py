@@ -8,7 +8,8 @@ from docutils import nodes
 from sphinx.addnodes import pending_xref
 
 from claimbook.checking.compare import compare
-from claimbook.exports.data import anchor, spaced
+from claimbook.exports.data import anchor
+from claimbook.exports.listing import listing
 from claimbook.model import Claim, Example, Fence, Lane
 from claimbook.pages.text import first_sentence
 from claimbook.sphinx import elements, render
@@ -81,7 +82,7 @@ def session(fence: Fence, source: str) -> nodes.container:
     cells += nodes.container("", render.block(prelude(source), "python"), classes=["claim-prelude"])
     gathered = ""
     for example, on_cuda in zip_longest(fence.examples, fence.cuda_examples or ()):
-        gathered += spaced(example.source)
+        gathered += listing([example])
         if example.want or (on_cuda and on_cuda.want):
             cells += render.code(gathered)
             for box in _outputs(example, on_cuda):
