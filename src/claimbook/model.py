@@ -214,7 +214,9 @@ class Entry:
     id: str
     statement: str
     kind: str
+    """What it is about: `gradient`, `dtype`."""
     needs: str
+    """Where it can be decided: `cpu`, `cuda` or `both`, or by no program, `world`."""
     question: str
     """The question that it answers, in our own words."""
     location: Location
@@ -296,6 +298,7 @@ class Provenance:
     """When and from which state of the project a record was made."""
 
     date: str
+    """In UTC, `2026-01-31`."""
     commit: str | None
     clean: bool | None
     """Whether the working tree had no uncommitted changes; None without git."""
@@ -311,6 +314,7 @@ class Run:
     outputs: tuple[str, ...] = ()
     """The output of each example that ran."""
     seconds: float = 0.0
+    """How long its examples ran, by the clock."""
     message: str = ""
     """The reason, unless it passed at once."""
     measurements: tuple[Measurement, ...] = ()

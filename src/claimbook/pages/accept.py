@@ -25,7 +25,9 @@ OVERTURNED = {Kind.VALUE, Kind.NOT_RAISED, Kind.RAISED, Kind.ERROR_TYPE}
 """Kinds of difference that change the result, not just its wording."""
 
 _OPENING = re.compile(r"(\s*)(`{3,}|~{3,}|:{3,})\s*pycon\s*")
+"""The first line of a fence, with its indentation and its marks."""
 _CUT = re.compile(r"\[cut here: [\d,]+ bytes were printed\]\Z")
+"""How the worker ends an output that is too long."""
 _ADVICE = (
     (r"^>>>", "a printed line begins with `>>>` and would be read as code: print its repr()"),
     (r"\A\.\.\.( |$)", "its first line, `...`, would be read as code: print its repr()"),
@@ -33,6 +35,7 @@ _ADVICE = (
     (r"[\r\0]", "it printed a carriage return or a NUL, which no page can hold: print its repr()"),
     ("", "the page would not read back as this output: edit it by hand"),
 )
+"""What an output holds → why no page can hold it, and what to do; the last fits every output."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +155,10 @@ class Draft:
 
 
 def _revise(lines: list[str], page: Page, wants: Mapping[int, str], lane: Lane) -> None:
-    """Put wants into the lines of a page, the last first, so that the numbers of others stay."""
+    """Put wants into the lines of a page, the last first, so that the numbers of others stay.
+
+    What CUDA prints goes into a copy of the fence, below it, if the fence is also the CPU's.
+    """
     for claim in reversed(page.claims):
         for fence in reversed(claim.fences):
             due = [example for example in reversed(fence.on(lane)) if example.line in wants]
@@ -224,9 +230,8 @@ def _content(page: Page, wants: Mapping[int, str] = {}, lane: Lane = Lane.CPU) -
 
 def _advice(changes: Sequence[Change]) -> str:
     gots = [change.mismatch.got for change in changes]
-    fitting = (
-        text
-        for pattern, text in _ADVICE
+    return next(
+        advice
+        for pattern, advice in _ADVICE
         if any(re.search(pattern, got, re.MULTILINE) for got in gots)
     )
-    return next(fitting)

@@ -18,7 +18,7 @@ from claimbook.model import (
     RelationKind,
 )
 from claimbook.pages.myst import Block, ClaimSyntax, Markdown, lines, parse_directive
-from claimbook.pages.session import is_whole, parse_session, syntax_error
+from claimbook.pages.session import Mistake, is_whole, parse_session, syntax_error
 from claimbook.pages.text import first_sentence, near, strip_markup
 
 COLUMNS = 90
@@ -170,15 +170,15 @@ class ClaimReader(Reader):
 
     def _session(self, block: Block) -> tuple[Example, ...]:
         examples: list[Example] = []
-        for example in parse_session(block.content, block.line + 1):
-            if not isinstance(example, Example):
-                self.problem(example[0], ProblemKind.BAD_FENCE, example[1])
-                continue
-            if wrong := syntax_error(example):
-                self.problem(wrong[0], ProblemKind.BAD_FENCE, wrong[1])
+        for found in parse_session(block.content, block.line + 1):
+            if isinstance(found, Mistake):
+                self.problem(found.line, ProblemKind.BAD_FENCE, found.message)
+            elif mistake := syntax_error(found):
+                self.problem(mistake.line, ProblemKind.BAD_FENCE, mistake.message)
                 return tuple(examples)  # later examples may depend on it
-            self._check_form(example)
-            examples.append(example)
+            else:
+                self._check_form(found)
+                examples.append(found)
         if not examples:
             self.problem(block.line, ProblemKind.BAD_FENCE, "a `pycon` fence without any `>>>`")
         return tuple(examples)

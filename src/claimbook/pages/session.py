@@ -5,12 +5,21 @@ import re
 import warnings
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import NamedTuple
 
 from claimbook.model import Example
 from claimbook.pages.myst import lines
 
 
-def parse_session(text: str, first_line: int) -> Iterator[Example | tuple[int, str]]:
+class Mistake(NamedTuple):
+    """What is wrong with a session."""
+
+    line: int
+    """The page line, counted from 1."""
+    message: str
+
+
+def parse_session(text: str, first_line: int) -> Iterator[Example | Mistake]:
     """Split a session into its examples.
 
     Unlike in a doctest, an output runs to the next prompt and may hold blank lines; only
@@ -21,7 +30,7 @@ def parse_session(text: str, first_line: int) -> Iterator[Example | tuple[int, s
         first_line: the page line of the first line of the text.
 
     Yields:
-        Each example, or the line and message of an error.
+        Each example, and each mistake.
     """
     source: list[str] = []
     want: list[str] = []
@@ -32,16 +41,16 @@ def parse_session(text: str, first_line: int) -> Iterator[Example | tuple[int, s
                 yield _example(source, want, start)
             source, want, start = [line[3:].removeprefix(" ")], [], number
             if line[3:4] not in ("", " "):
-                yield number, "a prompt is followed by a space: `>>> `"
+                yield Mistake(number, "a prompt is followed by a space: `>>> `")
         elif source and not want and (line.rstrip() == "..." or line.startswith("... ")):
             source.append(line[4:])
         elif source and not want and line.startswith("...\t"):
             source.append(line[3:])  # keep the tab as indentation
-            yield number, "a prompt is followed by a space: `... `"
+            yield Mistake(number, "a prompt is followed by a space: `... `")
         elif source:
             want.append(line)
         elif line.strip():
-            yield number, "text before the first `>>>`"
+            yield Mistake(number, "text before the first `>>>`")
     if source:
         yield _example(source, want, start)
 
@@ -56,20 +65,21 @@ def _example(source: list[str], want: list[str], line: int) -> Example:
     )
 
 
-def syntax_error(example: Example) -> tuple[int, str] | None:
-    """Return the line and message of an example's syntax error; None if there is none."""
+def syntax_error(example: Example) -> Mistake | None:
+    """Return the syntax error of an example; None if there is none."""
     try:
         with warnings.catch_warnings(action="ignore"):  # the run shows warnings
             ast.parse(example.source, mode="single")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         parts = filter(None, map(str.strip, example.source.split("\n")))
         if all(part.startswith("#") for part in parts):
-            return example.line, "there is only a comment at this prompt; put it beside code"
+            message = "there is only a comment at this prompt; put it beside code"
+            return Mistake(example.line, message)
         line = example.line + (getattr(error, "lineno", None) or 1) - 1
         said = str(getattr(error, "msg", error))
         hint = "; continuation lines begin with `... `" * isinstance(error, IndentationError)
         hint += "; each begins with `>>> `" * said.startswith("multiple statements")
-        return line, f"this is no Python statement: {said}{hint}"
+        return Mistake(line, f"this is no Python statement: {said}{hint}")
     return None
 
 
