@@ -4,9 +4,13 @@ import ast
 from collections.abc import Iterator
 
 PRESET = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional"}
-TENSOR, MODULE, OPTIMIZER = "torch.Tensor", "torch.nn.Module", "torch.optim.Optimizer"
-OBJECTS = {"torch.nn.": MODULE, "torch.optim.": OPTIMIZER}
+"""Names that examples find defined → what they mean."""
+TENSOR = "torch.Tensor"
+"""The class of an object of which nothing is known."""
+OBJECTS = {"torch.nn.": "torch.nn.Module", "torch.optim.": "torch.optim.Optimizer"}
+"""How the names of classes begin → the class whose methods their objects have."""
 LITERALS = (ast.Constant, ast.JoinedStr, ast.List, ast.Dict, ast.Set, ast.Tuple)
+"""Values that are visibly no tensors."""
 
 
 def used(code: str) -> set[str]:
@@ -33,7 +37,7 @@ class _Names:
     def __init__(self, tree: ast.AST) -> None:
         self._names = {**PRESET, **dict(_imports(tree))}
         self._classes: dict[str, str] = {}
-        """Class → the one of `OBJECTS` that it extends."""
+        """Class that the code defines → the one of `OBJECTS` that it extends."""
         self._objects: dict[str, str] = {}
         """Object → the one of `OBJECTS` whose methods it has."""
         for node in ast.walk(tree):

@@ -22,9 +22,9 @@ def llms_txt(
     lines = [f"# {title}", "", f"> {summary}", "", DATA]
     for heading, pages in parts:
         lines += ["", f"## {heading}", ""]
-        lines += [
-            f"- [{name}]({page}.md){f': {about}' * bool(about)}" for page, name, about in pages
-        ]
+        for page, name, about in pages:
+            line = f"- [{name}]({page}.md)"
+            lines.append(f"{line}: {about}" if about else line)
     return "\n".join(lines) + "\n"
 
 
@@ -37,12 +37,15 @@ def sitemap(base: str, addresses: Iterable[str]) -> str:
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def form_links(name: str, page: str, repository: str, practice: str) -> str:
+def form_links(page: str, repository: str, practice: str) -> str:
     """Return links to the other forms of a page, as one line of HTML.
 
     Args:
+        page: its docname.
+        repository: `owner/name` on GitHub, whose notebooks Colab opens; may be empty.
         practice: the address of the practice page; may be empty.
     """
+    name = page.rpartition("/")[2]
     links = [("Notebook", f'href="{name}.ipynb" download')]
     if repository:
         colab = COLAB.format(repository=repository, page=page)

@@ -91,9 +91,9 @@ def _notebook_and_links(app: Sphinx, page: str, doctree: nodes.document) -> str:
     """Write a page's notebook; return links to the page's forms, empty if it has no claims."""
     if not _write_notebook(app, page, doctree):
         return ""
-    name, to = page.rpartition("/")[2], claim_domain(app.env).page_with("practice")
+    to = claim_domain(app.env).page_with("practice")
     practice = app.builder.get_relative_uri(page, to) if to else ""
-    return form_links(name, page, app.config.claimbook_repository, practice)
+    return form_links(page, app.config.claimbook_repository, practice)
 
 
 def _is_site(app: Sphinx) -> bool:
