@@ -36,7 +36,7 @@ def test_cards_of_a_page():
     """A question with a short answer and a claim is a card, and so is each claim."""
     text = PAGE.replace("**Not in short.** No.", "**In short.** Yes.")
     page = scan_page(text, "docs/a/page.md")
-    question, output = page_cards("a/page", page, sections(text))
+    question, output = page_cards(page, sections(text))
     assert (question.id, question.kind) == ("question-two-lines", CardKind.QUESTION)
     assert (question.ask, question.answer, question.deck) == ("No short answer", "Yes.", "a")
     assert (output.id, output.answer) == ("output-two-lines", "It says so.")
@@ -45,14 +45,14 @@ def test_cards_of_a_page():
 
 def test_sections_without_claims_are_no_cards():
     """Nothing in the book stands for such an answer."""
-    cards = page_cards("a/page", scan_page(PAGE, "docs/a/page.md"), sections(PAGE))
+    cards = page_cards(scan_page(PAGE, "docs/a/page.md"), sections(PAGE))
     assert [card.kind for card in cards] == [CardKind.OUTPUT]
 
 
 def test_texts_of_a_card_are_html():
     """What is text stays text, whatever it holds."""
     text = "# P\n\n## T\n\n" + claim_text("tag", ">>> print('<b>')\n<b>")
-    (card,) = page_cards("a/p", scan_page(text, "docs/a/p.md"), sections(text))
+    (card,) = page_cards(scan_page(text, "docs/a/p.md"), sections(text))
     data = card_data(card)
     assert data["session"][0][1] == "&lt;b&gt;"
     assert "<b>" not in data["session"][0][0]
@@ -83,7 +83,7 @@ def test_ids_are_unique_in_the_book():
     ids = [card.id for card in SAID]
     for page in BOOK.pages:
         text = (ROOT / page.path).read_text("utf-8")
-        ids += [card.id for card in page_cards("a/b", page, sections(text))]
+        ids += [card.id for card in page_cards(page, sections(text))]
     assert len(ids) == len(set(ids)) > 1500
 
 

@@ -43,7 +43,7 @@ def test_a_section_as_it_is_searched():
     page = scan_page(PAGE, "docs/a/sums.md")
     (section,) = sections(PAGE)
     apis = {"sizes-must-match": ["torch.Tensor.add", "torch.ones"]}
-    found = place("a/sums", "Sums", page, section, sentences(PAGE), apis)
+    found = place(page, "Sums", section, sentences(PAGE), apis)
     assert (found.address, found.page, found.title) == (
         "a/sums.html#what-is-a-sum",
         "Sums",
@@ -81,7 +81,7 @@ def test_a_hit_quotes_titles_whole():
     text = "# P\n\n## Why?\n\n" + claim_text("sums", ">>> 1\n1").replace("It says so.", claim)
     page = scan_page(text, "docs/p.md")
     (section,) = sections(text)
-    found = place("p", "P", page, section, sentences(text), {})
+    found = place(page, "P", section, sentences(text), {})
     assert [*found.quoted()] == [
         ("sums", "Sums add: `x.sum()`."),
         ("sums", "Long sums lose digits."),

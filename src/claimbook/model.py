@@ -188,9 +188,8 @@ class Claim:
 
     @property
     def docname(self) -> str:
-        """Its page as Sphinx names it: the path under docs, without `.md`."""
-        page = self.location.path
-        return page.partition("/")[2].removesuffix(".md") or page
+        """Its page as Sphinx names it."""
+        return _docname(self.location.path)
 
     @property
     def code(self) -> str:
@@ -247,6 +246,11 @@ class Page:
     samples: tuple[Claim, ...] = ()
     """Claims inside `markdown` fences: shown as source, but run too."""
     problems: tuple[Problem, ...] = ()
+
+    @property
+    def docname(self) -> str:
+        """Its name in Sphinx: the path under docs, without `.md`."""
+        return _docname(self.path)
 
 
 @dataclass(frozen=True)
@@ -327,6 +331,10 @@ class Record(Run):
     digest: str
     environment: Environment
     recorded: Provenance
+
+
+def _docname(path: str) -> str:
+    return path.partition("/")[2].removesuffix(".md") or path  # README.md is no page of Sphinx
 
 
 def digest(data: object) -> str:

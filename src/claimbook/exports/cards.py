@@ -55,9 +55,9 @@ class Deck:
     cards: list[Card]
 
 
-def page_cards(docname: str, page: Page, sections: Iterable[Section]) -> Iterator[Card]:
+def page_cards(page: Page, sections: Iterable[Section]) -> Iterator[Card]:
     """Yield a card for each question of a page and for each claim's output, in page order."""
-    deck = docname.partition("/")[0]
+    deck = page.docname.partition("/")[0]
     for section in sections:
         claims = section.claims(page)
         if section.short and claims:
@@ -67,7 +67,7 @@ def page_cards(docname: str, page: Page, sections: Iterable[Section]) -> Iterato
                 deck,
                 ask=section.title,
                 answer=section.short,
-                link=f"{docname}.html#{section.anchor}",
+                link=f"{page.docname}.html#{section.anchor}",
             )
         for claim in claims:
             yield Card(

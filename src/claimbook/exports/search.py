@@ -74,14 +74,13 @@ class Place:
 
 
 def place(
-    docname: str,
-    title: str,
     page: Page,
+    title: str,
     section: Section,
     said: Iterable[Sentence],
     apis: Mapping[str, Iterable[str]],
 ) -> Place:
-    """Return the place for a section.
+    """Return the place for a section of a page.
 
     Args:
         title: of the page.
@@ -100,7 +99,7 @@ def place(
         "prose": "\n".join(each.text for each in lines if each.text not in titles.values()),
         "names": "\n".join(names),
     }
-    address = f"{docname}.html#{section.anchor}"
+    address = f"{page.docname}.html#{section.anchor}"
     return Place(address, title, section.title, texts, section.short, titles, lines)
 
 

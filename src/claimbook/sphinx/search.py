@@ -84,7 +84,7 @@ def _write(path: Path, call: str, data: object, end: str = "") -> None:
 def _places(domain: ClaimDomain, docname: str) -> Iterator[search.Place]:
     title, page = domain.env.titles[docname].astext(), domain.pages[docname]
     for section in page.sections:
-        yield search.place(docname, title, page.scanned, section, page.sentences, page.apis)
+        yield search.place(page.scanned, title, section, page.sentences, page.apis)
     if not page.sections:
         yield search.Place(f"{docname}.html", "", title, {"title": title})
 

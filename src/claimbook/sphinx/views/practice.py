@@ -27,7 +27,7 @@ def decks(domain: ClaimDomain) -> list[Deck]:
         made = [
             card
             for name in part.pages
-            for card in page_cards(name, domain.pages[name].scanned, domain.pages[name].sections)
+            for card in page_cards(domain.pages[name].scanned, domain.pages[name].sections)
         ]
         if made and part.title:
             found.append(Deck(made[0].deck, part.title, made))
