@@ -1,6 +1,7 @@
 """The store of records: what is kept, what is refused, and what a reader is told."""
 
 import json
+import os
 import shutil
 from dataclasses import asdict, replace
 from datetime import date, timedelta
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claimbook.engine import environment
-from claimbook.files import write_atomically
+from claimbook.files import write_atomically, write_changed
 from claimbook.model import (
     Environment,
     Factor,
@@ -374,6 +375,18 @@ def test_writing_that_fails_leaves_the_old(tmp_path, monkeypatch, step):
     assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("file", "old")]
     write_atomically(path, "new")
     assert path.read_text() == "new"
+
+
+def test_what_did_not_change_is_not_written(tmp_path):
+    """The file keeps its time; bytes that are no UTF-8 are compared as they are written."""
+    path, text = tmp_path / "file", "a\udce9b\n"
+    write_changed(path, text)
+    assert path.read_bytes() == b"a\xe9b\n"
+    os.utime(path, (1, 1))
+    write_changed(path, text)
+    assert path.stat().st_mtime == 1
+    write_changed(path, "b\n")
+    assert path.read_text() == "b\n"
 
 
 def test_two_runs_at_once_keep_what_both_have_found(tmp_path):

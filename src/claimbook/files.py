@@ -51,9 +51,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     half = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        half.write_bytes(
-            content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
-        )
+        half.write_bytes(_encoded(content))
         if path.exists():
             half.chmod(path.stat().st_mode)
         half.replace(path)
@@ -68,8 +66,13 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 
 def write_changed(path: Path, text: str) -> None:
     """Write a text if the file differs; otherwise leave its modification time alone."""
-    if not path.exists() or path.read_bytes() != text.encode():
+    if not path.exists() or path.read_bytes() != _encoded(text):
         write_atomically(path, text)
+
+
+def _encoded(content: str | bytes) -> bytes:
+    """Encode a text as UTF-8; lone surrogates are the bytes that Python read as such."""
+    return content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
 
 
 @dataclass(frozen=True)
