@@ -60,7 +60,7 @@ def write_deck(
             guid = genanki.guid_for(card["id"])
             deck.add_note(genanki.Note(model, fields, guid=guid, tags=[card["kind"]]))
         package.decks.append(deck)
-    new = path.with_suffix(".new")
+    new = path.with_suffix(".new")  # genanki writes into the file itself
     package.write_to_file(str(new), timestamp=float(seconds))
     new.replace(path)
 

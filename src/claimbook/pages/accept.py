@@ -124,7 +124,7 @@ class Draft:
         """
         lane = changes[0].run.lane
         wants = {change.mismatch.example.line: change.want for change in changes}
-        lines = re.findall(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+", self.raw.decode("utf-8"))
+        lines = re.findall(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+", self.raw.decode("utf-8"))  # with ends
         _revise(lines, self.page, wants, lane)
         text = "".join(lines)
         revised = scan_page(text, self.page.path)
