@@ -4,10 +4,6 @@ import re
 from hashlib import sha256
 from html import escape
 from pathlib import Path
-from typing import Any
-
-from docutils import nodes
-from sphinx.application import Sphinx
 
 from claimbook.exports import figures
 
@@ -17,14 +13,17 @@ LINK_TO_DATA = re.compile(
 """A link to a file of the site that an EPUB does not have: `<a href="claims.json">data</a>`."""
 
 
-def adapt(
-    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
-) -> None:
-    """Move each drawn figure into a file; reduce links to missing files to their text."""
-    if app.builder.name == "epub" and "body" in context:
-        outdir, up = Path(app.outdir), "../" * page.count("/")
-        body = figures.FIGURE.sub(lambda figure: _with_file(figure[0], outdir, up), context["body"])
-        context["body"] = LINK_TO_DATA.sub(r"\1", body)
+def adapt(html: str, page: str, outdir: Path) -> str:
+    """Move each figure of a page into a file; reduce links to missing files to their text.
+
+    Args:
+        html: the body of the page.
+        page: its docname.
+        outdir: the folder of the EPUB's files.
+    """
+    up = "../" * page.count("/")
+    html = figures.FIGURE.sub(lambda figure: _with_file(figure[0], outdir, up), html)
+    return LINK_TO_DATA.sub(r"\1", html)
 
 
 def _with_file(figure: str, outdir: Path, up: str) -> str:

@@ -27,7 +27,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.connect("env-get-outdated", remove_gone)
     app.connect("doctree-read", note_summary)
     app.connect("html-page-context", write_forms)
-    app.connect("html-page-context", epub.adapt)
+    app.connect("html-page-context", adapt_to_epub)
     app.connect("build-finished", write_lists)
     return {
         "version": __version__,
@@ -94,6 +94,14 @@ def _notebook_and_links(app: Sphinx, page: str, doctree: nodes.document) -> str:
     to = claim_domain(app.env).page_with("practice")
     practice = app.builder.get_relative_uri(page, to) if to else ""
     return form_links(page, app.config.claimbook_repository, practice)
+
+
+def adapt_to_epub(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Leave out of a page what an EPUB cannot hold."""
+    if app.builder.name == "epub" and "body" in context:
+        context["body"] = epub.adapt(context["body"], page, Path(app.outdir))
 
 
 def _is_site(app: Sphinx) -> bool:
