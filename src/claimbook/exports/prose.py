@@ -9,7 +9,7 @@ from claimbook.pages.myst import Block, Markdown
 from claimbook.pages.text import strip_markup
 
 END = re.compile(r"(?<=[.?!:]) (?=[A-Z`*(\d])")
-"""The space between two sentences, or after a colon: `It adds: `x` grows.` has two parts."""
+"""The space before a sentence, after another or a colon: two in `It adds. Twice: (1) Here.`."""
 WITH_PROSE = {"claim", "remark", "note", "tip", "warning", "dropdown"}
 """Directives whose content is read; that of others is code, data or drawn."""
 OPTIONS = re.compile(r"(?:[ \t]*:[\w-]+:.*\n)+(?:[ \t]*\n)?")

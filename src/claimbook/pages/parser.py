@@ -24,8 +24,8 @@ RAW_DIRECTIVES = frozenset({"code-cell", "raw-cell", "raw", "math", "literalincl
 NEAR = 15
 """Most lines between the first line of a claim, misspelt, and its code."""
 
-MOST_WORDS = 60
-"""Of a short answer."""
+ANSWER_WORDS = 60
+"""Most words of a short answer."""
 
 LAB_WORDS = {
     r"\bsuptitle\(|\bset_title\(": "states its finding: `fig.suptitle(…)`",
@@ -164,8 +164,8 @@ class _PageReader(Reader):
         for answer in _ANSWER.finditer(text):
             line = text.count("\n", 0, answer.start()) + 1
             count = len(strip_markup(answer[1]).split())
-            if count > MOST_WORDS and line not in self.owned:
-                message = f"a short answer of {count} words; at most {MOST_WORDS}"
+            if count > ANSWER_WORDS and line not in self.owned:
+                message = f"a short answer of {count} words; at most {ANSWER_WORDS}"
                 self.problem(line, ProblemKind.BAD_FORM, message)
 
 
