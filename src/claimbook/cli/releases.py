@@ -66,7 +66,9 @@ KINDS: dict[Lane, type[BookRuns]] = {Lane.CPU: Releases, Lane.CUDA: CudaReleases
 def _run(book: Book, lane: Lane, recorded: list[BookRun]) -> BookRun:
     """Run all claims except those already recorded, unchanged, for this environment."""
     claims = {claim.id: claim for claim in book.claims if lane in claim.lanes}
-    kept = earlier_results(recorded, claims.values(), environment.describe(lane))
+    kept = {}
+    if recorded:  # only the runner can describe a lane that may be missing
+        kept = earlier_results(recorded, claims.values(), environment.describe(lane))
     with Runner() as runner:
         runs = _runs(runner, [c for c in claims.values() if c.id not in kept], lane)
         if lane is not Lane.CPU:
