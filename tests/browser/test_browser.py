@@ -514,10 +514,14 @@ FOLDED = "claim-alternating-batches-pump-the-swing"
 
 
 @pytest.mark.parametrize("place", ["claim-uses-in-one-graph-add-up", "see-also", FOLDED])
-def test_a_link_leads_beneath_the_header(open_page, place):
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_a_link_leads_beneath_the_header(open_page, place, elsewhere):
     """On a phone no part of what it leads to is covered; a reader who wants no motion sees none."""
-    page = open_page("autograd/gradients-add-up", width=390)
-    page.evaluate("place => { location.hash = place; }", place)
+    page = open_page("reading" if elsewhere else "autograd/gradients-add-up", width=390)
+    if elsewhere:
+        page.goto((SITE / "autograd/gradients-add-up.html").as_uri() + f"#{place}")
+    else:
+        page.evaluate("place => { location.hash = place; }", place)
     page.wait_for_function("scrollY > 0")
     header = page.locator(".mobile-header").bounding_box()
     target = page.locator(f"#{place}, details:has(> #{place})").first
