@@ -924,6 +924,42 @@ def running_totals_are_one_call(x):
     assert x.cummax(0).values.tolist() == list(accumulate(numbers, max))
 
 
+@sweep(starts=tensors(torch.bool, rank=(1, 1)), x=lambda starts: tensors(torch.int64, shape=tuple(starts.shape)))
+def a_running_sum_restarts_at_its_groups(starts, x):
+    first = torch.where(starts, torch.arange(len(x)), 0).cummax(0).values
+    total = x.cumsum(0)
+    sums: list[int] = []
+    for begins, number in zip(starts.tolist(), x.tolist(), strict=True):
+        sums.append(number if begins or not sums else sums[-1] + number)
+    assert (total - (total - x)[first]).tolist() == sums
+
+
+@sweep(
+    conditions=tensors(torch.bool, rank=(2, 2)),
+    choices=lambda conditions: tensors(torch.int64, shape=tuple(conditions.shape)),
+)
+def np_select_is_a_chain_of_where(conditions, choices):
+    result = torch.full(conditions.shape[1:], -1)
+    for condition, choice in zip(conditions.flip(0), choices.flip(0), strict=True):
+        result = torch.where(condition, choice, result)
+    if len(conditions):
+        assert result.tolist() == np.select([*conditions.numpy()], [*choices.numpy()], -1).tolist()
+
+
+@sweep(x=tensors(torch.float64, rank=(1, 2)), percent=integers(1, 100))
+def an_ema_of_a_series_by_doubling(x, percent):
+    assume(len(x))
+    alpha = percent / 100
+    by_loop = [x[0]]
+    for value in x[1:]:
+        by_loop.append(alpha * value + (1 - alpha) * by_loop[-1])
+    y, keep, step = torch.cat([x[:1], alpha * x[1:]]), 1 - alpha, 1
+    while step < len(y):
+        y = torch.cat([y[:step], y[step:] + keep * y[:-step]])
+        keep, step = keep * keep, 2 * step
+    assert_close(y, torch.stack(by_loop), equal_nan=True)
+
+
 @sweep(
     x=tensors(NUMBERS, shape=(3,)),
     index=several(integers(-3, 2), max_size=6),
