@@ -924,7 +924,10 @@ def running_totals_are_one_call(x):
     assert x.cummax(0).values.tolist() == list(accumulate(numbers, max))
 
 
-@sweep(starts=tensors(torch.bool, rank=(1, 1)), x=lambda starts: tensors(torch.int64, shape=tuple(starts.shape)))
+@sweep(
+    starts=tensors(torch.bool, rank=(1, 1)),
+    x=lambda starts: tensors(torch.int64, shape=tuple(starts.shape)),
+)
 def a_running_sum_restarts_at_its_groups(starts, x):
     first = torch.where(starts, torch.arange(len(x)), 0).cummax(0).values
     total = x.cumsum(0)
