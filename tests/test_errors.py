@@ -1,5 +1,6 @@
 """The lookup of errors: the claim that reproduces one is found, whatever its numbers are."""
 
+import html
 import json
 import re
 import time
@@ -529,6 +530,9 @@ def test_names_that_agree(text, place):
 
 
 COPY = "AttributeError: 'DataParallel' object has no attribute 'copy'"
+TRACE = (
+    'Traceback (most recent call last):\n  File "C:\\new\\train.py", line 3, in <module>\n    f()'
+)
 TIMED_OUT = """W06 run.py:793] Setting OMP_NUM_THREADS environment variable for each process
 terminate called after throwing an instance of 'c10::DistBackendError'
   what():  [PG 1 Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=8)
@@ -551,6 +555,12 @@ torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
         (f"E  {COPY}\n\nx.py:3: AttributeError\n== short test summary info ==\nFAILED", None),
         (COPY.replace("Error", "Error\x1b[0m").replace("Attr", "\x1b[0;31mAttr"), None),
         (COPY.replace("Error", "Error[0m").replace("Attr", "[0;31mAttr"), None),
+        (COPY.replace("Error", "Error\\u001b[0m").replace("Attr", "\\u001b[0;31mAttr"), None),
+        (COPY.replace("'", "&#39;").replace(" ", "\xa0"), None),
+        (f"{COPY[:50]}\n{COPY[50:]}\nThank you in advance for any hint on what it may be", None),
+        (json.dumps({"log": f'{TRACE}\nstderr: {COPY}\nstderr:\tof "a"', "ts": "12:40"}), None),
+        (json.dumps(json.dumps({"message": f"{TRACE}\nx.{COPY}"})), None),
+        (html.escape(f"{TRACE}\n{COPY}"), None),
         (f"[1,0]<stderr>:{COPY}", None),
         (f"I get **{COPY}**", None),
         (f"ERROR:root:{COPY}", None),
@@ -558,10 +568,34 @@ torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
     ],
 )
 def test_what_a_log_adds_does_not_hide_its_error(text, place):
-    """Lines after it, an error that only points up, a colour or a prefix of the line."""
+    """Lines after it, an error that only points up, a colour, a code or a prefix of the line."""
     assert first_place(text).split("#")[0] == (place or "data/saving")
     if text == TIMED_OUT:
         assert "watchdog" in first_place(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "section"),
+    [
+        ("Epoch 3: loss 0.5\nKilled\n(env) me@node:~$", "killed"),
+        (" 6%|###   | 37/625 [04:47<1:10:53, 13.8it/s]Killed", "killed"),
+        ("x.py:3: UserWarning: old\njob.sh: line 3:  815 Killed       python x.py", "killed"),
+        ("zsh: killed     python train.py", "killed"),
+        ("command terminated with exit code 137", "killed"),
+        ("container exited with code 137", "killed"),
+        ("run.sh: line 9: 77 Bus error           (core dumped) python x.py", "killed"),
+        ("Loading the weights\nSegmentation fault", "segmentation-fault"),
+        ("Process finished with exit code 139 (signal 11: SIGSEGV)", "segmentation-fault"),
+    ],
+)
+def test_what_ends_without_an_error_of_python(text, section):
+    """A line of the shell, anywhere in the output, or a number tells the signal."""
+    assert first_place(text).startswith(f"first-aid/crashes#{section}")
+
+
+def test_paths_with_a_backslash_are_no_new_lines():
+    """An `n` after a backslash begins a name, too."""
+    assert "new" in errors.read("ValueError: no 'D:' in \\new worlds").text
 
 
 def test_the_wrapper_of_a_compilers_error_is_none():

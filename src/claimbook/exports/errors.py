@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from html import unescape
 from itertools import pairwise, takewhile
 from pathlib import Path
 
@@ -45,13 +46,17 @@ FORMS = [
 CUT = tomllib.loads(Path(__file__).with_name("noise.toml").read_text("utf-8"))
 ECHOES = "|".join(noise["pattern"] for noise in CUT["echo"])
 """What follows the error to explain, and only says that a process ended."""
+ENCODED = [(noise["pattern"], noise["meant"]) for noise in CUT["encoded"]]
+"""What a terminal, a web page or a log writes, and what it stands for."""
 TRACEBACK = "Traceback (most recent call last)"
-THROWN = r"\bwhat\(\):[ \t]*([^\n]+)"
-"""An exception of C++ that nothing caught, where no error of Python is named."""
+SIGNAL = r"[Kk]illed|[Ss]egmentation fault|[Bb]us error|Aborted"
+UNNAMED = (
+    r"\bwhat\(\):[ \t]*([^\n]+)",
+    rf"(?:^|[\n\]]|\d +|zsh: )({SIGNAL})(?=$|\n|  | \()",
+)
+"""What ends a program where no error of Python is named: an exception of C++, and a signal."""
 READINGS = 5
 """Most errors of a text that are looked up, until one is known."""
-COLOURS = "|".join(noise["pattern"] for noise in CUT["colour"])
-"""What a terminal shows as a colour."""
 ADDED = [noise["pattern"] for noise in CUT["added"]]
 """Additions of torch or Python to any message; not shown."""
 PYTHONS = "|".join(noise["pattern"] for noise in CUT["python"])
@@ -59,7 +64,7 @@ PYTHONS = "|".join(noise["pattern"] for noise in CUT["python"])
 NOISE = [
     re.compile(noise["pattern"], re.ASCII)
     for kind, noises in CUT.items()
-    if kind not in {"echo", "colour"}
+    if kind not in {"echo", "encoded"}
     for noise in noises
 ]
 """Parts of messages that are not compared."""
@@ -130,7 +135,8 @@ def looks_like_error(text: str) -> bool:
     >>> looks_like_error("RuntimeError: no"), looks_like_error("what is a RuntimeError")
     (True, False)
     """
-    return any(re.search(pattern, text, re.ASCII | re.MULTILINE) for pattern in LOOKS)
+    said = _decoded(text)
+    return any(re.search(pattern, said, re.ASCII | re.MULTILINE) for pattern in LOOKS)
 
 
 def read(text: str) -> Message:
@@ -148,28 +154,36 @@ def read(text: str) -> Message:
 def readings(text: str) -> Iterator[Message]:
     """Yield what may be the error to explain, likeliest first.
 
-    A text goes on after its error, with lines of other programs; and the last error may only say
-    that another, further up, ended the program. So the first line of an error is a reading too,
-    and so are the errors before it, up to `READINGS` of them.
+    A text goes on after its error, with lines of other programs, or was wrapped within words; and
+    the last error may only say that another, further up, ended the program. So the first line of
+    an error is a reading too, and all its lines as one, and so are the errors before it, up to
+    `READINGS` of them.
     """
-    text = re.sub(COLOURS, "", text.replace("\r", ""), flags=re.ASCII).strip()
+    text = _decoded(text)
     for said in (re.sub(ECHOES, "", text), text):
         lines = said.split("\n")
         named = [(n, *found) for n, line in enumerate(lines) if (found := _typed(line))]
         if failed := [each for each in named if not each[1].endswith("Warning")]:
             break
-        if thrown := re.search(THROWN, said):
-            yield Message("", thrown[1])
+        yield from (Message("", end[1]) for each in UNNAMED if (end := re.search(each, said)))
     if not named:
         yield Message("", text)
     read = set[tuple[str, ...]]()
     for number, kind, first in (failed or named)[: -READINGS - 1 : -1]:
         after = takewhile(lambda line: not _begins_another(line), lines[number + 1 :])
         whole = _message(kind, "\n".join([first, *after]))
-        for message in (whole, replace(whole, text=whole.text.split("\n")[0])):
+        for part in (whole.text, whole.text.split("\n")[0], whole.text.replace("\n", "")):
+            message = replace(whole, text=part)
             if message.words not in read:
                 read.add(message.words)
                 yield message
+
+
+def _decoded(text: str) -> str:
+    text = re.sub(r"&#?\w+;", lambda entity: unescape(entity[0]), text, flags=re.ASCII)
+    for pattern, meant in ENCODED:
+        text = re.sub(pattern, meant, text, flags=re.ASCII)
+    return text.strip()
 
 
 def _message(kind: str, said: str) -> Message:

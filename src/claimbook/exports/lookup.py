@@ -153,9 +153,9 @@ def _patterns() -> dict[str, Any]:
     """Return the patterns that read a message, with JavaScript's `$1` for groups."""
     return {
         "message": errors.MESSAGE,
-        "colours": errors.COLOURS,
+        "encoded": [(pattern, meant.replace("\\", "$")) for pattern, meant in errors.ENCODED],
         "echoes": errors.ECHOES,
-        "thrown": errors.THROWN,
+        "unnamed": errors.UNNAMED,
         "added": errors.ADDED,
         "readings": errors.READINGS,
         "traceback": errors.TRACEBACK,

@@ -42,7 +42,8 @@ class ErrorLookup {
 
   // Whether a text looks printed by a program.
   looks(text) {
-    return this.patterns.looks.some((pattern) => new RegExp(pattern, "m").test(text));
+    const said = this.decoded(text);
+    return this.patterns.looks.some((pattern) => new RegExp(pattern, "m").test(said));
   }
 
   // The address of the section that explains a message.
@@ -55,18 +56,19 @@ class ErrorLookup {
     return this.readings(text).next().value;
   }
 
-  // What that error may be, likeliest first: the last, its first line alone, and those before it.
+  // What that error may be, likeliest first: the last, its first line alone, all its lines as one,
+  // and those before it.
   * readings(text) {
-    const { colours, echoes, thrown, traceback, readings } = this.patterns;
-    const whole = text.replaceAll("\r", "").replace(new RegExp(colours, "g"), "").trim();
+    const { echoes, unnamed, traceback, readings } = this.patterns;
+    const whole = this.decoded(text);
     let lines, named, failed;
     for (const said of [whole.replace(new RegExp(echoes, "g"), ""), whole]) {
       lines = said.split("\n");
       named = lines.map((line, number) => ({ ...this.typed(line), number })).filter(({ type }) => type);
       failed = named.filter(({ type }) => !type.endsWith("Warning"));
       if (failed.length) break;
-      const uncaught = said.match(new RegExp(thrown));
-      if (uncaught) yield this.message("", uncaught[1]);
+      const ends = unnamed.map((each) => said.match(new RegExp(each))).filter(Boolean);
+      yield* ends.map(([, end]) => this.message("", end));
     }
     if (!named.length) yield this.message("", whole);
     const begins = new Set(named.map(({ number }) => number)), read = new Set();
@@ -74,12 +76,19 @@ class ErrorLookup {
       let end = number + 1;
       while (end < lines.length && !begins.has(end) && !lines[end].includes(traceback)) end += 1;
       const said = this.shown([first, ...lines.slice(number + 1, end)].join("\n"));
-      for (const part of [said, said.split("\n")[0]]) {
+      for (const part of [said, said.split("\n")[0], said.replaceAll("\n", "")]) {
         const message = this.message(type.split(".").pop(), part);
         if (!read.has(message.words.join(" "))) yield message;
         read.add(message.words.join(" "));
       }
     }
+  }
+
+  // A text as it was before a terminal, a web page or a log encoded it.
+  decoded(text) {
+    const { encoded } = this.patterns;
+    const plain = text.replaceAll(/&#?\w+;/g, (innerHTML) => element("textarea", { innerHTML }).value);
+    return encoded.reduce((rest, [each, meant]) => rest.replace(new RegExp(each, "g"), meant), plain).trim();
   }
 
   // What is shown of a message: without additions of torch and Python.
