@@ -530,6 +530,7 @@ def test_names_that_agree(text, place):
 
 
 COPY = "AttributeError: 'DataParallel' object has no attribute 'copy'"
+WRAPPED = "ImportError: lib/python2.7/torch/lib/libtorch.so.1: unde\nfined symbol: _ZTIN2at4TypeE"
 TRACE = (
     'Traceback (most recent call last):\n  File "C:\\new\\train.py", line 3, in <module>\n    f()'
 )
@@ -557,14 +558,18 @@ torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
         (COPY.replace("Error", "Error[0m").replace("Attr", "[0;31mAttr"), None),
         (COPY.replace("Error", "Error\\u001b[0m").replace("Attr", "\\u001b[0;31mAttr"), None),
         (COPY.replace("'", "&#39;").replace(" ", "\xa0"), None),
-        (f"{COPY[:50]}\n{COPY[50:]}\nThank you in advance for any hint on what it may be", None),
-        (json.dumps({"log": f'{TRACE}\nstderr: {COPY}\nstderr:\tof "a"', "ts": "12:40"}), None),
+        (json.dumps({"log": f'{TRACE}\nstderr: {COPY}\nstderr: of "a"', "ts": "12:40"}), None),
         (json.dumps(json.dumps({"message": f"{TRACE}\nx.{COPY}"})), None),
         (html.escape(f"{TRACE}\n{COPY}"), None),
         (f"[1,0]<stderr>:{COPY}", None),
         (f"I get **{COPY}**", None),
         (f"ERROR:root:{COPY}", None),
         (TIMED_OUT, "first-aid/several-processes"),
+        (
+            f"{WRAPPED}\n\nI reinstalled everything, and searched for hours.",
+            "first-aid/installation",
+        ),
+        (f"{COPY}\n['/usr/bin/python3', '-u', 'x.py'] exits with return code = 1", None),
     ],
 )
 def test_what_a_log_adds_does_not_hide_its_error(text, place):
@@ -582,7 +587,7 @@ def test_what_a_log_adds_does_not_hide_its_error(text, place):
         ("x.py:3: UserWarning: old\njob.sh: line 3:  815 Killed       python x.py", "killed"),
         ("zsh: killed     python train.py", "killed"),
         ("command terminated with exit code 137", "killed"),
-        ("container exited with code 137", "killed"),
+        ("trainer-1 exited with code 137", "killed"),
         ("run.sh: line 9: 77 Bus error           (core dumped) python x.py", "killed"),
         ("Loading the weights\nSegmentation fault", "segmentation-fault"),
         ("Process finished with exit code 139 (signal 11: SIGSEGV)", "segmentation-fault"),

@@ -156,8 +156,8 @@ def readings(text: str) -> Iterator[Message]:
 
     A text goes on after its error, with lines of other programs, or was wrapped within words; and
     the last error may only say that another, further up, ended the program. So the first line of
-    an error is a reading too, and all its lines as one, and so are the errors before it, up to
-    `READINGS` of them.
+    an error is a reading too, and its first two lines as one, and so are the errors before it, up
+    to `READINGS` of them.
     """
     text = _decoded(text)
     for said in (re.sub(ECHOES, "", text), text):
@@ -172,7 +172,8 @@ def readings(text: str) -> Iterator[Message]:
     for number, kind, first in (failed or named)[: -READINGS - 1 : -1]:
         after = takewhile(lambda line: not _begins_another(line), lines[number + 1 :])
         whole = _message(kind, "\n".join([first, *after]))
-        for part in (whole.text, whole.text.split("\n")[0], whole.text.replace("\n", "")):
+        begins = whole.text.split("\n")
+        for part in (whole.text, begins[0], "".join(begins[:2])):
             message = replace(whole, text=part)
             if message.words not in read:
                 read.add(message.words)

@@ -56,7 +56,7 @@ class ErrorLookup {
     return this.readings(text).next().value;
   }
 
-  // What that error may be, likeliest first: the last, its first line alone, all its lines as one,
+  // What that error may be, likeliest first: the last, its first line alone, its first two as one,
   // and those before it.
   * readings(text) {
     const { echoes, unnamed, traceback, readings } = this.patterns;
@@ -76,7 +76,8 @@ class ErrorLookup {
       let end = number + 1;
       while (end < lines.length && !begins.has(end) && !lines[end].includes(traceback)) end += 1;
       const said = this.shown([first, ...lines.slice(number + 1, end)].join("\n"));
-      for (const part of [said, said.split("\n")[0], said.replaceAll("\n", "")]) {
+      const begins = said.split("\n");
+      for (const part of [said, begins[0], begins.slice(0, 2).join("")]) {
         const message = this.message(type.split(".").pop(), part);
         if (!read.has(message.words.join(" "))) yield message;
         read.add(message.words.join(" "));
