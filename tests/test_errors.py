@@ -621,7 +621,7 @@ def test_errors_of_other_programs():
 
 
 @pytest.mark.parametrize(
-    "unit", ["a", "A", "_", "1", ".", "-", "/", "'", "(", " ", "\t", "\n", " \n"]
+    "unit", ["a", "A", "_", "1", ".", "-", "/", "'", "(", " ", "\t", "\n", " \n", "\\", "&"]
 )
 def test_a_hundred_kilobytes_of_anything_are_read_in_a_moment(unit):
     """No pattern starts anew at each letter of a word, or at each of many blanks."""

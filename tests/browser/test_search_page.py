@@ -1,5 +1,7 @@
 """The search: what people type leads to the right section first."""
 
+import html
+import json
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -173,7 +175,8 @@ def test_errors_are_looked_up_as_in_python(search):
     """The same messages with the same likeness, for all that was pasted, and for questions."""
     texts = [item["text"] for item in (*ERRORS, *ERRORS_APART, *QUESTIONS)]
     texts += [FAILED + noise["example"] for noise in errors.CUT["echo"]]
-    texts += [noise["example"] for noise in errors.CUT["colour"]]
+    texts += [noise["example"] for noise in errors.CUT["encoded"]]
+    texts += [code(item["text"]) for item in ERRORS_APART for code in (html.escape, json.dumps)]
     texts += [f"{FAILED}KeyError: 'a'\nit is not there", "what():  Target 5 is out of bounds."]
     texts += [" ".join(text.split("\n")) for text in texts if "\n" in text]
     for text, (looks, *shown) in zip(texts, search.evaluate(LOOKUPS, texts), strict=True):

@@ -76,8 +76,8 @@ class ErrorLookup {
       let end = number + 1;
       while (end < lines.length && !begins.has(end) && !lines[end].includes(traceback)) end += 1;
       const said = this.shown([first, ...lines.slice(number + 1, end)].join("\n"));
-      const begins = said.split("\n");
-      for (const part of [said, begins[0], begins.slice(0, 2).join("")]) {
+      const each = said.split("\n");
+      for (const part of [said, each[0], each.slice(0, 2).join("")]) {
         const message = this.message(type.split(".").pop(), part);
         if (!read.has(message.words.join(" "))) yield message;
         read.add(message.words.join(" "));
