@@ -51,4 +51,4 @@ def _of_lane(domain: ClaimDomain, claims: tuple[Claim, ...], lane: Lane) -> str:
     records = (record for each in current for record in each.records)
     devices = ", ".join(dict.fromkeys(record.environment.device for record in records))
     count = "" if len(current) == len(claims) else f", {len(current)} of them"
-    return f"{render.LANE_NAMES[lane]} ({devices}){count}"
+    return f"{render.LANE_NAMES[lane]} ({devices.replace('(R)', '')}){count}"

@@ -93,7 +93,8 @@ def output(want: str) -> nodes.container:
     classes = ["claim-output"]
     if is_error:
         classes.append("claim-error")
-    if is_error or "Warning: " in want or max(map(len, want.split("\n"))) > LINE:
+    lines = want.rstrip("\n").split("\n")
+    if is_error or "Warning: " in want or len(lines) == 1 or max(map(len, lines)) > LINE:
         classes.append("claim-message")
     shown = want.translate(PICTURES) or "(nothing)"
     label = nodes.paragraph("", "Output", classes=["claim-unseen"])  # for screen readers

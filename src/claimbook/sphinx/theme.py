@@ -31,8 +31,13 @@ MENDED = {
 """Part of a page → pattern of wrong HTML → its replacement."""
 
 
-TITLE = re.compile(r'</h1>\n?(<p class="page-forms">.*?</p>|)')
-"""The end of a page's title, with the links to its other forms."""
+HEAD = re.compile(
+    r"""</h1>\n?(<p\ class="page-forms">.*?</p>\n?|)  # the links to its other forms
+        ((?:<p>.*?</p>\n)*(?:<p\ class="provenance">.*?</p>\n)?)  # its aim, and where it ran
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+"""What a page begins with."""
 
 
 def connect(app: Sphinx) -> None:
@@ -72,5 +77,5 @@ def mend(
     if app.builder.name == "html" and "body" in context:
         body = breakable(whole(context["body"]))
         if tools := page_tools(body) if doctree else "":
-            body = TITLE.sub(rf'</h1>\n<div class="page-tools">{tools}\1</div>', body, count=1)
+            body = HEAD.sub(rf'</h1>\n\2<div class="page-tools">{tools}\1</div>\n', body, count=1)
         context["body"] = body

@@ -178,11 +178,11 @@ def _questions(questions: list[Question]) -> nodes.Node:
     for docname, page, asked, judged in questions:
         item = nodes.list_item()
         answer = nodes.paragraph("", "", *render.inline(asked.short))
-        item += elements.fold("", answer, title=asked.question, classes=["answer"])
+        link = render.link(docname, asked.anchor, page)
+        more = nodes.paragraph("", "", nodes.Text("More: "), link, classes=["minutes"])
+        item += elements.fold("", answer, more, title=asked.question, classes=["answer"])
         if judged:
             item += _to_judge(judged)
-        more = render.link(docname, asked.anchor, page)
-        item += nodes.paragraph("", "", nodes.Text("More: "), more, classes=["minutes"])
         listed += item
     return listed
 
