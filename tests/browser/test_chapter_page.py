@@ -221,3 +221,57 @@ def test_no_message_ends_in_a_line_of_one_digit(open_page):
     """A message that is longer than its card by a word takes more than that word along."""
     page = open_page("memory/broadcasting", width=1440)
     assert page.evaluate(LAST_LINE, ".claim-error pre") > 40
+
+
+def test_code_wraps_on_a_phone(open_page):
+    """All of it is seen at once; what follows in a line of its own begins where no code does."""
+    page = open_page("memory/vectorization", width=390)
+    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    codes = page.locator(".claim-code pre, .in-practice pre").filter(visible=True)
+    assert [each for each in codes.all() if each.evaluate(IS_CUT)] == []
+    first = codes.first
+    assert first.inner_text().count("\n") < first.evaluate(LINES) - 1
+    assert first.evaluate(BEGINNINGS) == [0, 6]
+
+
+IS_CUT = "(code) => code.scrollWidth > code.clientWidth"
+LINES = """(code) => {
+  const { height } = code.getBoundingClientRect(), style = getComputedStyle(code);
+  return Math.round((height - 2 * parseFloat(style.paddingTop)) / parseFloat(style.lineHeight));
+}"""
+BEGINNINGS = """(code) => {
+  const text = document.createRange(), left = new Map();
+  text.selectNodeContents(code);
+  for (const { top, left: x, width } of text.getClientRects()) {
+    if (width) left.set(Math.round(top), Math.min(left.get(Math.round(top)) ?? x, x));
+  }
+  const sign = document.createElement("span"), style = getComputedStyle(code);
+  sign.textContent = "0".repeat(100);
+  sign.style.cssText = "position: absolute; white-space: pre; text-indent: 0";
+  code.append(sign);
+  const width = sign.getBoundingClientRect().width / 100;
+  sign.remove();
+  const start = code.getBoundingClientRect().left + parseFloat(style.paddingLeft);
+  return [...new Set([...left.values()].map((x) => Math.round((x - start) / width)))].sort();
+}"""
+"""The columns in which lines of code without indentation begin, and those that continue them."""
+
+
+@pytest.mark.parametrize("name", ["memory/vectorization", "interview", "tensors/index"])
+def test_a_page_says_what_it_is_for_before_its_tools(open_page, name):
+    """They stand between its first lines and its first section."""
+    page = open_page(name)
+    tools = page.locator(".page-tools").bounding_box()
+    aim = page.locator("h1 + p").bounding_box()
+    assert aim["y"] + aim["height"] < tools["y"] < page.locator("h2").first.bounding_box()["y"]
+
+
+def test_the_foot_of_a_card_is_one_line(open_page):
+    """What is said of its run, and what unfolds the rest."""
+    page = open_page("data/processes", width=390)
+    card = page.locator("div.claim:has(> .claim-badges:not(:empty) + .claim-more)").first
+    said, more = (card.locator(f"> {part}") for part in (".claim-badges", ".claim-more"))
+    before = said.bounding_box()
+    assert abs(before["y"] - more.bounding_box()["y"]) < 4
+    more.locator("> summary").click()
+    assert more.bounding_box()["y"] >= before["y"] + before["height"]
