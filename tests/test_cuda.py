@@ -244,7 +244,8 @@ def test_cards_name_each_gpu(on_two):
     assert [badge.text for badge in sums.select(".claim-badge")] == ["CUDA prints something else"]
     [fold] = sums.select(".claim-fold")
     assert (fold.summary.text, fold.pre.text) == (f"On CUDA ({OTHER})", "1 + 2\n")
-    assert "machines held on 2 of 2 GPUs" in [each.text for each in slow.select(".claim-badge")]
+    badges = [badge.text for badge in slow.select(".claim-badge")]
+    assert "held on 1 of 1 processor, 2 of 2 GPUs" in badges
     rows = [row.td.text for row in slow.select(".machines tbody tr")]
     assert [row.partition(", ")[0] for row in rows[1:]] == [OTHER, DEVICE]
 

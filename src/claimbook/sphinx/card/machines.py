@@ -26,12 +26,15 @@ Row = tuple[str, Record | Result]
 
 
 def badges(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
-    """Yield badges with the number of processors, this one included, and GPUs on which it held."""
+    """Yield a badge with the number of processors, this one included, and GPUs on which it held."""
+    words, everywhere = [], True
     for kind, rows in ("processor", _processors(claim, domain)), ("GPU", _gpus(claim, domain)):
         if count := len(rows):
             held = sum(did.outcome is Outcome.PASSED for _, did in rows)
-            words = f"held on {held} of {count} {kind}{'s' * (count != 1)}"
-            yield render.badge("machines", "current" if held == count else "varied", words)
+            words.append(f"{held} of {count} {kind}{'s' * (count != 1)}")
+            everywhere = everywhere and held == count
+    if words:
+        yield render.badge("held", "current" if everywhere else "varied", f"on {', '.join(words)}")
 
 
 def table(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
