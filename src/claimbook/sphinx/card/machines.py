@@ -27,7 +27,7 @@ Row = tuple[str, Record | Result]
 
 def badges(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
     """Yield a badge with the number of processors, this one included, and GPUs on which it held."""
-    words, everywhere = [], True
+    words, everywhere = list[str](), True
     for kind, rows in ("processor", _processors(claim, domain)), ("GPU", _gpus(claim, domain)):
         if count := len(rows):
             held = sum(did.outcome is Outcome.PASSED for _, did in rows)
