@@ -33,7 +33,7 @@ MENDED = {
 
 HEAD = re.compile(
     r"""</h1>\n?(<p\ class="page-forms">.*?</p>\n?|)  # the links to its other forms
-        ((?:<p>.*?</p>\n)*(?:<p\ class="provenance">.*?</p>\n)?)  # its aim, and where it ran
+        ((?:<p(?:\ class="provenance")?>(?:(?!</p>).)*</p>\n)*)  # its aim, and where it ran
     """,
     re.VERBOSE | re.DOTALL,
 )
