@@ -271,7 +271,7 @@ def test_the_foot_of_a_card_is_one_line(open_page):
     page = open_page("data/processes", width=390)
     card = page.locator("div.claim:has(> .claim-badges:not(:empty) + .claim-more)").first
     said, more = (card.locator(f"> {part}") for part in (".claim-badges", ".claim-more"))
-    before = said.bounding_box()
-    assert abs(before["y"] - more.bounding_box()["y"]) < 4
+    assert abs(said.bounding_box()["y"] - more.bounding_box()["y"]) < 4
     more.locator("> summary").click()
-    assert more.bounding_box()["y"] >= before["y"] + before["height"]
+    above = said.bounding_box()
+    assert more.bounding_box()["y"] >= above["y"] + above["height"]
