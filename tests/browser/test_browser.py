@@ -21,9 +21,15 @@ SCREENS = 12
 """How long a chapter may be on a laptop, its details folded."""
 
 CODE = ".claim-code pre, .highlight-Python pre, .in-practice pre"
-TOO_WIDE = f"""() => [...document.querySelectorAll("{CODE}")]
-  .filter((code) => code.scrollWidth > code.clientWidth)
-  .map((code) => code.innerText)"""
+TOO_WIDE = f"""() => {{
+  const folds = [...document.querySelectorAll(":is(.claim-more, .claim-fold):not([open])")];
+  folds.forEach((fold) => {{ fold.open = true; }});  // closed, they are as narrow as their titles
+  const found = [...document.querySelectorAll("{CODE}")]
+    .filter((code) => code.scrollWidth > code.clientWidth)
+    .map((code) => code.innerText);
+  folds.forEach((fold) => {{ fold.open = false; }});
+  return found;
+}}"""
 
 CUT = """() => [...document.querySelectorAll("figure.drawn svg")].flatMap((picture) => {
   const edge = picture.getBoundingClientRect();
