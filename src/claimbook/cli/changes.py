@@ -4,7 +4,6 @@ import io
 import subprocess
 import tarfile
 import tempfile
-from collections import Counter
 from collections.abc import Iterator
 from difflib import unified_diff
 from pathlib import Path
@@ -22,8 +21,6 @@ from claimbook.records.runs import Records, status
 from claimbook.records.version_history import Changes, ClaimChange, Kind, changes
 from claimbook.records.versions import Contents, Version, Versions, contents_of
 
-RESET = "changed options or output on CUDA"
-"""What versions do not keep of a claim, and what is told of revisions alone."""
 AROUND = 3
 """Lines of context in a diff."""
 
@@ -106,16 +103,14 @@ def _since_revision(book: Book, revision: str) -> Iterator[str]:
             archive.extractall(folder, filter="data")
         older = Book.load(Path(folder))
         found = changes(_contents(older), _contents(book))
+    changed = {change.id for change in found.claims}
+    reset = [
+        ClaimChange(new.id, new.docname, (Kind.RESET,))
+        for new in book.claims
+        if new.id not in changed and _set_for(new) != _set_for(older.by_id[new.id])
+    ]
+    found = Changes(found.verdicts, [*found.claims, *reset])
     yield from _report(f"`{revision}`", found, older.by_id, book.by_id)
-    counts = Counter[str]()
-    told = ["--numstat", "--no-renames", "--relative", revision, "--", "docs/records"]
-    for line in _git(book, "diff", *told).decode().splitlines():
-        added, removed, path = line.split("\t")
-        counts[path.split("/")[2]] += max(int(added), int(removed)) if added != "-" else 1
-    if counts:
-        yield from ("", "### Records", "")
-        for kind, count in sorted(counts.items()):
-            yield f"- `docs/records/{kind}`: {common.counted(count, 'line')}"
 
 
 def _report(
@@ -124,35 +119,21 @@ def _report(
     """Yield lines of Markdown that say what changed.
 
     Args:
-        was: the claims before, by id; of these and those of `now`, the texts are compared.
+        was: the claims before, by id; with these and those of `now`, the texts are compared.
         now: the claims after.
     """
-    changed = {change.id for change in found.claims}
-    reset = [new for new in now.values() if new.id not in changed and _reset(was[new.id], new)]
-    counts = [found.told(), f"{RESET} ({len(reset)})"] if reset else [found.told()]
-    told = ", ".join(filter(None, counts)) or "no claim"
-    yield from ("## What changed in the book", "", f"Since {since}: {told}.")
+    yield from ("## What changed in the book", "", f"Since {since}: {found.told() or 'no claim'}.")
     for kind in Kind:
         if of_kind := [change for change in found.claims if change.kinds[0] is kind]:
             yield from ("", f"### Claims: {kind}", "")
             for change in of_kind:
-                yield from _change(change, was.get(change.id), now.get(change.id))
-    if reset:
-        yield from ("", f"### Claims: {RESET}", "")
-        for new in reset:
-            yield f"- `{new.id}` ({new.location})"
-            yield from _difference(was[new.id], new)
+                old, new = was.get(change.id), now.get(change.id)
+                place = claim.location if (claim := new or old) else change.page
+                yield f"- `{change.id}` ({place}): {', '.join(change.kinds)}"
+                yield from _difference(old, new)
     if found.verdicts:
         yield from ("", "### Verdicts", "", "| entry | before | now |", "| --- | --- | --- |")
         yield from (f"| {each.id} | {each.before} | {each.after} |" for each in found.verdicts)
-
-
-def _change(change: ClaimChange, old: Claim | None, new: Claim | None) -> Iterator[str]:
-    """Yield a list item that says where and how a claim changed, and the change of its text."""
-    claim = new or old
-    place = claim.location if claim else change.page
-    yield f"- `{change.id}` ({place}): {', '.join(change.kinds)}"
-    yield from _difference(old, new)
 
 
 def _difference(old: Claim | None, new: Claim | None) -> Iterator[str]:
@@ -169,9 +150,9 @@ def _text(claim: Claim | None) -> list[str]:
     return [*relations, *_options(claim), claim.statement, *session(claim), *_on_cuda(claim)]
 
 
-def _reset(old: Claim, new: Claim) -> bool:
-    """Return whether a claim runs otherwise, or prints something else on CUDA."""
-    return (_options(old), _on_cuda(old)) != (_options(new), _on_cuda(new))
+def _set_for(claim: Claim) -> tuple[list[str], list[str]]:
+    """Return what versions do not keep of a claim: how it runs, and what it prints on CUDA."""
+    return _options(claim), _on_cuda(claim)
 
 
 def _options(claim: Claim) -> list[str]:

@@ -21,6 +21,8 @@ class Kind(StrEnum):
     PAGE = "moved"
     NEW = "new"
     WITHDRAWN = "withdrawn"
+    RESET = "changed options or output on CUDA"
+    """Versions do not keep these; it is told of revisions alone."""
 
 
 @dataclass(frozen=True)
