@@ -185,13 +185,13 @@ REGISTER = """\
 - id: basics-01
   question: What does a sum do?
   entries:
-    - {id: basics-01.1, statement: A sum adds `all` elements., kind: numeric, needs: cpu}
-    - {id: basics-01.2, statement: A sum multiplies., kind: numeric, needs: cpu}
-    - {id: basics-01.3, statement: A sum is fast., kind: timing, needs: cpu}
+    - {id: basics-01.1, statement: A sum adds `all` elements., needs: cpu}
+    - {id: basics-01.2, statement: A sum multiplies., needs: cpu}
+    - {id: basics-01.3, statement: A sum is fast., needs: cpu}
 - id: basics-02
   question: Who made it?
   entries:
-    - {id: basics-02.1, statement: People made it., kind: concept, needs: world}
+    - {id: basics-02.1, statement: People made it., needs: world}
 """
 
 PYPROJECT = """\

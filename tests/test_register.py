@@ -20,9 +20,8 @@ def test_register_is_read(register):
     assert [question.id for question in register.questions] == ["basics-01", "basics-02"]
     assert register.questions[0].source == "basics"
     entry = register.entries["basics-01.1"]
-    assert (entry.statement, entry.kind, entry.needs, entry.question) == (
+    assert (entry.statement, entry.needs, entry.question) == (
         "A sum adds `all` elements.",
-        "numeric",
         "cpu",
         "What does a sum do?",
     )
@@ -44,12 +43,8 @@ def test_an_empty_file_is_no_error(tmp_path):
     assert load_register(tmp_path).questions == ()
 
 
-ENTRY = "{id: basics-01.1, statement: S., kind: numeric, needs: cpu}"
+ENTRY = "{id: basics-01.1, statement: S., needs: cpu}"
 QUESTION = f"- id: basics-01\n  question: Q?\n  entries:\n  - {ENTRY}\n"
-KINDS = (
-    "api, concept, data-loading, device, dtype, error, gradient, graph, memory, module, numeric, "
-    "optimizer, random, serialization, stride, timing"
-)
 BROKEN = {
     "no YAML": ("- id: [\n", "2: did not find expected node content"),
     "a control character": (QUESTION + "# \a\n", "5: control characters are not allowed"),
@@ -62,11 +57,11 @@ BROKEN = {
     ),
     "a field too many": (
         QUESTION.replace("needs: cpu", "needs: cpu, more: 1"),
-        "4: expected id, kind, needs, statement, found id, kind, more, needs, statement",
+        "4: expected id, needs, statement, found id, more, needs, statement",
     ),
     "a field twice": (
         QUESTION.replace("needs: cpu", "needs: cpu, needs: cuda"),
-        "4: expected id, kind, needs, statement, found id, kind, needs, needs, statement",
+        "4: expected id, needs, statement, found id, needs, needs, statement",
     ),
     "an id of another source": (
         QUESTION.replace("basics-01\n", "training-01\n"),
@@ -78,10 +73,6 @@ BROKEN = {
     ),
     "an entry twice": (QUESTION + f"  - {ENTRY}\n", "5: 'basics-01.1' is used twice in this file"),
     "a question twice": (QUESTION + QUESTION, "5: 'basics-01' is used twice in this file"),
-    "an unknown kind": (
-        QUESTION.replace("numeric", "magic"),
-        f"4: 'magic' is none of {KINDS}",
-    ),
     "an unknown need": (
         QUESTION.replace("needs: cpu", "needs: tpu"),
         "4: 'tpu' is none of both, cpu, cuda, world",
@@ -103,12 +94,14 @@ def test_a_broken_file_is_named(tmp_path, text, said):
 
 def test_a_broken_line_stops_nothing_else(tmp_path):
     """The other entries of a file are there, and claims of what cannot be read are not blamed."""
-    (tmp_path / "basics.yaml").write_text(REGISTER.replace("kind: timing", "kind: magic"))
+    (tmp_path / "basics.yaml").write_text(
+        REGISTER.replace("fast., needs: cpu", "fast., needs: tpu")
+    )
     (tmp_path / "talks.yml").write_text(QUESTION)
     register = load_register(tmp_path)
     assert [*register.entries] == ["basics-01.1", "basics-01.2", "basics-02.1"]
     lost, yml = said(register, claim("first", 1, confirms="basics-01.3"))
-    assert "basics.yaml:6: 'magic' is none of" in lost
+    assert "basics.yaml:6: 'tpu' is none of" in lost
     assert "talks.yml:1: source files end in .yaml: rename it to talks.yaml" in yml
 
 

@@ -212,8 +212,6 @@ class Entry:
 
     id: str
     statement: str
-    kind: str
-    """What it is about: `gradient`, `dtype`."""
     needs: str
     """Where it can be decided: `cpu`, `cuda` or `both`, or by no program, `world`."""
     question: str

@@ -23,10 +23,6 @@ from claimbook.model import (
 )
 from claimbook.pages.text import near
 
-KINDS = {
-    *("gradient", "graph", "stride", "memory", "error", "timing", "numeric", "dtype", "device"),
-    *("random", "api", "optimizer", "module", "data-loading", "serialization", "concept"),
-}
 NEEDS = {"cpu", "cuda", "both", "world"}
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """libyaml's loader is ten times faster, but some builds of PyYAML lack it."""
@@ -164,11 +160,10 @@ class _Reader:
         return Question(name, text, tuple(entries))
 
     def entry(self, node: yaml.Node, name: str, question: str) -> Entry:
-        fields = self.mapping(node, "id", "statement", "kind", "needs")
+        fields = self.mapping(node, "id", "statement", "needs")
         return Entry(
             id=self.identity(fields["id"], f"{name}."),
             statement=self.text(fields["statement"]),
-            kind=self.text(fields["kind"], KINDS),
             needs=self.text(fields["needs"], NEEDS),
             question=question,
             location=self.location(node.start_mark.line + 1),
