@@ -1,6 +1,7 @@
 """Pages as small texts: what is read from them, with lines, and what is reported."""
 
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import example, given, settings
@@ -639,9 +640,10 @@ def test_script():
 
 def test_session_in_parts():
     """A session is split at its prompts; what cannot stand there comes with its line."""
-    found = [*parse_session("x\n>>> 1\n... 2\n... \n...3\n", first_line=10)]
-    assert found[0] == (10, "text before the first `>>>`")
-    assert (found[1].source, found[1].want, found[1].line, found[1].want_line) == (
+    wrong = Mock()
+    (found,) = parse_session("x\n>>> 1\n... 2\n... \n...3\n", 10, wrong)
+    wrong.assert_called_once_with(10, "text before the first `>>>`")
+    assert (found.source, found.want, found.line, found.want_line) == (
         "1\n2\n\n",
         "...3",
         11,
@@ -652,7 +654,7 @@ def test_session_in_parts():
 @pytest.mark.parametrize("end", ["", " ", "\t", " \t"])
 def test_white_space_after_a_lone_continuation_prompt(end):
     """Nobody sees it: the line ends a compound statement, and is not an output of any text."""
-    (example,) = parse_session(f">>> if True:\n...     1\n...{end}\n1\n", first_line=1)
+    (example,) = parse_session(f">>> if True:\n...     1\n...{end}\n1\n", 1, pytest.fail)
     assert (example.source.rstrip(), example.want) == ("if True:\n    1", "1")
 
 

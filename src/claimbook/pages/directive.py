@@ -18,7 +18,7 @@ from claimbook.model import (
     RelationKind,
 )
 from claimbook.pages.myst import Block, ClaimSyntax, Markdown, lines, parse_directive
-from claimbook.pages.session import Mistake, is_whole, parse_session, syntax_error
+from claimbook.pages.session import is_statement, is_whole, parse_session
 from claimbook.pages.text import first_sentence, near, strip_markup
 
 COLUMNS = 90
@@ -169,18 +169,17 @@ class ClaimReader(Reader):
             found[-1] = replace(found[-1], cuda_examples=examples)
 
     def _session(self, block: Block) -> tuple[Example, ...]:
+        def wrong(line: int, message: str) -> None:
+            self.problem(line, ProblemKind.BAD_FENCE, message)
+
         examples: list[Example] = []
-        for found in parse_session(block.content, block.line + 1):
-            if isinstance(found, Mistake):
-                self.problem(found.line, ProblemKind.BAD_FENCE, found.message)
-            elif mistake := syntax_error(found):
-                self.problem(mistake.line, ProblemKind.BAD_FENCE, mistake.message)
+        for example in parse_session(block.content, block.line + 1, wrong):
+            if not is_statement(example, wrong):
                 return tuple(examples)  # later examples may depend on it
-            else:
-                self._check_form(found)
-                examples.append(found)
+            self._check_form(example)
+            examples.append(example)
         if not examples:
-            self.problem(block.line, ProblemKind.BAD_FENCE, "a `pycon` fence without any `>>>`")
+            wrong(block.line, "a `pycon` fence without any `>>>`")
         return tuple(examples)
 
     def _check_form(self, example: Example) -> None:

@@ -3,24 +3,18 @@
 import ast
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import NamedTuple
 
 from claimbook.model import Example
 from claimbook.pages.myst import lines
 
-
-class Mistake(NamedTuple):
-    """What is wrong with a session."""
-
-    line: int
-    """The page line, counted from 1."""
-    message: str
+Wrong = Callable[[int, str], None]
+"""Takes what is wrong: the page line, counted from 1, and a message."""
 
 
-def parse_session(text: str, first_line: int) -> Iterator[Example | Mistake]:
-    """Split a session into its examples.
+def parse_session(text: str, first_line: int, wrong: Wrong) -> Iterator[Example]:
+    """Yield the examples of a session.
 
     Unlike in a doctest, an output runs to the next prompt and may hold blank lines; only
     trailing ones are dropped.
@@ -28,9 +22,7 @@ def parse_session(text: str, first_line: int) -> Iterator[Example | Mistake]:
     Args:
         text: the content of a `pycon` fence.
         first_line: the page line of the first line of the text.
-
-    Yields:
-        Each example, and each mistake.
+        wrong: called for each mistake.
     """
     source: list[str] = []
     want: list[str] = []
@@ -41,16 +33,16 @@ def parse_session(text: str, first_line: int) -> Iterator[Example | Mistake]:
                 yield _example(source, want, start)
             source, want, start = [line[3:].removeprefix(" ")], [], number
             if line[3:4] not in ("", " "):
-                yield Mistake(number, "a prompt is followed by a space: `>>> `")
+                wrong(number, "a prompt is followed by a space: `>>> `")
         elif source and not want and (line.rstrip() == "..." or line.startswith("... ")):
             source.append(line[4:])
         elif source and not want and line.startswith("...\t"):
             source.append(line[3:])  # keep the tab as indentation
-            yield Mistake(number, "a prompt is followed by a space: `... `")
+            wrong(number, "a prompt is followed by a space: `... `")
         elif source:
             want.append(line)
         elif line.strip():
-            yield Mistake(number, "text before the first `>>>`")
+            wrong(number, "text before the first `>>>`")
     if source:
         yield _example(source, want, start)
 
@@ -65,22 +57,23 @@ def _example(source: list[str], want: list[str], line: int) -> Example:
     )
 
 
-def syntax_error(example: Example) -> Mistake | None:
-    """Return the syntax error of an example; None if there is none."""
+def is_statement(example: Example, wrong: Wrong) -> bool:
+    """Return whether an example is a Python statement, and note what is wrong if it is not."""
     try:
         with warnings.catch_warnings(action="ignore"):  # the run shows warnings
             ast.parse(example.source, mode="single")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         parts = filter(None, map(str.strip, example.source.split("\n")))
         if all(part.startswith("#") for part in parts):
-            message = "there is only a comment at this prompt; put it beside code"
-            return Mistake(example.line, message)
+            wrong(example.line, "there is only a comment at this prompt; put it beside code")
+            return False
         line = example.line + (getattr(error, "lineno", None) or 1) - 1
         said = str(getattr(error, "msg", error))
         hint = "; continuation lines begin with `... `" * isinstance(error, IndentationError)
         hint += "; each begins with `>>> `" * said.startswith("multiple statements")
-        return Mistake(line, f"this is no Python statement: {said}{hint}")
-    return None
+        wrong(line, f"this is no Python statement: {said}{hint}")
+        return False
+    return True
 
 
 def is_whole(source: str) -> bool:
