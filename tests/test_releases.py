@@ -12,9 +12,8 @@ from claimbook.cli import common, main
 from claimbook.engine import environment
 from claimbook.model import Lane, Outcome, Provenance, Run
 from claimbook.pages.book import Book
-from claimbook.records.book_runs import BookRun, Releases, result_of
+from claimbook.records.book_runs import BookRun, Releases, changed, flipped, result_of, spans
 from claimbook.records.reading import RecordError
-from claimbook.records.release_history import changed, flipped, spans
 from claimbook.sphinx.views.timeline import title_of
 from helpers import CONF, PAGES, TinyBook, claim, claim_text
 

@@ -14,11 +14,10 @@ from claimbook.cli.accept import accept_outputs
 from claimbook.cli.ask import coverage, list_claims, show
 from claimbook.cli.changes import print_changes
 from claimbook.cli.explain import explain_error
-from claimbook.cli.falsify import falsify_claims
+from claimbook.cli.refute import falsify_claims, sweep_claims
 from claimbook.cli.releases import record_release
 from claimbook.cli.rename import rename
 from claimbook.cli.run import record, run
-from claimbook.cli.sweep import sweep_claims
 
 
 @click.group(

@@ -18,8 +18,16 @@ from claimbook.model import Claim, Lane, Status
 from claimbook.pages.book import Book, BookError
 from claimbook.records.by_name import order
 from claimbook.records.runs import Records, status
-from claimbook.records.version_history import Changes, ClaimChange, Kind, changes
-from claimbook.records.versions import Contents, Version, Versions, contents_of
+from claimbook.records.versions import (
+    Changes,
+    ClaimChange,
+    Contents,
+    Kind,
+    Version,
+    Versions,
+    changes,
+    contents_of,
+)
 
 AROUND = 3
 """Lines of context in a diff."""

@@ -4,10 +4,9 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable
 from errno import EPIPE
-from itertools import groupby, islice
+from itertools import islice
 from pathlib import Path
 
 import click
@@ -20,7 +19,6 @@ from claimbook.checking.report import explain
 from claimbook.engine.pool import Runner
 from claimbook.engine.workers import RunnerError
 from claimbook.model import Claim, Lane, Outcome, Problem, Run
-from claimbook.mutation.falsify import Track
 from claimbook.pages.book import Book, BookError
 
 # Wide enough for any table: terminals wrap, and a file has no width.
@@ -95,14 +93,6 @@ def progress_bar() -> Progress:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     hidden = not err.is_terminal
     return Progress(*columns, TimeElapsedColumn(), console=err, transient=True, disable=hidden)
-
-
-@contextmanager
-def mutating(jobs: int | None, what: str) -> Iterator[tuple[Runner, Track]]:
-    """Yield a runner that does not retry, and a bar: for the originals, then for their mutants."""
-    titles = iter((f"running the {what}", "running their mutants"))
-    with Runner(jobs, tries=1) as runner, progress_bar() as bar:
-        yield runner, lambda runs, count: bar.track(runs, count, description=next(titles))
 
 
 def chosen(book: Book, names: Iterable[str], lane: Lane) -> list[Claim]:
@@ -184,26 +174,3 @@ def plain_table(*titles: str) -> Table:
     for column in table.columns[1:]:
         column.justify = "right"
     return table
-
-
-def print_caught(rows: Mapping[Claim, tuple[int, ...]], *titles: str) -> None:
-    """Print the counts of each claim, with totals by page and overall.
-
-    Args:
-        rows: counts by claim; the last two are the mutants and how many were caught.
-        titles: the headings of the other columns.
-    """
-    table = plain_table("claim", *titles, "mutants", "caught", "")
-
-    def add(name: str, counts: Iterable[tuple[int, ...]], *, last: bool = False) -> None:
-        sums = [sum(column) for column in zip(*counts, strict=True)]
-        share = f"{100 * sums[-1] / sums[-2]:.0f} %" if sums[-2] else ""
-        table.add_row(name, *(f"{each:,}" for each in sums), share, end_section=last)
-
-    for page, claims in groupby(rows, key=lambda claim: claim.location.path):
-        of_page = {claim.id: rows[claim] for claim in claims}
-        for name, row in of_page.items():
-            add(name, [row])
-        add(f"[bold]{page}[/]", of_page.values(), last=True)
-    add("[bold]all[/]", rows.values() or [(0,) * (len(titles) + 2)])
-    out.print(table)

@@ -22,9 +22,9 @@ from claimbook.records.book_runs import (
     CudaReleases,
     Releases,
     earlier_results,
+    flipped,
     result_of,
 )
-from claimbook.records.release_history import flipped
 
 OF_MACHINE = {Outcome.SKIPPED, Outcome.VARIED}
 """Outcomes that depend on the machine or the build of torch, not on the release."""

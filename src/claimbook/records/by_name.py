@@ -24,15 +24,6 @@ class ByName(Generic[Kept]):
         """Return the folder in a book's docs."""
         return cls(docs / "records" / f"{cls.kind}s")
 
-    def parse(self, data: dict[str, Any]) -> Kept:
-        """Return the content of a file.
-
-        Raises:
-            ValueError: the data is invalid; the message says what is wrong.
-        """
-        found: Kept = structure({**data, "name": data[self.kind]}, self.value_type)
-        return found
-
     def path(self, name: str) -> Path:
         """Return the path of a file."""
         return self.folder / f"{name}.json"
@@ -65,7 +56,8 @@ class ByName(Generic[Kept]):
             named = {"schema": SCHEMA, self.kind: name}
             if not isinstance(data, dict) or not named.items() <= data.items():
                 raise ValueError(f"it is not {self.kind} {name} of schema {SCHEMA}")
-            return self.parse(data)
+            found: Kept = structure({**data, "name": name}, self.value_type)
+            return found
 
         return load_file(self.path(name), checked, f"no record of a {self.kind}")
 

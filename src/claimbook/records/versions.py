@@ -1,14 +1,21 @@
-"""Versions of the book, one file each, as digests; the texts are on each version's site."""
+"""Versions of the book, one file each, and what changes from one to the next.
+
+They are kept as digests; the texts are on each version's site.
+"""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from enum import StrEnum
+from itertools import pairwise
 
 from claimbook.model import Claim, Lane, Provenance, digest
 from claimbook.pages.register import Answer
 from claimbook.records.by_name import ByName
 
+NO_ENTRY = "no entry"
+"""The verdict on an entry that is not in the register of one of the versions."""
 LETTERS = 16
 """Characters of a digest that are kept."""
 
@@ -41,6 +48,10 @@ class Version(Contents):
     name: str
     recorded: Provenance = field(compare=False)
 
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"\d+(\.\d+)+", self.name):
+            raise ValueError(f"{self.name} is not a version such as 1.2.3")
+
 
 def contents_of(claims: Iterable[Claim], answers: Mapping[str, Answer]) -> Contents:
     """Return the current contents of the book."""
@@ -63,8 +74,101 @@ class Versions(ByName[Version]):
     kind = "version"
     value_type = Version
 
-    def parse(self, data: dict[str, Any]) -> Version:
-        """Return one version."""
-        if not re.fullmatch(r"\d+(\.\d+)+", data["version"]):
-            raise ValueError(f"{data['version']} is not a version such as 1.2.3")
-        return super().parse(data)
+
+class Kind(StrEnum):
+    """How a claim changed, the most serious first."""
+
+    OUTPUT = "changed output"
+    CODE = "changed code"
+    STATEMENT = "restated"
+    PAGE = "moved"
+    NEW = "new"
+    WITHDRAWN = "withdrawn"
+    RESET = "changed options or output on CUDA"
+    """Versions do not keep these; it is told of revisions alone."""
+
+
+@dataclass(frozen=True)
+class ClaimChange:
+    """A claim that changed."""
+
+    id: str
+    page: str
+    """Its page; for a withdrawn claim, its last page."""
+    kinds: tuple[Kind, ...]
+
+
+@dataclass(frozen=True)
+class VerdictChange:
+    """An entry with a different verdict."""
+
+    id: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Changes:
+    """All changes between two versions."""
+
+    verdicts: Sequence[VerdictChange]
+    claims: Sequence[ClaimChange]
+
+    def told(self) -> str:
+        """Return the counts as text; empty if nothing has changed."""
+        return ", ".join(f"{word} ({count})" for word, count in self.counts())
+
+    def counts(self) -> Iterator[tuple[str, int]]:
+        """Yield the number of changed verdicts, and of claims by kind of change."""
+        kinds = Counter(kind for change in self.claims for kind in change.kinds)
+        if self.verdicts:
+            yield "changed verdict", len(self.verdicts)
+        yield from ((str(kind), kinds[kind]) for kind in Kind if kinds[kind])
+
+
+def changes(older: Contents, newer: Contents) -> Changes:
+    """Return the changes: verdicts in the order of entries, claims by page and id."""
+    verdicts = [
+        VerdictChange(name, was, now)
+        for name in {**older.entries, **newer.entries}
+        if (was := older.entries.get(name, NO_ENTRY)) != (now := newer.entries.get(name, NO_ENTRY))
+    ]
+    claims = [
+        ClaimChange(name, card.page, kinds)
+        for name, card in {**older.claims, **newer.claims}.items()
+        if (kinds := (*_kinds(older.claims.get(name), newer.claims.get(name)),))
+    ]
+    return Changes(verdicts, sorted(claims, key=lambda change: (change.page, change.id)))
+
+
+def _kinds(was: Card | None, now: Card | None) -> Iterator[Kind]:
+    if was is None or now is None:
+        yield Kind.NEW if was is None else Kind.WITHDRAWN
+        return
+    if was.code != now.code:
+        yield Kind.CODE
+    elif was.outputs != now.outputs:
+        yield Kind.OUTPUT
+    if was.statement != now.statement:
+        yield Kind.STATEMENT
+    if was.page != now.page:
+        yield Kind.PAGE
+
+
+@dataclass(frozen=True)
+class Age:
+    """The versions in which a claim was added and last changed; None for not yet published."""
+
+    since: str | None
+    changed: str | None
+
+
+def ages(versions: Sequence[Version], now: Contents) -> dict[str, Age]:
+    """Return claim id → age."""
+    found: dict[str, Age] = {}
+    steps = [(version.name, version) for version in versions]
+    for (_, older), (version, newer) in pairwise([("", Contents({}, {})), *steps, (None, now)]):
+        for change in changes(older, newer).claims:
+            since = version if Kind.NEW in change.kinds else found[change.id].since
+            found[change.id] = Age(since, version)
+    return found

@@ -11,7 +11,7 @@ from claimbook.exports.data import SCHEMA, answer_data, claim_data, lane_data
 from claimbook.files import write_changed
 from claimbook.model import Claim, Lane
 from claimbook.records.book_runs import BookRun, Result
-from claimbook.records.version_history import ages
+from claimbook.records.versions import ages
 from claimbook.sphinx.domain import ClaimDomain
 
 

@@ -1,14 +1,27 @@
-"""Read the sweeps of a book: the functions in `docs/sweeps/*.py`, named after their claims."""
+"""Read the sweeps of a book, in `docs/sweeps`.
+
+They are functions in `*.py`, named after their claims; claims that need none are in `*.yaml`.
+"""
 
 import ast
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
+
+import yaml
 
 from claimbook.files import read_text
 from claimbook.model import Claim, Example, Fence, Lane, Location, digest
 from claimbook.mutation.mutants import mutants
 from claimbook.pages.book import BookError, Project, unknown
 
+GENERAL = re.compile(
+    r"\b(every|each|all|any|anything|always|never|no|nothing|none|only|exactly|same|equals?"
+    r"|whatever|whichever|both|neither)\b",
+    re.IGNORECASE,
+)
+"""Words of a sentence that a single counterexample refutes."""
 FOLDER = "sweeps"
 """The folder of sweeps in docs."""
 COMPARE = {"same", "close", "assert_close"}
@@ -154,3 +167,28 @@ def _is_sweep(function: ast.FunctionDef) -> bool:
 def _source(lines: list[str], node: ast.stmt | ast.expr) -> str:
     """Return the lines of a node; of a function, without decorators."""
     return "".join(lines[node.lineno - 1 : node.end_lineno]).rstrip("\n") + "\n"
+
+
+def left_out(project: Project, claims: Collection[str]) -> set[str]:
+    """Return the claims that are exempt from a sweep.
+
+    They are listed in `docs/sweeps/*.yaml`, which map reasons to lists of claims.
+
+    Raises:
+        BookError: a file has another form, or names an unknown claim; the message says where.
+    """
+    found: set[str] = set()
+    for path in sorted((project.docs / FOLDER).glob("*.yaml")):
+        name = project.name(path)
+        try:
+            data = yaml.safe_load(read_text(path))
+        except yaml.YAMLError as error:
+            raise BookError(f"{name}: {error}") from error
+        if not isinstance(data, dict) or not all(isinstance(ids, list) for ids in data.values()):
+            raise BookError(f"{name}: it must map reasons to lists of claims")
+        for claim in chain.from_iterable(data.values()):
+            if claim not in claims:
+                what = unknown(str(claim), "claim", claims, "see claimbook list")
+                raise BookError(f"{name}: {what}")
+            found.add(claim)
+    return found

@@ -7,8 +7,7 @@ from itertools import groupby
 from docutils import nodes
 
 from claimbook.model import Claim, Lane
-from claimbook.records.book_runs import BookRun
-from claimbook.records.release_history import Span, spans
+from claimbook.records.book_runs import BookRun, Span, spans
 from claimbook.sphinx import render
 from claimbook.sphinx.domain import ClaimDomain
 

@@ -10,8 +10,7 @@ from docutils import nodes
 from claimbook.checking.difference import Kind, Severity
 from claimbook.model import Claim, Lane
 from claimbook.pages.text import first_sentence
-from claimbook.records.book_runs import BookRun
-from claimbook.records.release_history import Change, changed
+from claimbook.records.book_runs import BookRun, Change, changed
 from claimbook.sphinx import elements, render
 from claimbook.sphinx.card.releases import WITH
 from claimbook.sphinx.domain import ClaimDomain

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from docutils import nodes
 
-from claimbook.records.version_history import Changes, ClaimChange, Kind, VerdictChange, changes
+from claimbook.records.versions import Changes, ClaimChange, Kind, VerdictChange, changes
 from claimbook.sphinx import render
 from claimbook.sphinx.domain import ClaimDomain
 

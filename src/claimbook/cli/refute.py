@@ -1,18 +1,59 @@
-"""The command `sweep`."""
+"""The commands that try to refute the book: `falsify` and `sweep`."""
 
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import groupby
 
 import click
 
+from claimbook.checking.report import explain
 from claimbook.cli import common
 from claimbook.engine.pool import Runner
-from claimbook.model import Claim, Lane, Run
+from claimbook.model import Claim, Lane, Outcome, Run
+from claimbook.mutation import falsify
+from claimbook.mutation.falsify import Falsified, Track
 from claimbook.pages.book import Book, BookError
 from claimbook.pages.text import first_sentence
-from claimbook.sweeps.general import GENERAL, left_out
 from claimbook.sweeps.results import Results, Swept, run_sweeps
-from claimbook.sweeps.written import Written, read_sweeps
+from claimbook.sweeps.written import GENERAL, Written, left_out, read_sweeps
+
+
+@click.command("falsify")
+@common.to_run
+@click.option("--fresh", is_flag=True, help="Also run what already has a current result.")
+def falsify_claims(names: tuple[str, ...], lane: Lane, jobs: int | None, fresh: bool) -> None:
+    """Run claims with changed code; print what no output reveals.
+
+    Without names, run the claims whose first lane is the given one: on cuda, those that need a
+    GPU. Exit status 1 if a claim fails unchanged: it cannot be falsified.
+    """
+    book = common.load()
+    claims = [c for c in common.chosen(book, names, lane) if names or c.lanes[0] is lane]
+    store = falsify.Results.of(book.project.docs, common.tell_broken)
+    kept = [] if fresh else [(claim, store.load(claim)) for claim in claims]
+    found = {c.id: r for c, r in kept if r and r.lane == lane and r.is_of(c)}
+    failed = []
+    if due := [claim for claim in claims if claim.id not in found]:
+        with _mutating(jobs, "claims") as (runner, track):
+            for claim, result in falsify.falsify(runner, due, lane, track):
+                if isinstance(result, Falsified):
+                    store.save(claim, result)
+                    found[claim.id] = result
+                    continue
+                common.check_lane(runner, [claim], lane, f": {result.message}")
+                common.note(explain(claim, result) + "\n")
+                if result.outcome is not Outcome.SKIPPED:
+                    failed.append(claim.id)
+    results = {claim: found[claim.id] for claim in claims if claim.id in found}
+    _print_caught({claim: (r.mutants, r.killed) for claim, r in results.items()})
+    for claim, result in results.items():
+        for survivor in result.survivors:
+            where = claim.place(survivor.line, result.lane)
+            common.say(f"{where}: {claim.id}: {survivor}")
+    if failed:
+        common.warn(f"{', '.join(failed)}: a claim that fails unchanged cannot be falsified")
+    sys.exit(1 if failed else 0)
 
 
 @click.command("sweep")
@@ -41,20 +82,19 @@ def sweep_claims(
     store = Results.of(book.project.docs, common.tell_broken)
     kept = [] if fresh else [(each, store.load(each.claim)) for each in sweeps]
     found = {each.claim.id: result for each, result in kept if result and result.is_of(each)}
-    broken = []
+    broken = False
     if due := [each for each in sweeps if each.claim.id not in found]:
-        with common.mutating(jobs, "sweeps") as (runner, track):
+        with _mutating(jobs, "sweeps") as (runner, track):
             for sweep, came in run_sweeps(runner, due, track):
                 if isinstance(came, Swept):
                     store.save(sweep.claim, came)
                     found[came.claim] = came
                 else:
-                    broken.append(came)
+                    broken = True
                     _tell(sweep, came)
-    results = [(each, found[each.claim.id]) for each in sweeps if each.claim.id in found]
-    rows = {each.claim: (result.cases, result.mutants, result.killed) for each, result in results}
-    common.print_caught(rows, "cases")
-    weak = [sweep for sweep, result in results if not result.killed]
+    results = {each: found[each.claim.id] for each in sweeps if each.claim.id in found}
+    _print_caught({s.claim: (r.cases, r.mutants, r.killed) for s, r in results.items()}, "cases")
+    weak = [sweep for sweep, result in results.items() if not result.killed]
     for sweep in weak:
         place = f"{sweep.location}: {sweep.claim.id}"
         common.warn(f"{place}: it passes however its rule is changed: it tests nothing")
@@ -105,3 +145,34 @@ def _tell(written: Written, run: Run) -> None:
         "in an example; if the sweep is wrong, correct it."
     )
     common.note(f"{where}: a counterexample\n\n{printed}\n\n{advice}\n")
+
+
+@contextmanager
+def _mutating(jobs: int | None, what: str) -> Iterator[tuple[Runner, Track]]:
+    """Yield a runner that does not retry, and a bar: for the originals, then for their mutants."""
+    titles = iter((f"running the {what}", "running their mutants"))
+    with Runner(jobs, tries=1) as runner, common.progress_bar() as bar:
+        yield runner, lambda runs, count: bar.track(runs, count, description=next(titles))
+
+
+def _print_caught(rows: Mapping[Claim, tuple[int, ...]], *titles: str) -> None:
+    """Print the counts of each claim, with totals by page and overall.
+
+    Args:
+        rows: counts by claim; the last two are the mutants and how many were caught.
+        titles: the headings of the other columns.
+    """
+    table = common.plain_table("claim", *titles, "mutants", "caught", "")
+
+    def add(name: str, counts: Iterable[tuple[int, ...]], *, last: bool = False) -> None:
+        sums = [sum(column) for column in zip(*counts, strict=True)]
+        share = f"{100 * sums[-1] / sums[-2]:.0f} %" if sums[-2] else ""
+        table.add_row(name, *(f"{each:,}" for each in sums), share, end_section=last)
+
+    for page, claims in groupby(rows, key=lambda claim: claim.location.path):
+        of_page = {claim.id: rows[claim] for claim in claims}
+        for name, row in of_page.items():
+            add(name, [row])
+        add(f"[bold]{page}[/]", of_page.values(), last=True)
+    add("[bold]all[/]", rows.values() or [(0,) * (len(titles) + 2)])
+    common.out.print(table)
