@@ -404,13 +404,13 @@ def test_record_of_a_skipped_claim(book, monkeypatch):
 def test_coverage(book):
     """Entries are counted by question, by source and in all."""
     status, said, _ = run("coverage")
-    rows = [line.split() for line in said.splitlines() if "/" in line]
+    rows = [line.split() for line in said.splitlines() if "%" in line]
     assert status == 0
-    assert [(row[0], row[1]) for row in rows] == [
-        ("basics-01", "2/3"),
-        ("basics-02", "1/1"),
-        ("basics", "3/4"),
-        ("all", "3/4"),
+    assert [(row[0], *row[-4:]) for row in rows] == [
+        ("basics-01", "3", "2", "67", "%"),
+        ("basics-02", "1", "1", "100", "%"),
+        ("basics", "4", "3", "75", "%"),
+        ("all", "4", "3", "75", "%"),
     ]
 
 

@@ -245,8 +245,8 @@ def test_hanging_and_crashing_are_caught():
         >>> 7 == 8 and os._exit(1)
         False
         """
-    with Runner(jobs=1, timeout=1.0) as hasty:
-        ((_, result),) = falsify(hasty, [claim("hangs", session)], CPU)
+    with Runner(jobs=1) as hasty:
+        ((_, result),) = falsify(hasty, [claim("hangs", session, ":timeout: 1\n")], CPU)
     survivors = {survivor.after for survivor in result.survivors}
     ends = {f"{test} os._exit(1)" for test in ("7 != 8 and", "8 == 8 and", "7 == 8 or")}
     assert survivors & ends == set()

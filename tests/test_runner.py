@@ -28,7 +28,7 @@ SUM = claim("sum", ">>> torch.ones(2).sum()\ntensor(2.)")
 @pytest.fixture(scope="module")
 def runner():
     """A runner with one worker, so that each claim follows on the one before it."""
-    with Runner(jobs=1, timeout=30) as runner:
+    with Runner(jobs=1) as runner:
         yield runner
 
 
@@ -518,8 +518,9 @@ def test_a_worker_that_dies_idle():
 
 def test_a_caller_may_take_its_time():
     """A claim that ended in time is not late because its run was asked for late."""
-    claims = [claim(f"c-{n}", ">>> import time\n>>> time.sleep(0.2)") for n in range(6)]
-    with Runner(jobs=2, timeout=4) as runner:
+    session = ">>> import time\n>>> time.sleep(0.2)"
+    claims = [claim(f"c-{n}", session, ":timeout: 4\n") for n in range(6)]
+    with Runner(jobs=2) as runner:
         stream = runner.run(claims, Lane.CPU)
         runs = [next(stream)]
         time.sleep(5)
@@ -553,8 +554,10 @@ def test_nothing_is_left(taken, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("answer", ["fork", "environment", "wait"])
-def test_an_interrupt_within_an_answer_spoils_no_later_run(monkeypatch, answer):
-    """What is left of the answer is taken for no other: the next run has new processes."""
+def test_an_interrupt_within_an_answer_ends_all(monkeypatch, tmp_path, answer):
+    """What is left of the answer is taken for no other, and no process waits for its rest."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
     answers = iter(["fork", "environment", "wait"])
 
     def interrupted(channel):
@@ -563,12 +566,11 @@ def test_an_interrupt_within_an_answer_spoils_no_later_run(monkeypatch, answer):
             raise KeyboardInterrupt
         return receive(channel)
 
-    with Runner(jobs=1) as runner:
-        with monkeypatch.context() as patch:
-            patch.setattr("claimbook.engine.workers.receive", interrupted)
-            with pytest.raises(KeyboardInterrupt):
-                run(runner, SUM)
-        assert run(runner, SUM)["sum"].outcome is Outcome.PASSED
+    with Runner(jobs=1) as runner, monkeypatch.context() as patch:
+        patch.setattr("claimbook.engine.workers.receive", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run(runner, SUM)
+    assert processes("engine.fork_server", temporary=tmp_path) == []
 
 
 def test_a_kept_fork_server_is_used_and_ended(monkeypatch, tmp_path):
@@ -796,8 +798,8 @@ def test_a_claim_that_does_not_depend_on_the_clock_is_run_once(runner, tmp_path,
 )
 def test_what_a_machine_may_decide(session, outcome):
     """An output or a time that differs, but not whether the process lives."""
-    with Runner(jobs=1, timeout=2) as runner:
-        done = run(runner, claim("a", session, ":machine: memory\n"))["a"]
+    with Runner(jobs=1) as runner:
+        done = run(runner, claim("a", session, ":machine: memory\n:timeout: 2\n"))["a"]
     assert done.outcome is outcome
 
 
@@ -836,8 +838,9 @@ def test_a_claim_that_ran_out_of_time_is_tried_once_more(runner, tmp_path, hangs
 
 def test_one_try_is_one_try(tmp_path):
     """As `falsify` asks for: mutants that hang are many."""
-    with Runner(jobs=1, tries=1, timeout=2) as once:
-        ((_, done),) = run(once, claim("hangs", ">>> import time\n>>> time.sleep(60)")).items()
+    hangs = claim("hangs", ">>> import time\n>>> time.sleep(60)", ":timeout: 2\n")
+    with Runner(jobs=1, tries=1) as once:
+        ((_, done),) = run(once, hangs).items()
     assert (done.outcome, done.message) == (
         Outcome.TIMED_OUT,
         "stopped after 2 seconds in example 2 of 2",

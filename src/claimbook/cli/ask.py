@@ -4,7 +4,6 @@ import sys
 from collections import Counter
 
 import click
-from rich.table import Table
 
 from claimbook.checking.report import session
 from claimbook.cli import common
@@ -39,13 +38,14 @@ def coverage(names: tuple[str, ...], require: float | None) -> None:
     known = {*questions, *(question.source for question in questions.values())}
     for name in sorted({*names} - known):
         raise BookError(unknown(name, "source or question", known, "see claimbook coverage"))
-    groups = {
-        name: [book.answers[entry.id] for entry in question.entries]
-        for name, question in questions.items()
-        if not names or {name, question.source} & {*names}
-    }
-    answers = [answer for group in groups.values() for answer in group]
-    common.out.print(_coverage_table(groups))
+    groups: dict[str, dict[str, tuple[int, ...]]] = {}
+    answers: list[Answer] = []
+    for name, question in questions.items():
+        if not names or {name, question.source} & {*names}:
+            found = [book.answers[entry.id] for entry in question.entries]
+            groups.setdefault(question.source, {})[name] = _counts(found)
+            answers += found
+    common.print_counts(groups, "question", *WORDS, "entries", "answered")
     if names:
         for answer in answers:
             if answer.word is None:
@@ -74,25 +74,9 @@ def show(name: str) -> None:
         _show_claim(claim)
 
 
-def _coverage_table(groups: dict[str, list[Answer]]) -> Table:
-    table = common.plain_table("question", "answered", *WORDS, "open")
-    sources: dict[str, list[Answer]] = {}
-    for name, answers in groups.items():
-        sources.setdefault(name.rsplit("-", 1)[0], []).extend(answers)
-        table.add_row(name, *_counts(answers))
-    table.add_section()
-    for source, answers in sources.items():
-        table.add_row(f"[bold]{source}[/]", *_counts(answers))
-    table.add_section()
-    table.add_row("[bold]all[/]", *_counts([a for group in groups.values() for a in group]))
-    return table
-
-
-def _counts(answers: list[Answer]) -> list[str]:
+def _counts(answers: list[Answer]) -> tuple[int, ...]:
     words = Counter(answer.word for answer in answers)
-    answered = len(answers) - words[None]
-    share = f"{answered}/{len(answers)} {100 * answered // max(1, len(answers)):3d} %"
-    return [share, *(str(words[word] or "") for word in WORDS), str(words[None] or "")]
+    return (*(words[word] for word in WORDS), len(answers), len(answers) - words[None])
 
 
 def _show_claim(claim: Claim) -> None:

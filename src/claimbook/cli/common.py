@@ -4,7 +4,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from errno import EPIPE
 from itertools import islice
 from pathlib import Path
@@ -168,9 +168,25 @@ def tell_broken(place: str, why: str) -> None:
     warn(f"{place}: {why}; it counts as missing")
 
 
-def plain_table(*titles: str) -> Table:
-    """Return a frameless table; all columns but the first hold numbers."""
-    table = Table(*titles, box=SIMPLE, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+def print_counts(groups: Mapping[str, Mapping[str, tuple[int, ...]]], *titles: str) -> None:
+    """Print a table of counts under titles, with totals by group and overall.
+
+    Args:
+        groups: group → name → counts; the last two are a number and a part of it, whose share is
+            the last column.
+    """
+    table = Table(*titles, "", box=SIMPLE, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for column in table.columns[1:]:
         column.justify = "right"
-    return table
+
+    def add(name: str, counts: Collection[tuple[int, ...]], *, last: bool = False) -> None:
+        sums = [sum(column) for column in zip(*counts, strict=True)] or [0] * (len(titles) - 1)
+        share = f"{100 * sums[-1] / sums[-2]:.0f} %" if sums[-2] else ""
+        table.add_row(name, *(f"{each:,}" for each in sums), share, end_section=last)
+
+    for group, rows in groups.items():
+        for name, counts in rows.items():
+            add(name, [counts])
+        add(f"[bold]{group}[/]", rows.values(), last=True)
+    add("[bold]all[/]", [counts for rows in groups.values() for counts in rows.values()])
+    out.print(table)

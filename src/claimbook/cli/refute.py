@@ -1,9 +1,8 @@
 """The commands that try to refute the book: `falsify` and `sweep`."""
 
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import groupby
 
 import click
 
@@ -156,23 +155,8 @@ def _mutating(jobs: int | None, what: str) -> Iterator[tuple[Runner, Track]]:
 
 
 def _print_caught(rows: Mapping[Claim, tuple[int, ...]], *titles: str) -> None:
-    """Print the counts of each claim, with totals by page and overall.
-
-    Args:
-        rows: counts by claim; the last two are the mutants and how many were caught.
-        titles: the headings of the other columns.
-    """
-    table = common.plain_table("claim", *titles, "mutants", "caught", "")
-
-    def add(name: str, counts: Iterable[tuple[int, ...]], *, last: bool = False) -> None:
-        sums = [sum(column) for column in zip(*counts, strict=True)]
-        share = f"{100 * sums[-1] / sums[-2]:.0f} %" if sums[-2] else ""
-        table.add_row(name, *(f"{each:,}" for each in sums), share, end_section=last)
-
-    for page, claims in groupby(rows, key=lambda claim: claim.location.path):
-        of_page = {claim.id: rows[claim] for claim in claims}
-        for name, row in of_page.items():
-            add(name, [row])
-        add(f"[bold]{page}[/]", of_page.values(), last=True)
-    add("[bold]all[/]", rows.values() or [(0,) * (len(titles) + 2)])
-    common.out.print(table)
+    """Print the counts of each claim, of which the last two are its mutants and those caught."""
+    pages: dict[str, dict[str, tuple[int, ...]]] = {}
+    for claim, counts in rows.items():
+        pages.setdefault(claim.location.path, {})[claim.id] = counts
+    common.print_counts(pages, "claim", *titles, "mutants", "caught")

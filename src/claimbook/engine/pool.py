@@ -19,7 +19,8 @@ from claimbook.engine.workers import Worker, Workers, cause
 from claimbook.model import Claim, Environment, Factor, Lane, Measurement, Outcome, Run
 
 TIMEOUTS = {Lane.CPU: 30.0, Lane.CUDA: 60.0}
-"""Default time limit of a claim, in seconds."""
+"""Default time limit of a claim, in seconds; longer on a GPU, where small operations are slower and
+the first call loads libraries."""
 
 TRIES = 5
 """Most attempts for a claim that depends on the clock, since other load disturbs it; retries run
@@ -35,8 +36,6 @@ class Runner:
     Args:
         jobs: the number of workers; by default one more than cores, since many claims wait for
             a child process, and one on a GPU, where they would wait for each other.
-        timeout: seconds for a claim that sets no limit; the default is longer on a GPU, where
-            small operations are slower and the first call loads libraries.
         tries: most attempts for a claim that depends on the clock; with 1, a claim that timed
             out is not retried either.
 
@@ -44,15 +43,8 @@ class Runner:
         RunnerError: torch cannot be imported.
     """
 
-    def __init__(
-        self,
-        jobs: int | None = None,
-        timeout: float | None = None,
-        tries: int = TRIES,
-    ) -> None:
-        self.jobs = jobs
-        self.tries = tries
-        self.timeout = timeout
+    def __init__(self, jobs: int | None = None, tries: int = TRIES) -> None:
+        self.jobs, self.tries = jobs, tries
 
     def __enter__(self) -> Self:
         self._workers = Workers()
@@ -68,23 +60,17 @@ class Runner:
 
     def limit(self, claim: Claim, lane: Lane) -> float:
         """Return the time limit of a claim in seconds, a day at most."""
-        return min(86_400.0, claim.timeout or self.timeout or TIMEOUTS[lane])
+        return min(86_400.0, claim.timeout or TIMEOUTS[lane])
 
     def run(self, claims: Iterable[Claim], lane: Lane) -> Iterator[Run]:
-        """Run each claim; yield the runs as they finish."""
+        """Run each claim; yield the runs as they finish.
+
+        After an interrupt, which may have cut an answer in two, nothing more can be run.
+        """
         self._lane, self._queue = lane, deque(claims)
         self._again: list[Claim] = []
         self._number = 1  # of the try
-        try:
-            self._workers.prepare("\n".join(claim.code for claim in self._queue))
-            yield from self._run_and_try_again()
-        except KeyboardInterrupt:
-            # The interrupt may have cut an answer in two; its rest would be read as the next one.
-            self._workers.close()
-            self._workers = Workers()
-            raise
-
-    def _run_and_try_again(self) -> Iterator[Run]:
+        self._workers.prepare("\n".join(claim.code for claim in self._queue))
         try:
             yield from self._run()
             while self._again:
