@@ -225,7 +225,7 @@ def test_a_report_says_what_flipped(book, monkeypatch):
     """Each claim that holds on one of two releases, with its place and what it prints now."""
     book.write("docs/raises.md", "# R\n\n" + claim_text(ERROR.id, _session(ERROR)))
     Releases.of(book.docs).save(NEW)
-    monkeypatch.setattr("claimbook.cli.releases._run", lambda *_: replace(OLD, name="2.12.0"))
+    monkeypatch.setattr("claimbook.cli.records._run", lambda *_: replace(OLD, name="2.12.0"))
     for _ in range(2):  # two sessions write into one report
         done = CliRunner().invoke(main, ["release", "--report", "flips.md"])
         assert done.exit_code == 0, done.output

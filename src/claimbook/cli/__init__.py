@@ -14,10 +14,10 @@ from claimbook.cli.accept import accept_outputs
 from claimbook.cli.ask import coverage, list_claims, show
 from claimbook.cli.changes import print_changes
 from claimbook.cli.explain import explain_error
+from claimbook.cli.records import record, record_release
 from claimbook.cli.refute import falsify_claims, sweep_claims
-from claimbook.cli.releases import record_release
 from claimbook.cli.rename import rename
-from claimbook.cli.run import record, run
+from claimbook.cli.run import run
 
 
 @click.group(

@@ -1,8 +1,9 @@
-"""The command `release`: record what a release of torch prints."""
+"""The commands that record what claims print: `record` on a machine, `release` of a torch."""
 
 import os
 import sys
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from typing import TextIO
@@ -20,14 +21,66 @@ from claimbook.records.book_runs import (
     BookRun,
     BookRuns,
     CudaReleases,
+    Machines,
     Releases,
     earlier_results,
     flipped,
+    machine_name,
     result_of,
+    results_of,
 )
+from claimbook.records.reading import RecordError
+from claimbook.records.runs import Records, record_of
 
 OF_MACHINE = {Outcome.SKIPPED, Outcome.VARIED}
 """Outcomes that depend on the machine or the build of torch, not on the release."""
+
+KINDS: dict[Lane, type[BookRuns]] = {Lane.CPU: Releases, Lane.CUDA: CudaReleases}
+
+
+@click.command()
+@common.to_run
+def record(names: tuple[str, ...], lane: Lane, jobs: int | None) -> None:
+    """Run claims on a lane and write their records.
+
+    On the CPU, results are also saved under docs/records/machines/, which makes this machine one
+    of the reference machines that cards show.
+
+    Exit status 3 if an output differs from its page. Without the lane's device nothing is
+    written, and the exit status is 2.
+    """
+    written, runs = 0, dict[str, Run]()
+    with Runner(jobs) as runner:
+        book = common.load()
+        claims = {claim.id: claim for claim in common.chosen(book, names, lane)}
+        records = Records.of(book.project.docs, lane, common.tell_broken)
+        provenance = environment.provenance(book.project.root)
+        for run in common.progress(runner, list(claims.values()), lane):
+            runs[run.claim] = run
+            if run.outcome is not Outcome.SKIPPED:
+                claim, where = claims[run.claim], runner.environments[lane]
+                written += records.save(claim, record_of(claim, run, where, provenance))
+    common.check_lane(runner, claims.values(), lane, "; nothing was recorded")
+    folder = book.project.name(records.folder)
+    common.say(f"{common.counted(written, 'record')} written under {folder}")
+    if lane is Lane.CPU:
+        where, hardware = runner.environments[lane], environment.hardware()
+        results = results_of(claims.values(), runs)
+        name = machine_name(where, hardware)
+        file = _keep(book, BookRun(name, where, results, hardware, recorded=provenance))
+        common.say(f"this machine's results are in {file}")
+    # Not 1, the status of an uncaught exception.
+    sys.exit(3 if any(run.outcome.is_fault for run in runs.values()) else 0)
+
+
+def _keep(book: Book, machine: BookRun) -> str:
+    """Save this machine's results, merged with earlier ones from the same environment."""
+    machines, known = Machines.of(book.project.docs), None
+    with suppress(RecordError):  # a broken record is replaced
+        known = machines.load(machine.name)
+    kept = earlier_results([known] if known else [], book.claims, machine.environment)
+    machines.save(replace(machine, claims={**kept, **machine.claims}))
+    return book.project.name(machines.path(machine.name))
 
 
 @click.command("release")
@@ -58,9 +111,6 @@ def record_release(report: TextIO | None, changed: bool, lane: Lane) -> None:
     counts = Counter(result.word for result in release.claims.values())
     words = ", ".join(f"{count} {word}" for word, count in counts.most_common())
     common.say(f"torch {release.name}: {words}")
-
-
-KINDS: dict[Lane, type[BookRuns]] = {Lane.CPU: Releases, Lane.CUDA: CudaReleases}
 
 
 def _run(book: Book, lane: Lane, recorded: list[BookRun]) -> BookRun:
