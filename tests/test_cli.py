@@ -156,7 +156,7 @@ def test_what_an_editor_keeps(book, path):
 
 def test_settings_in_a_comment(book):
     """The words alone make no book."""
-    book.write("pyproject.toml", "# [tool.claimbook]\n[[tool.claimbook]]\n")
+    book.write("pyproject.toml", "# [tool.claimbook]\n")
     status, _, error = run("list")
     assert (status, "no pyproject.toml with [tool.claimbook]" in error) == (2, True)
 

@@ -47,7 +47,7 @@ def store(book):
 def contents(book):
     """What it says."""
     found = Book.load(book.root)
-    return contents_of(found.claims, found.answers)
+    return contents_of(found)
 
 
 def keep(book, version):

@@ -21,7 +21,6 @@ from claimbook.records.runs import Records, status
 from claimbook.records.versions import (
     Changes,
     ClaimChange,
-    Contents,
     Kind,
     Version,
     Versions,
@@ -51,17 +50,13 @@ def print_changes(since: str | None, save: bool) -> None:
         click.echo("\n".join(_since_revision(book, since)))
     elif since or versions or not save:
         older = _chosen(versions, since)
-        found = changes(older, _contents(book))
+        found = changes(older, contents_of(book))
         click.echo("\n".join(_report(f"{older.name} of {older.recorded.date}", found, {}, {})))
     if save:
         _check(book, store)
         made = environment.provenance(book.project.root)
-        store.save(Version(**vars(_contents(book)), name=__version__, recorded=made))
+        store.save(Version(**vars(contents_of(book)), name=__version__, recorded=made))
         common.say(f"saved as {book.project.name(store.path(__version__))}")
-
-
-def _contents(book: Book) -> Contents:
-    return contents_of(book.claims, book.answers)
 
 
 def _chosen(versions: dict[str, Version], since: str | None) -> Version:
@@ -110,7 +105,7 @@ def _since_revision(book: Book, revision: str) -> Iterator[str]:
         with tarfile.open(fileobj=archived) as archive:
             archive.extractall(folder, filter="data")
         older = Book.load(Path(folder))
-        found = changes(_contents(older), _contents(book))
+        found = changes(contents_of(older), contents_of(book))
     changed = {change.id for change in found.claims}
     reset = [
         ClaimChange(new.id, new.docname, (Kind.RESET,))

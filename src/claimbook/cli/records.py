@@ -17,25 +17,13 @@ from claimbook.engine import environment
 from claimbook.engine.pool import Runner
 from claimbook.model import Claim, Lane, Outcome, Run
 from claimbook.pages.book import Book, BookError
-from claimbook.records.book_runs import (
-    BookRun,
-    BookRuns,
-    CudaReleases,
-    Machines,
-    Releases,
-    earlier_results,
-    flipped,
-    machine_name,
-    result_of,
-    results_of,
-)
+from claimbook.records import book_runs
+from claimbook.records.book_runs import BookRun
 from claimbook.records.reading import RecordError
 from claimbook.records.runs import Records, record_of
 
 OF_MACHINE = {Outcome.SKIPPED, Outcome.VARIED}
 """Outcomes that depend on the machine or the build of torch, not on the release."""
-
-KINDS: dict[Lane, type[BookRuns]] = {Lane.CPU: Releases, Lane.CUDA: CudaReleases}
 
 
 @click.command()
@@ -65,8 +53,8 @@ def record(names: tuple[str, ...], lane: Lane, jobs: int | None) -> None:
     common.say(f"{common.counted(written, 'record')} written under {folder}")
     if lane is Lane.CPU:
         where, hardware = runner.environments[lane], environment.hardware()
-        results = results_of(claims.values(), runs)
-        name = machine_name(where, hardware)
+        results = book_runs.results_of(claims.values(), runs)
+        name = book_runs.machine_name(where, hardware)
         file = _keep(book, BookRun(name, where, results, hardware, recorded=provenance))
         common.say(f"this machine's results are in {file}")
     # Not 1, the status of an uncaught exception.
@@ -75,10 +63,10 @@ def record(names: tuple[str, ...], lane: Lane, jobs: int | None) -> None:
 
 def _keep(book: Book, machine: BookRun) -> str:
     """Save this machine's results, merged with earlier ones from the same environment."""
-    machines, known = Machines.of(book.project.docs), None
+    machines, known = book_runs.Machines.of(book.project.docs), None
     with suppress(RecordError):  # a broken record is replaced
         known = machines.load(machine.name)
-    kept = earlier_results([known] if known else [], book.claims, machine.environment)
+    kept = book_runs.earlier_results([known] if known else [], book.claims, machine.environment)
     machines.save(replace(machine, claims={**kept, **machine.claims}))
     return book.project.name(machines.path(machine.name))
 
@@ -99,7 +87,8 @@ def record_release(report: TextIO | None, changed: bool, lane: Lane) -> None:
     if changed and lane is not Lane.CPU:
         raise click.UsageError("--changed needs --lane cpu: another GPU prints other figures")
     book = common.load()
-    releases = KINDS[lane].of(book.project.docs)
+    store = book_runs.Releases if lane is Lane.CPU else book_runs.CudaReleases
+    releases = store.of(book.project.docs)
     recorded = releases.load_all(common.tell_broken)
     if report and not recorded:
         raise BookError("no release is on record to compare with; run this without --report first")
@@ -118,13 +107,13 @@ def _run(book: Book, lane: Lane, recorded: list[BookRun]) -> BookRun:
     claims = {claim.id: claim for claim in book.claims if lane in claim.lanes}
     kept = {}
     if recorded:  # only the runner can describe a lane that may be missing
-        kept = earlier_results(recorded, claims.values(), environment.describe(lane))
+        kept = book_runs.earlier_results(recorded, claims.values(), environment.describe(lane))
     with Runner() as runner:
         runs = _runs(runner, [c for c in claims.values() if c.id not in kept], lane)
         if lane is not Lane.CPU:
             common.check_lane(runner, claims.values(), lane, "; nothing was recorded")
         here = runner.environments.get(lane) or environment.describe(lane)
-    results = {run.claim: result_of(claims[run.claim], run) for run in runs}
+    results = {run.claim: book_runs.result_of(claims[run.claim], run) for run in runs}
     made = environment.provenance(book.project.root)
     return BookRun(environment.release(here.torch), here, kept | results, recorded=made)
 
@@ -147,7 +136,7 @@ def _lasting(run: Run) -> Run:
 
 def _flips(book: Book, old: BookRun, new: BookRun) -> list[str]:
     """Return Markdown that lists the claims that hold on only one of two releases."""
-    if not (found := flipped(book.claims, old, new)):
+    if not (found := book_runs.flipped(book.claims, old, new)):
         return []
     lines = [f"## torch {new.name}, compared with {old.name}", ""]
     for claim in found:

@@ -5,13 +5,13 @@ They are kept as digests; the texts are on each version's site.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import pairwise
 
 from claimbook.model import Claim, Lane, Provenance, digest
-from claimbook.pages.register import Answer
+from claimbook.pages.book import Book
 from claimbook.records.by_name import ByName
 
 NO_ENTRY = "no entry"
@@ -53,11 +53,11 @@ class Version(Contents):
             raise ValueError(f"{self.name} is not a version such as 1.2.3")
 
 
-def contents_of(claims: Iterable[Claim], answers: Mapping[str, Answer]) -> Contents:
-    """Return the current contents of the book."""
+def contents_of(book: Book) -> Contents:
+    """Return the current contents of a book."""
     return Contents(
-        {claim.id: _card(claim) for claim in sorted(claims, key=lambda claim: claim.id)},
-        {name: answer.word or "open" for name, answer in answers.items()},
+        {claim.id: _card(claim) for claim in sorted(book.claims, key=lambda claim: claim.id)},
+        {name: answer.word or "open" for name, answer in book.answers.items()},
     )
 
 

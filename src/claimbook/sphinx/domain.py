@@ -186,7 +186,7 @@ class ClaimDomain(Domain):
 
     def contents(self) -> Contents:
         """Return the current contents of the book."""
-        return contents_of(self.book.claims, self.book.answers)
+        return contents_of(self.book)
 
     def page_with(self, view: str) -> str:
         """Return the docname of the page with a view; empty if there is none."""

@@ -29,19 +29,12 @@ it."""
 BINARY = ("add", "sub", "mul", "maximum", "atan2")
 """Functions of two tensors in a program; all others take one."""
 
-OPTIMISERS = (
-    torch.optim.SGD,
-    torch.optim.Adam,
-    torch.optim.AdamW,
-    torch.optim.NAdam,
-    torch.optim.RAdam,
-    torch.optim.Adamax,
-    torch.optim.Adadelta,
-    torch.optim.Adagrad,
-    torch.optim.Adafactor,
-    torch.optim.RMSprop,
-    torch.optim.Rprop,
-    torch.optim.ASGD,
+OPTIMISERS = tuple(
+    vars(torch.optim)[name]
+    for name in (
+        *("SGD", "Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adadelta", "Adagrad", "Adafactor"),
+        *("RMSprop", "Rprop", "ASGD"),
+    )
 )
 """Those that accept parameters of any shape with dense gradients, and need no closure."""
 
