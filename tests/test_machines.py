@@ -11,7 +11,7 @@ from claimbook.engine import environment
 from claimbook.engine.pool import Runner
 from claimbook.model import Hardware, Lane, Measurement, Outcome, Provenance, Run
 from claimbook.records.book_runs import BookRun, Machines, machine_name, results_of
-from helpers import SUM, TinyBook, claim, claim_text, started_with, whole_book
+from helpers import SUM, TinyBook, claim, claim_text, python, started_with, whole_book
 
 CLOCK = Path(__file__).with_name("clock")
 TIMED = """\
