@@ -18,7 +18,6 @@ from bs4 import BeautifulSoup
 
 from claimbook.engine import environment
 from claimbook.sphinx.domain import ClaimDomain
-from claimbook.sphinx.views.registry import OF_RUNS, VIEWS, WholeBook
 from helpers import ROOT, SITE, data_of, python, whole_book
 
 PAGES = [
@@ -145,21 +144,6 @@ def test_scan_and_build_see_equal_claims(domain):
     pages = {page.scanned.path: page.scanned for page in domain.pages.values()}
     assert {path: page for path, page in pages.items() if path} == scanned
     assert sum(len(page.claims) for page in pages.values()) > 30
-
-
-def test_only_some_views_ask_what_came_of_claims(domain, monkeypatch):
-    """All others are known before the claims have run."""
-    monkeypatch.delattr(domain, "shown")
-
-    def asks(view):
-        try:
-            view.of_book(domain)
-        except AttributeError:
-            return True
-        return False
-
-    views = {kind: view for kind, view in VIEWS.items() if isinstance(view, WholeBook)}
-    assert {kind for kind, view in views.items() if asks(view)} == OF_RUNS
 
 
 def test_claims_json_fits_its_schema(site):

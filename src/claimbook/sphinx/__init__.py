@@ -24,7 +24,6 @@ from claimbook.sphinx import (
 from claimbook.sphinx.directives import (
     AskedDirective,
     ClaimDirective,
-    GuideDirective,
     RemarkDirective,
     ViewDirective,
 )
@@ -32,7 +31,7 @@ from claimbook.sphinx.domain import ROLE, ClaimDomain
 from claimbook.sphinx.execute import cells, labs
 from claimbook.sphinx.views.code_map import CodeMapDirective
 from claimbook.sphinx.views.explorers import ExplorerDirective
-from claimbook.sphinx.views.guides import Guide
+from claimbook.sphinx.views.guides import GUIDES
 from claimbook.sphinx.views.registry import VIEWS
 
 PARTS = (
@@ -56,8 +55,8 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_directive("claim", ClaimDirective)
     app.add_directive("asked", AskedDirective)
     app.add_directive("remark", RemarkDirective)
-    for kind, view in VIEWS.items():
-        app.add_directive(kind, GuideDirective if isinstance(view, Guide) else ViewDirective)
+    for kind in (*VIEWS, *GUIDES):
+        app.add_directive(kind, ViewDirective)
     app.add_directive("code-map", CodeMapDirective)
     app.add_directive("explorer", ExplorerDirective)
     # `{claim}`, for `{claim:claim}`.

@@ -3,7 +3,7 @@
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 from docutils import nodes
@@ -27,8 +27,7 @@ from claimbook.sphinx.domain import ClaimDomain, PageData, claim_domain, tell_mi
 from claimbook.sphinx.execute import cells
 from claimbook.sphinx.execute.lanes import Lanes
 from claimbook.sphinx.tuning import beside
-from claimbook.sphinx.views import counts, guides, practice
-from claimbook.sphinx.views.registry import OF_RUNS, VIEWS
+from claimbook.sphinx.views import counts, guides, practice, registry
 
 logger = logging.getLogger(__name__)
 
@@ -61,19 +60,11 @@ def run_claims(lanes: Lanes, env: BuildEnvironment) -> list[str]:
     """Run claims without a valid record; return the pages that must be written again."""
     domain = claim_domain(env)
     domain.shown = {claim.id: {} for claim in domain.book.claims}
-    of_runs = {n for n, page in domain.pages.items() if OF_RUNS & {v.kind for v in page.views}}
-    _collect_views(domain, domain.pages.keys() - of_runs)  # first: torch may still be importing
     for claim, lane, shown in lanes.run_due():
         domain.shown[claim.id][lane] = shown
-    _collect_views(domain, of_runs)
+    for name, page in sorted(domain.pages.items()):
+        domain.viewed[name] = [registry.show(domain, view) for view in page.views]
     return outdated.to_write(domain)
-
-
-def _collect_views(domain: ClaimDomain, docnames: Iterable[str]) -> None:
-    """Collect the data of each view on some pages."""
-    for name in sorted(docnames):
-        views = domain.pages[name].views
-        domain.viewed[name] = [VIEWS[view.kind].data(domain, view) for view in views]
 
 
 def write_data(app: Sphinx, env: BuildEnvironment) -> None:
@@ -99,9 +90,7 @@ def fill_in(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 
 def _view(domain: ClaimDomain, place: nodes.Element) -> list[nodes.Node]:
-    page, number = place["page"], place["number"]
-    view = VIEWS[domain.pages[page].views[number].kind]
-    return view.show(domain.viewed[page][number])
+    return domain.viewed[place["page"]][place["number"]]
 
 
 def _remark(domain: ClaimDomain, place: nodes.Element) -> list[nodes.Node]:

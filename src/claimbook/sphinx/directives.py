@@ -67,7 +67,16 @@ class AskedDirective(SphinxDirective):
 
 
 class ViewDirective(SphinxDirective):
-    """Shows a view of the whole book, named by the directive."""
+    """Shows a view of the whole book, named by the directive.
+
+    A guide lists pages, or sections as `page#section`, one per line; without lines, the pages of
+    its own page's contents. A route has a title, which is shown to readers who follow it. In
+    `questions`, an entry to be judged may follow a section.
+    """
+
+    optional_arguments = 1
+    final_argument_whitespace = True
+    has_content = True
 
     def run(self) -> list[nodes.Node]:
         """Return a placeholder."""
@@ -76,15 +85,3 @@ class ViewDirective(SphinxDirective):
         views = claim_domain(self.env).pages[page].views
         views.append(Placed(page, self.name, lines, self.lineno, "".join(self.arguments)))
         return [elements.place(what="view", page=page, number=len(views) - 1)]
-
-
-class GuideDirective(ViewDirective):
-    """Lists pages, or sections as `page#section`, one per line; the directive's name says how.
-
-    Without lines it lists the pages of its own page's contents. A route has a title, which is shown
-    to readers who follow it. In `questions`, an entry to be judged may follow a section.
-    """
-
-    optional_arguments = 1
-    final_argument_whitespace = True
-    has_content = True

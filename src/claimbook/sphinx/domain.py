@@ -115,8 +115,8 @@ class ClaimDomain(Domain):
         """Lane → its environment in this build or the last."""
         self.shown = dict[str, dict[Lane, Shown]]()
         """Claim id → lane → its status and records in this build."""
-        self.viewed = dict[str, list[Any]]()
-        """Docname → the data of each of its views in this build."""
+        self.viewed = dict[str, list[list[nodes.Node]]]()
+        """Docname → the nodes of each of its views in this build."""
         self.drawings = dict[str, list[str]]()
         """Docname → the pictures of its cells, as HTML."""
 

@@ -76,7 +76,8 @@ def _seen(domain: ClaimDomain, docname: str) -> Iterator[object]:
     linked = [domain.book.by_id.get(claim) for claim in page.claims_linked]
     yield [(claim.docname, claim.statement) for claim in linked if claim]
     yield [_headings(domain.env, name) for name in page.pages_linked]
-    yield domain.viewed[docname], domain.drawings.get(docname)
+    yield [node.pformat() for view in domain.viewed[docname] for node in view]
+    yield domain.drawings.get(docname)
 
 
 def _runs(domain: ClaimDomain) -> list[BookRun]:

@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import NamedTuple
 
 from docutils import nodes
 
@@ -179,30 +178,21 @@ def inline(text: str) -> Iterator[nodes.Node]:
             yield nodes.Text(piece)
 
 
-class Title(NamedTuple):
-    """The title of a card, and where the card is."""
-
-    docname: str
-    claim: str
-    """The claim's id."""
-    text: str
-    """The first sentence of its statement."""
+def title_link(claim: Claim) -> nodes.Node:
+    """Return the first sentence of a claim, linked to its card."""
+    title = nodes.inline("", "", *inline(first_sentence(claim.statement)))
+    return claim_link(claim.docname, claim.id, title)
 
 
-def title_of(claim: Claim) -> Title:
-    """Return the title of a claim's card."""
-    return Title(claim.docname, claim.id, first_sentence(claim.statement))
+def title_list(claims: Iterable[Claim], *classes: str) -> nodes.bullet_list:
+    """Return a list of claims by title, each linked to its card."""
+    return bullets(map(title_link, claims), *classes)
 
 
-def title_link(title: Title) -> nodes.Node:
-    """Return a title, linked to its card."""
-    return claim_link(title.docname, title.claim, nodes.inline("", "", *inline(title.text)))
-
-
-def title_list(titles: Iterable[Title], *classes: str) -> nodes.bullet_list:
-    """Return a list of titles, each linked to its card."""
-    lines = (nodes.paragraph("", "", title_link(title)) for title in titles)
-    return nodes.bullet_list("", *(nodes.list_item("", line) for line in lines), classes=[*classes])
+def bullets(lines: Iterable[nodes.Node], *classes: str) -> nodes.bullet_list:
+    """Return a list with a paragraph for each line."""
+    items = (nodes.list_item("", nodes.paragraph("", "", line)) for line in lines)
+    return nodes.bullet_list("", *items, classes=[*classes])
 
 
 def section(name: str, title: nodes.Node, *content: nodes.Node) -> nodes.section:

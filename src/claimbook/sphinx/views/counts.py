@@ -11,17 +11,12 @@ from claimbook.sphinx import render
 from claimbook.sphinx.domain import ClaimDomain
 
 
-def data(domain: ClaimDomain) -> tuple[dict[str, int], list[str]]:
-    """Return the number of entries by verdict, and lines with other numbers."""
-    return verdicts(domain), list(_totals(domain))
-
-
-def show(data: tuple[dict[str, int], list[str]]) -> list[nodes.Node]:
+def show(domain: ClaimDomain) -> list[nodes.Node]:
     """Return a bar of verdicts, its legend with links to the ledger, and other numbers."""
-    counted, totals = data
-    found = {word: count for word, count in counted.items() if count}
+    found = {word: count for word, count in verdicts(domain).items() if count}
     legend = [_verdict(word, count) for word, count in found.items()]
-    return [_bar(found), _items(legend, "verdicts"), _items(map(nodes.Text, totals), "totals")]
+    totals = map(nodes.Text, _totals(domain))
+    return [_bar(found), render.bullets(legend, "verdicts"), render.bullets(totals, "totals")]
 
 
 def _bar(found: dict[str, int]) -> nodes.raw:
@@ -39,11 +34,6 @@ def _verdict(word: str, count: int) -> nodes.Node:
     words = nodes.Text(f" {render.VERDICT_WORDS[word]}")
     title = nodes.inline("", "", nodes.strong("", "", number), words)
     return render.ledger_link(f"verdict-{word}", title)
-
-
-def _items(lines: Iterable[nodes.Node], kind: str) -> nodes.bullet_list:
-    items = (nodes.list_item("", nodes.paragraph("", "", line)) for line in lines)
-    return nodes.bullet_list("", *items, classes=[kind])
 
 
 def verdicts(domain: ClaimDomain) -> dict[str, int]:

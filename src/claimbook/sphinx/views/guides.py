@@ -5,9 +5,8 @@ Each line of a guide names a page, section or claim, from which the view takes i
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any
 
 from docutils import nodes
 from sphinx.environment import BuildEnvironment
@@ -15,6 +14,7 @@ from sphinx.environment import BuildEnvironment
 from claimbook.exports.sections import is_error
 from claimbook.files import write_changed
 from claimbook.model import Claim, RelationKind
+from claimbook.pages.text import first_sentence
 from claimbook.sphinx import elements, render
 from claimbook.sphinx.complaints import warn
 from claimbook.sphinx.domain import ClaimDomain, Placed, claim_domain
@@ -23,60 +23,39 @@ ROUTES = "routes.js"
 """The file with the routes. Each page has it, to show those who follow a route its next page."""
 
 
-T = TypeVar("T")
+def show(domain: ClaimDomain, placed: Placed) -> list[nodes.Node]:
+    """Return a guide, by default to the pages of its page's contents; warn of unknown lines."""
+    of_line = GUIDES[placed.kind]
+    found = list[nodes.Node]()
+    lines = placed.lines or domain.env.toctree_includes.get(placed.page, ())
+    for line in lines:
+        if shown := of_line(domain, line):
+            found += shown
+        else:
+            place = f"{domain.env.doc2path(placed.page)}:{placed.line}"
+            warn(place, f"{placed.kind}: no page or section `{line}`", "unknown-page")
+    if placed.kind not in ORDERED:
+        return [nodes.container("", *found, classes=[placed.kind])]
+    listed = nodes.enumerated_list("", *found, enumtype="arabic", classes=[placed.kind])
+    if placed.kind != "route":
+        return [listed]
+    total = sum(domain.pages[name].minutes for name in lines if name in domain.pages)
+    text = f"{_hours(total)} of reading in all"
+    return [nodes.container("", listed, nodes.paragraph("", text, classes=["minutes"]))]
 
 
-@dataclass(frozen=True)
-class Guide(Generic[T]):
-    """A view of the pages, sections or claims that its lines name."""
-
-    of_line: Callable[[ClaimDomain, str], T | None]
-    """Returns plain data for a line; None if the line names nothing known."""
-    of_all: Callable[[list[T]], nodes.Node]
-
-    def data(self, domain: ClaimDomain, placed: Placed) -> list[T]:
-        """Return its data, by default that of its page's contents; warn of unknown lines."""
-        found = list[T]()
-        for line in placed.lines or domain.env.toctree_includes.get(placed.page, []):
-            if (data := self.of_line(domain, line)) is not None:
-                found.append(data)
-            else:
-                place = f"{domain.env.doc2path(placed.page)}:{placed.line}"
-                warn(place, f"{placed.kind}: no page or section `{line}`", "unknown-page")
-        return found
-
-    def show(self, data: list[T]) -> list[nodes.Node]:
-        """Return its nodes."""
-        return [self.of_all(data)]
+def _stop(domain: ClaimDomain, docname: str) -> list[nodes.Node]:
+    """Return a page of a route."""
+    return [nodes.list_item("", line) for line in _line(domain, docname)]
 
 
-class Stop(NamedTuple):
-    """A page of a route."""
-
-    docname: str
-    title: str
-    minutes: int
-    """Its reading time."""
-
-
-def _stop(domain: ClaimDomain, docname: str) -> Stop | None:
+def _line(domain: ClaimDomain, docname: str) -> list[nodes.Element]:
+    """Return a line with a page's title and minutes."""
     if docname not in domain.pages:
-        return None
-    return Stop(docname, domain.env.titles[docname].astext(), domain.pages[docname].minutes)
-
-
-def _route(stops: list[Stop]) -> nodes.Node:
-    """Return pages in reading order, with the minutes of each and in total."""
-    items = [nodes.list_item("", _line(stop)) for stop in stops]
-    whole = nodes.paragraph("", f"{_hours(sum(stop.minutes for stop in stops))} of reading in all")
-    whole["classes"].append("minutes")
-    listed = nodes.enumerated_list("", *items, enumtype="arabic", classes=["route"])
-    return nodes.container("", listed, whole)
-
-
-def _line(stop: Stop) -> nodes.paragraph:
-    time = nodes.inline("", f" {stop.minutes} min", classes=["minutes"])
-    return nodes.paragraph("", "", render.link(stop.docname, "", stop.title), time)
+        return []
+    title = render.link(docname, "", domain.env.titles[docname].astext())
+    time = nodes.inline("", f" {domain.pages[docname].minutes} min", classes=["minutes"])
+    return [nodes.paragraph("", "", title, time)]
 
 
 def _hours(minutes: int) -> str:
@@ -84,82 +63,47 @@ def _hours(minutes: int) -> str:
     return " ".join([f"{hours} h"] * bool(hours) + [f"{rest} min"] * bool(rest or not hours))
 
 
-class Asked(NamedTuple):
-    """A question of a page, with its short answer."""
-
-    question: str
-    anchor: str
-    """The HTML id of its section."""
-    short: str
-
-
-class Chapter(NamedTuple):
-    """A page, with what it asks and answers."""
-
-    stop: Stop
-    summary: str
-    asked: list[Asked]
-
-
-def _chapter(domain: ClaimDomain, docname: str) -> Chapter | None:
-    if not (stop := _stop(domain, docname)):
-        return None
-    asked = [Asked(s.title, s.anchor, s.short) for s in domain.pages[docname].sections if s.short]
-    return Chapter(stop, domain.env.metadata[docname].get("summary", ""), asked)
+def _chapter(domain: ClaimDomain, docname: str) -> list[nodes.Node]:
+    """Return a page with its summary, and its questions with folded answers."""
+    shown = list[nodes.Node]()
+    for line in _line(domain, docname):
+        summary = domain.env.metadata[docname].get("summary", "")
+        shown += [nodes.rubric("", "", *line.children), nodes.paragraph("", summary)]
+        for section in domain.pages[docname].sections:
+            if section.short:
+                of_error = is_error(section.title)
+                said = nodes.paragraph("", "", *render.inline(section.short), nodes.Text(" "))
+                shown_where = "Its cures" if of_error else "Shown here"
+                said += render.link(docname, section.anchor, shown_where)
+                classes = ["answer", *["message"] * of_error]
+                title = section.title.replace("`, `", "` · `") if of_error else section.title
+                shown.append(elements.fold("", said, title=title, classes=classes))
+    return shown
 
 
-def _overview(chapters: list[Chapter]) -> nodes.Node:
-    """Return chapters with their summaries, and their questions with folded answers."""
-    whole = nodes.container(classes=["overview"])
-    for stop, summary, asked in chapters:
-        whole += nodes.rubric("", "", *_line(stop).children)
-        whole += nodes.paragraph("", summary)
-        for question, place, short in asked:
-            of_error = is_error(question)
-            said = nodes.paragraph("", "", *render.inline(short), nodes.Text(" "))
-            said += render.link(stop.docname, place, "Its cures" if of_error else "Shown here")
-            classes = ["answer", *["message"] * of_error]
-            apart = question.replace("`, `", "` · `") if of_error else question
-            whole += elements.fold("", said, title=apart, classes=classes)
-    return whole
+def _question(domain: ClaimDomain, line: str) -> list[nodes.Node]:
+    """Return the question of a section with its folded answer, and a statement to judge, if any.
 
-
-class Judged(NamedTuple):
-    """A statement of a source, with the claim that decides it."""
-
-    verdict: str
-    text: str
-    card: render.Title
-
-
-class Question(NamedTuple):
-    """A question of a page, perhaps with a statement to judge."""
-
-    docname: str
-    page: str
-    """The page's title."""
-    asked: Asked
-    judged: Judged | None
-
-
-def _question(domain: ClaimDomain, line: str) -> Question | None:
-    """Return the question of a section; if an entry follows, with that statement to judge."""
+    It is a statement that the section's claims decide; if an entry follows, the one of this entry.
+    """
     address, _, entry = line.partition(" ")
     name, _, place = address.partition("#")
-    if not (page := domain.pages.get(name)):
-        return None
-    for section in page.sections:
-        if section.anchor == place and section.short:
+    page = domain.pages.get(name)
+    for section in page.sections if page else ():
+        if page and section.anchor == place and section.short:
             claims = domain.book.claims if entry else section.claims(page.scanned)
-            judged = next(_decided(domain, claims, entry), None)
+            judged = [*_to_judge(domain, claims, entry)][:1]
             if judged or not entry:
-                asked = Asked(section.title, section.anchor, section.short)
-                return Question(name, domain.env.titles[name].astext(), asked, judged)
-    return None
+                answer = nodes.paragraph("", "", *render.inline(section.short))
+                there = render.link(name, place, domain.env.titles[name].astext())
+                more = nodes.paragraph("", "", nodes.Text("More: "), there, classes=["minutes"])
+                asked = elements.fold("", answer, more, title=section.title, classes=["answer"])
+                return [nodes.list_item("", asked, *judged)]
+    return []
 
 
-def _decided(domain: ClaimDomain, claims: Iterable[Claim], entry: str) -> Iterator[Judged]:
-    """Yield statements of sources that the claims decide, wrong ones first.
+def _to_judge(domain: ClaimDomain, claims: Iterable[Claim], entry: str) -> Iterator[elements.fold]:
+    """Yield statements of sources that the claims decide, wrong ones first, with the verdict.
 
     Args:
         entry: the only entry to consider; empty for all.
@@ -169,65 +113,37 @@ def _decided(domain: ClaimDomain, claims: Iterable[Claim], entry: str) -> Iterat
         for claim, relation in related:
             if relation.kind is kind and entry in {"", relation.entry}:
                 for text in domain.said([relation.entry]).values():
-                    yield Judged(str(kind), text, render.title_of(claim))
+                    see = render.claim_link(claim.docname, claim.id, "the example")
+                    true = [nodes.Text(". "), *_true(claim), nodes.Text(" See ")]
+                    said = nodes.paragraph("", "", render.verdict(kind), *true, see)
+                    said += nodes.Text(".")
+                    title = f"True or false? {text}"
+                    yield elements.fold("", said, title=title, classes=["claim-fold", "judge"])
 
 
-def _questions(questions: list[Question]) -> nodes.Node:
-    """Return questions with folded answers, each with a statement to judge, if any."""
-    listed = nodes.enumerated_list(enumtype="arabic", classes=["questions"])
-    for docname, page, asked, judged in questions:
-        item = nodes.list_item()
-        answer = nodes.paragraph("", "", *render.inline(asked.short))
-        link = render.link(docname, asked.anchor, page)
-        more = nodes.paragraph("", "", nodes.Text("More: "), link, classes=["minutes"])
-        item += elements.fold("", answer, more, title=asked.question, classes=["answer"])
-        if judged:
-            item += _to_judge(judged)
-        listed += item
-    return listed
+def _true(claim: Claim) -> Iterator[nodes.Node]:
+    return render.inline(first_sentence(claim.statement))
 
 
-def _to_judge(judged: Judged) -> elements.fold:
-    """Fold the verdict on a statement beneath it."""
-    verdict, text, card = judged
-    fold = elements.fold(title=f"True or false? {text}", classes=["claim-fold", "judge"])
-    shown = render.claim_link(card.docname, card.claim, "the example")
-    words = [render.verdict(verdict), nodes.Text(". "), *render.inline(card.text)]
-    fold += nodes.paragraph("", "", *words, nodes.Text(" See "), shown, nodes.Text("."))
-    return fold
-
-
-class Belief(NamedTuple):
-    """A belief in somebody's words, with the claim that is true."""
-
-    quote: str
-    card: render.Title
-
-
-def _belief(domain: ClaimDomain, line: str) -> Belief | None:
-    """Return the belief of a line: `claim-id: "What people say."`."""
+def _belief(domain: ClaimDomain, line: str) -> list[nodes.Node]:
+    """Return the belief of a line, `claim-id: "What people say."`; it unfolds to what is true."""
     name, _, quote = line.partition(": ")
-    claim = domain.book.by_id.get(name)
-    return Belief(quote, render.title_of(claim)) if claim else None
+    if not (claim := domain.book.by_id.get(name)):
+        return []
+    see = render.claim_link(claim.docname, claim.id, "See it run")
+    said = nodes.paragraph("", "", *_true(claim), nodes.Text(" "), see)
+    return [elements.fold("", said, title=quote, classes=["belief"])]
 
 
-def _beliefs(beliefs: list[Belief]) -> nodes.Node:
-    """Return beliefs as cards that unfold to what is true, with a link to the example."""
-    cards = nodes.container(classes=["beliefs"])
-    for quote, true in beliefs:
-        card = elements.fold(title=quote, classes=["belief"])
-        shown = render.claim_link(true.docname, true.claim, "See it run")
-        card += nodes.paragraph("", "", *render.inline(true.text), nodes.Text(" "), shown)
-        cards += card
-    return cards
-
-
-GUIDES: dict[str, Guide[Any]] = {
-    "beliefs": Guide(_belief, _beliefs),
-    "route": Guide(_stop, _route),
-    "overview": Guide(_chapter, _overview),
-    "questions": Guide(_question, _questions),
+GUIDES: dict[str, Callable[[ClaimDomain, str], list[nodes.Node]]] = {
+    "beliefs": _belief,
+    "route": _stop,
+    "overview": _chapter,
+    "questions": _question,
 }
+"""Name of a guide → what returns the nodes of a line; empty if the line names nothing known."""
+ORDERED = {"route", "questions"}
+"""Guides that are numbered."""
 
 
 def write_routes(env: BuildEnvironment, static: Path) -> None:
@@ -243,6 +159,6 @@ def routes(env: BuildEnvironment) -> Iterator[dict[str, Any]]:
     for docname, page in sorted(domain.pages.items()):
         for route in page.views:
             if route.kind == "route" and route.title:
-                stops = filter(None, (_stop(domain, line) for line in route.lines))
-                pages = [(stop.docname, stop.title) for stop in stops]
+                listed = [name for name in route.lines if name in domain.pages]
+                pages = [(name, env.titles[name].astext()) for name in listed]
                 yield {"title": route.title, "on": docname, "stops": pages}

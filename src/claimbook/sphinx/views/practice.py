@@ -34,28 +34,21 @@ def decks(domain: ClaimDomain) -> list[Deck]:
     return [deck for deck in found if deck.cards]
 
 
-def data(domain: ClaimDomain) -> tuple[list[tuple[str, str, int]], str]:
-    """Return name, title and size of each deck, and the address of the Anki deck."""
-    page, file = domain.page_with("practice").rpartition("/")[2], apkg(domain.env.config.project)
-    sizes = [(deck.name, deck.title, len(deck.cards)) for deck in decks(domain)]
-    return sizes, f"{page}/{file}"
-
-
-def show(data: tuple[list[tuple[str, str, int]], str]) -> list[nodes.Node]:
+def show(domain: ClaimDomain) -> list[nodes.Node]:
     """Return the list of decks, which the page's script makes interactive, and the Anki file."""
-    sizes, address = data
     honest = nodes.paragraph("", "Practising on this page needs JavaScript, which is off.")
-    listed = nodes.bullet_list("", *(_item(*d) for d in sizes), classes=["practice-decks"])
+    items = map(_item, decks(domain))
+    listed = nodes.bullet_list("", *items, classes=["practice-decks"])
     desk = nodes.container("", honest, listed, classes=["practice"])
-    name = address.rpartition("/")[2]
-    file = nodes.reference("", name, refuri=address, classes=["practice-file"])
+    page, name = domain.page_with("practice").rpartition("/")[2], apkg(domain.env.config.project)
+    file = nodes.reference("", name, refuri=f"{page}/{name}", classes=["practice-file"])
     return [desk, nodes.paragraph("", "", nodes.Text("The same cards for Anki: "), file)]
 
 
-def _item(name: str, title: str, count: int) -> nodes.list_item:
-    size = nodes.inline("", f" {count} cards", classes=["minutes"])
-    line = nodes.paragraph("", "", nodes.inline("", title), size)
-    return nodes.list_item("", line, ids=[f"deck-{name}"])
+def _item(deck: Deck) -> nodes.list_item:
+    size = nodes.inline("", f" {len(deck.cards)} cards", classes=["minutes"])
+    line = nodes.paragraph("", "", nodes.inline("", deck.title), size)
+    return nodes.list_item("", line, ids=[f"deck-{deck.name}"])
 
 
 def apkg(project: str) -> str:

@@ -1,8 +1,6 @@
 """The views of the whole book, by the name of their directive."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 from docutils import nodes
 
@@ -19,31 +17,20 @@ from claimbook.sphinx.views import (
     versions,
 )
 
-
-@dataclass(frozen=True)
-class WholeBook:
-    """A view without options."""
-
-    of_book: Callable[[ClaimDomain], Any]
-    """Returns its plain data; its page is written again when this changes."""
-    show: Callable[[Any], list[nodes.Node]]
-
-    def data(self, domain: ClaimDomain, placed: Placed) -> Any:
-        """Return its data."""
-        return self.of_book(domain)
-
-
-VIEWS: dict[str, WholeBook | guides.Guide[Any]] = {
-    "timeline": WholeBook(timeline.data, timeline.show),
-    "changes": WholeBook(versions.data, versions.show),
-    "counts": WholeBook(counts.data, counts.show),
-    "ledger": WholeBook(ledger.data, ledger.show),
-    "errors": WholeBook(errors.data, errors.show),
-    "apis": WholeBook(apis.data, apis.show),
-    "claim-index": WholeBook(claim_index.data, claim_index.show),
-    "practice": WholeBook(practice.data, practice.show),
-    **guides.GUIDES,
+VIEWS: dict[str, Callable[[ClaimDomain], list[nodes.Node]]] = {
+    "timeline": timeline.show,
+    "changes": versions.show,
+    "counts": counts.show,
+    "ledger": ledger.show,
+    "errors": errors.show,
+    "apis": apis.show,
+    "claim-index": claim_index.show,
+    "practice": practice.show,
 }
 
-OF_RUNS = {"counts", "ledger"}
-"""The views that show results of this build."""
+
+def show(domain: ClaimDomain, placed: Placed) -> list[nodes.Node]:
+    """Return the nodes of a view; its page is written again when they change."""
+    if placed.kind in guides.GUIDES:
+        return guides.show(domain, placed)
+    return VIEWS[placed.kind](domain)

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import NamedTuple
 
 from docutils import nodes
 
@@ -16,45 +15,28 @@ from claimbook.sphinx.card.releases import WITH
 from claimbook.sphinx.domain import ClaimDomain
 
 
-class Step(NamedTuple):
-    """Two consecutive releases on a lane, and the changes from one to the other."""
-
-    older: str
-    newer: str
-    changes: list[Change]
-
-
-def data(domain: ClaimDomain) -> tuple[list[list[str]], list[Step]]:
-    """Return how many claims hold on each release, and what each release changed."""
-    claims = domain.book.claims
+def show(domain: ClaimDomain) -> list[nodes.Node]:
+    """Return a table of how many claims hold on each release, and the changes, newest first."""
     runs = [*domain.releases, *domain.cuda_releases]
-    pairs = [*pairwise(domain.cuda_releases), *pairwise(domain.releases)]
-    steps = [
-        Step(_name(older), _name(newer), [*changed(claims, older, newer)]) for older, newer in pairs
-    ]
-    return [_counted(run, claims) for run in runs], steps
+    rows = [_counted(run, domain.book.claims) for run in runs]
+    table = render.table(["torch", "examples", "as printed", "differ in"], rows, [16, 18, 18, 48])
+    steps = [*pairwise(domain.cuda_releases), *pairwise(domain.releases)]
+    sections = (_section(domain, older, newer) for older, newer in reversed(steps))
+    return [render.scrollable(table), *sections]
 
 
 def _name(run: BookRun) -> str:
     return f"{run.name}{WITH[run.lane]}"
 
 
-def show(data: tuple[list[list[str]], list[Step]]) -> list[nodes.Node]:
-    """Return a table of how many claims hold on each release, and the changes, newest first."""
-    counted, steps = data
-    rows = [render.plain(*row) for row in counted]
-    table = render.table(["torch", "examples", "as printed", "differ in"], rows, [16, 18, 18, 48])
-    return [render.scrollable(table), *map(_section, reversed(steps))]
-
-
-def _counted(run: BookRun, claims: Iterable[Claim]) -> list[str]:
+def _counted(run: BookRun, claims: Iterable[Claim]) -> render.Cells:
     """Return a row: release, number of claims run, number that hold, and results of the others."""
     results = [result for claim in claims if (result := run.of(claim))]
     differ = Counter(result.word for result in results if not result.holds)
     told = "; ".join(f"{DIFFERS.get(word, word)}: {count}" for word, count in differ.most_common())
     device = f" ({run.environment.device})" * (run.lane is Lane.CUDA)
     ran, held = len(results), len(results) - differ.total()
-    return [f"{_name(run)}{device}", f"{ran:,}", f"{held:,}", told]
+    return render.plain(f"{_name(run)}{device}", f"{ran:,}", f"{held:,}", told)
 
 
 DIFFERS: dict[str, str] = {
@@ -67,9 +49,11 @@ DIFFERS: dict[str, str] = {
 """Severity of a difference → what differs, in words for readers."""
 
 
-def _section(step: Step) -> nodes.section:
-    older, newer, changes = step
-    title = nodes.Text(f"From {older.removesuffix(WITH[Lane.CUDA])} to {newer}")
+def _section(domain: ClaimDomain, before: BookRun, after: BookRun) -> nodes.section:
+    """Return what changed from one release to the next on a lane."""
+    older, newer = _name(before), _name(after)
+    changes = [*changed(domain.book.claims, before, after)]
+    title = nodes.Text(f"From {before.name} to {newer}")
     section = render.section(f"torch-{newer.lower().replace(' ', '-')}", title)
     if not changes:
         section += nodes.paragraph("", "No example prints anything different.")

@@ -3,11 +3,10 @@
 from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby, pairwise
-from typing import NamedTuple
 
 from docutils import nodes
 
-from claimbook.records.versions import Changes, ClaimChange, Kind, VerdictChange, changes
+from claimbook.records.versions import Changes, ClaimChange, Kind, changes
 from claimbook.sphinx import render
 from claimbook.sphinx.domain import ClaimDomain
 
@@ -17,79 +16,60 @@ TOLD = (Kind.OUTPUT, Kind.CODE, Kind.NEW, Kind.WITHDRAWN)
 """Kinds of change for which claims are listed; restated and moved claims are only counted."""
 
 
-class Step(NamedTuple):
-    """The changes from one version to the next, or from the newest one to now."""
-
-    older: str
-    newer: str
-    changes: Changes
-    said: dict[str, str]
-    """Id → statement, of changed entries that are in the register."""
-    cards: dict[str, render.Title]
-    """Id → title, of changed claims that are in the book."""
-    pages: dict[str, str]
-    """Docname → title, of changed pages that are in the book."""
-
-
-def data(domain: ClaimDomain) -> tuple[str, list[Step]]:
-    """Return a line about the first version, and the steps between versions and to now."""
+def show(domain: ClaimDomain) -> list[nodes.Node]:
+    """Return a section for each step, newest first, and a line about the first version."""
     if not domain.versions:
-        return "No version of the book has been saved yet.", []
+        return [nodes.paragraph("", "No version of the book has been saved yet.")]
     first = domain.versions[0]
     size = f"{len(first.claims):,} statements and {len(first.entries):,} verdicts"
+    text = f"The first version is {first.name} of {first.recorded.date}, with {size}."
     known = [*((version.name, version) for version in domain.versions), (NOW, domain.contents())]
-    steps = [
-        _step(domain, older, newer, changes(was, now))
+    sections = [
+        _section(domain, older, newer, changes(was, now))
         for (older, was), (newer, now) in pairwise(known)
     ]
-    return f"The first version is {first.name} of {first.recorded.date}, with {size}.", steps
+    return [*reversed(sections), nodes.paragraph("", text)]
 
 
-def _step(domain: ClaimDomain, older: str, newer: str, found: Changes) -> Step:
-    known, titles = domain.book.by_id, domain.env.titles
-    said = domain.said(each.id for each in found.verdicts)
-    cards = {c.id: render.title_of(known[c.id]) for c in found.claims if c.id in known}
-    pages = {c.page: titles[c.page].astext() for c in found.claims if c.page in titles}
-    return Step(older, newer, found, said, cards, pages)
-
-
-def show(data: tuple[str, list[Step]]) -> list[nodes.Node]:
-    """Return a section for each step, newest first, and the line about the first version."""
-    first, steps = data
-    return [*(_section(step) for step in reversed(steps)), nodes.paragraph("", first)]
-
-
-def _section(step: Step) -> nodes.section:
+def _section(domain: ClaimDomain, older: str, newer: str, found: Changes) -> nodes.section:
     """Return a section: counts, verdicts, and folded tables of pages and lists of claims."""
-    older, newer, changes = step[:3]
     since = f"Since {older}"
     section = nodes.section(ids=[f"since-{older}"], names=[since])
     section += nodes.title("", since if newer == NOW else f"From {older} to {newer}")
-    counted = [f"{word}: {count}" for word, count in changes.counts()]
+    counted = [f"{word}: {count}" for word, count in found.counts()]
     section += nodes.paragraph("", " · ".join(counted) or "Nothing has changed.")
-    if verdicts := changes.verdicts:
+    if found.verdicts:
         head = ["Source", "What the source says", f"In {older}"]
         head.append("Now" if newer == NOW else f"In {newer}")
-        rows = (_verdict(verdict, step.said.get(verdict.id, "")) for verdict in verdicts)
+        said = domain.said(change.id for change in found.verdicts)
+        rows: Iterator[render.Cells] = (
+            (
+                [render.entry_link(change.id) if change.id in said else nodes.Text(change.id)],
+                list(render.inline(said.get(change.id, ""))),
+                [_word(change.before)],
+                [_word(change.after)],
+            )
+            for change in found.verdicts
+        )
         table = render.table(head, rows, [14, 44, 21, 21])
         table["classes"].append("verdicts")
-        section += [nodes.rubric("", f"Verdicts ({len(verdicts)})"), table]
-    if changes.claims:
-        section += render.more("By page", _pages(step))
+        section += [nodes.rubric("", f"Verdicts ({len(found.verdicts)})"), table]
+    if found.claims:
+        section += render.more("By page", _pages(domain, found))
     for kind in TOLD:
-        if claims := [change for change in changes.claims if kind in change.kinds]:
+        if claims := [change for change in found.claims if kind in change.kinds]:
             title = f"Statements: {kind} ({len(claims)})"
-            section += render.more(title, *_claims(claims, step))
+            section += render.more(title, *_claims(domain, claims))
     return section
 
 
-def _pages(step: Step) -> nodes.container:
+def _pages(domain: ClaimDomain, found: Changes) -> nodes.container:
     """Return a table of changed pages, with the number of claims by kind of change."""
-    counts = Counter((c.page, kind) for c in step.changes.claims for kind in c.kinds)
+    counts = Counter((c.page, kind) for c in found.claims for kind in c.kinds)
     kinds = [kind for kind in Kind if any(kind is each for _, each in counts)]
-    pages = dict.fromkeys(change.page for change in step.changes.claims)
+    pages = dict.fromkeys(change.page for change in found.claims)
     rows = (
-        ([_page(page, step)], *render.plain(*(str(counts[page, k] or "") for k in kinds)))
+        ([_page(domain, page)], *render.plain(*(str(counts[page, k] or "") for k in kinds)))
         for page in pages
     )
     width = 60 // len(kinds)
@@ -97,23 +77,23 @@ def _pages(step: Step) -> nodes.container:
     return render.scrollable(render.table(["Page", *kinds], rows, widths))
 
 
-def _claims(claims: list[ClaimChange], step: Step) -> Iterator[nodes.Node]:
+def _claims(domain: ClaimDomain, found: list[ClaimChange]) -> Iterator[nodes.Node]:
     """Yield each page with its claims: their titles, or ids if they no longer exist."""
-    for page, changed in groupby(claims, key=lambda change: change.page):
-        yield nodes.paragraph("", "", nodes.strong("", "", _page(page, step)))
-        titles = [step.cards.get(c.id, render.Title("", c.id, f"`{c.id}`")) for c in changed]
-        yield render.title_list(titles, "claim-index")
+    for page, changed in groupby(found, key=lambda change: change.page):
+        yield nodes.paragraph("", "", nodes.strong("", "", _page(domain, page)))
+        known = domain.book.by_id
+        shown = (
+            render.title_link(known[c.id]) if c.id in known else nodes.literal("", c.id)
+            for c in changed
+        )
+        yield render.bullets(shown, "claim-index")
 
 
-def _page(name: str, step: Step) -> nodes.Node:
-    return render.link(name if name in step.pages else "", "", step.pages.get(name, name))
+def _page(domain: ClaimDomain, name: str) -> nodes.Node:
+    title = domain.env.titles.get(name)
+    return render.link(name if title else "", "", title.astext() if title else name)
 
 
-def _verdict(change: VerdictChange, said: str) -> render.Cells:
-    entry = render.entry_link(change.id) if said else nodes.inline("", change.id)
-    return ([entry], list(render.inline(said)), _word(change.before), _word(change.after))
-
-
-def _word(relation: str) -> list[nodes.Node]:
+def _word(relation: str) -> nodes.Node:
     known = relation in render.VERDICT_WORDS
-    return [render.verdict(relation) if known else nodes.Text(relation)]
+    return render.verdict(relation) if known else nodes.Text(relation)
