@@ -339,3 +339,8 @@ def digest(data: object) -> str:
     """Return the SHA-256 of data as JSON, in hexadecimal."""
     text = json.dumps(data, ensure_ascii=False, sort_keys=True)
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def anchor(claim_id: str) -> str:
+    """Return the HTML id of a claim on its page."""
+    return f"claim-{claim_id}"

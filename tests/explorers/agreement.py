@@ -189,13 +189,22 @@ def caught(name, ask, mutant):
 def record(name, ask):
     """What the page says of the comparison."""
     cases = count_of(name)
-    digits = getattr(EXPLORERS[name], "DIGITS", None)
+    agreed = cases - len(differences(name, ask))
+    errors = any('"error"' in json.dumps(said) for _, said in answered(name, cases))
     return {
-        "agreed": cases - len(differences(name, ask)),
+        "agreed": agreed,
         "cases": cases,
-        "drawn": not hasattr(EXPLORERS[name], "ALL"),
-        "errors": sum('"error"' in json.dumps(said) for _, said in answered(name, cases)),
         "rule": digest(name),
-        "torch": torch.__version__.partition("+")[0],
-        **({"digits": digits} if digits else {}),
+        "said": sentence(name, agreed, cases, errors),
     }
+
+
+def sentence(name, agreed, cases, errors):
+    """How many cases agreed with torch, in words."""
+    all_of = "All" if agreed == cases else f"{agreed:,} of"
+    kind = "possible cases" if hasattr(EXPLORERS[name], "ALL") else "drawn cases"
+    version = torch.__version__.partition("+")[0]
+    texts = ", error texts included" if errors else ""
+    digits = getattr(EXPLORERS[name], "DIGITS", None)
+    exact = f", numbers to {digits} digits" if digits else ""
+    return f"{all_of} {cases:,} {kind} agreed with torch {version}{texts}{exact}."

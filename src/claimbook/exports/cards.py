@@ -9,10 +9,9 @@ from itertools import groupby
 from typing import Any
 
 from claimbook.exports import markup
-from claimbook.exports.data import anchor
 from claimbook.exports.listing import listing, pieces
 from claimbook.exports.sections import Section
-from claimbook.model import Claim, Page, RelationKind, digest
+from claimbook.model import Claim, Page, RelationKind, anchor
 from claimbook.pages.register import Answer
 
 SAID = "said"
@@ -133,26 +132,14 @@ def card_data(card: Card) -> dict[str, Any]:
     }
 
 
-def data_file(deck: Deck, made_with: str, before: str) -> str:
+def script(deck: Deck, cards: list[dict[str, Any]], made_of: str) -> str:
     """Return the file from which the practice page loads a deck.
 
     It is a script, as a page opened from a file cannot load JSON.
 
     Args:
-        made_with: a digest of the code that makes cards.
-        before: the current content of the file, or empty. Unchanged cards are taken from it,
-            which saves highlighting their code.
+        cards: its cards as data.
+        made_of: a comment.
     """
-    marks = [digest([made_with, vars(card)])[:16] for card in deck.cards]
-    kept = {card.get("mark"): card for card in cards_in(before)} if before else {}
-    made = [
-        kept.get(mark) or {"mark": mark, **card_data(card)}
-        for mark, card in zip(marks, deck.cards, strict=True)
-    ]
-    lines = ",\n".join(json.dumps(card, ensure_ascii=False) for card in made)
-    return f"practiceCards({json.dumps(deck.name)}, [\n{lines}\n]);\n"
-
-
-def cards_in(text: str) -> list[dict[str, Any]]:
-    """Return the cards of a data file."""
-    return json.loads(text.partition(", ")[2].removesuffix(");\n"))  # type: ignore[no-any-return]
+    lines = ",\n".join(json.dumps(card, ensure_ascii=False) for card in cards)
+    return f"practiceCards({json.dumps(deck.name)}, [\n{lines}\n]);\n{made_of}"

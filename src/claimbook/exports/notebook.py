@@ -13,10 +13,9 @@ from docutils import nodes
 
 from claimbook.checking.compare import HEADER
 from claimbook.exports import figures
-from claimbook.exports.data import anchor
 from claimbook.exports.listing import listing, pieces
 from claimbook.exports.markdown import has
-from claimbook.model import Claim, Example, Lane
+from claimbook.model import Claim, Example, Lane, anchor
 
 Cell = dict[str, Any]
 

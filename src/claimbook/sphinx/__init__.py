@@ -29,7 +29,6 @@ from claimbook.sphinx.directives import (
 )
 from claimbook.sphinx.domain import ROLE, ClaimDomain
 from claimbook.sphinx.execute import cells, labs
-from claimbook.sphinx.views.code_map import CodeMapDirective
 from claimbook.sphinx.views.explorers import ExplorerDirective
 from claimbook.sphinx.views.guides import GUIDES
 from claimbook.sphinx.views.registry import VIEWS
@@ -57,7 +56,6 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_directive("remark", RemarkDirective)
     for kind in (*VIEWS, *GUIDES):
         app.add_directive(kind, ViewDirective)
-    app.add_directive("code-map", CodeMapDirective)
     app.add_directive("explorer", ExplorerDirective)
     # `{claim}`, for `{claim:claim}`.
     app.add_role("claim", lambda _, *rest: ROLE("claim:claim", *rest))

@@ -1,67 +1,94 @@
 """Write `claims.json`, the whole book as data, beside the start page."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from claimbook.engine import environment
-from claimbook.exports.data import SCHEMA, answer_data, claim_data, lane_data
 from claimbook.files import write_changed
-from claimbook.model import Claim, Lane
+from claimbook.model import Claim, Lane, Record, RelationKind, anchor
+from claimbook.pages.register import Answer
 from claimbook.records.book_runs import BookRun, Result
-from claimbook.records.versions import ages
+from claimbook.records.runs import Shown
+from claimbook.records.versions import Age, ages
 from claimbook.sphinx.domain import ClaimDomain
+
+SCHEMA = 1
 
 
 def write_json(domain: ClaimDomain, path: Path) -> None:
     """Write the book as data, if the file differs."""
     known = ages(domain.versions, domain.contents())
-    text = _json_text(
-        {
-            "schema": SCHEMA,
-            "environment": asdict(environment.describe(Lane.CPU)),
-            "entries": [answer_data(answer) for answer in domain.book.answers.values()],
-            "claims": [
-                {
-                    **claim_data(claim),
-                    "lanes": {
-                        lane: lane_data(shown) for lane, shown in domain.shown[claim.id].items()
-                    },
-                    "releases": _words(claim, domain.releases),
-                    "cuda_releases": _words(claim, domain.cuda_releases),
-                    "machines": _outcomes(claim, domain.machines),
-                    "falsified": domain.falsified[claim.id],
-                    "swept": domain.swept[claim.id],
-                    "since": known[claim.id].since,
-                    "changed": known[claim.id].changed,
-                }
-                for claim in domain.book.claims
-            ],
-        }
-    )
-    write_changed(path, text)
+    data = {
+        "schema": SCHEMA,
+        "environment": asdict(environment.describe(Lane.CPU)),
+        "entries": [_entry(answer) for answer in domain.book.answers.values()],
+        "claims": [_claim(domain, claim, known[claim.id]) for claim in domain.book.claims],
+    }
+    write_changed(path, json.dumps(data, ensure_ascii=False) + "\n")
 
 
-def _words(claim: Claim, releases: Iterable[BookRun]) -> dict[str, str]:
-    return {run.name: result.word for run, result in _results(claim, releases)}
+def _entry(answer: Answer) -> dict[str, Any]:
+    return {
+        "id": answer.entry.id,
+        "question": answer.entry.question,
+        "statement": answer.entry.statement,
+        "relation": answer.word,
+        "claims": [claim.id for claim in answer.claims],
+        "remark": answer.remark.text if answer.remark else None,
+    }
 
 
-def _outcomes(claim: Claim, machines: Iterable[BookRun]) -> dict[str, str]:
-    return {run.name: result.outcome for run, result in _results(claim, machines)}
+def _claim(domain: ClaimDomain, claim: Claim, age: Age) -> dict[str, Any]:
+    related = {
+        str(kind): [each.entry for each in claim.relations if each.kind is kind]
+        for kind in RelationKind
+    }
+    releases, on_cuda = _results(claim, domain.releases), _results(claim, domain.cuda_releases)
+    machines = _results(claim, domain.machines)
+    return {
+        "id": claim.id,
+        "statement": claim.statement,
+        "page": claim.docname,
+        "anchor": anchor(claim.id),
+        "relations": {kind: entries for kind, entries in related.items() if entries},
+        "code": claim.code,
+        "machine": list(claim.machine),
+        "lanes": {lane: _lane(shown) for lane, shown in domain.shown[claim.id].items()},
+        "releases": {name: result.word for name, result in releases.items()},
+        "cuda_releases": {name: result.word for name, result in on_cuda.items()},
+        "machines": {name: result.outcome for name, result in machines.items()},
+        "falsified": domain.falsified[claim.id],
+        "swept": domain.swept[claim.id],
+        "since": age.since,
+        "changed": age.changed,
+    }
 
 
-def _results(claim: Claim, runs: Iterable[BookRun]) -> Iterator[tuple[BookRun, Result]]:
-    return ((run, result) for run in runs if (result := run.of(claim)))
+def _results(claim: Claim, runs: Iterable[BookRun]) -> dict[str, Result]:
+    """Return the result of each run that has one, by the run's name."""
+    return {run.name: result for run in runs if (result := run.of(claim))}
 
 
-def _json_text(data: dict[str, Any]) -> str:
-    """Return JSON with a line for each item of top-level lists, for readable diffs."""
+def _lane(shown: Shown) -> dict[str, Any]:
+    """Return a claim's results on a lane; without a record, all but the status is empty."""
+    if not shown.records:
+        nothing = dict.fromkeys(("outcome", "message", "torch", "device", "recorded", "seconds"))
+        return {"status": shown.status, **nothing, "outputs": [], "measurements": [], "others": []}
+    first, *others = map(_record, shown.records)
+    return {"status": shown.status, **first, "others": others}
 
-    def value(part: Any) -> str:
-        if not isinstance(part, list):
-            return json.dumps(part, ensure_ascii=False)
-        return "[\n" + ",\n".join(json.dumps(item, ensure_ascii=False) for item in part) + "\n]"
 
-    return "{\n" + ",\n".join(f'"{key}": {value(part)}' for key, part in data.items()) + "\n}\n"
+def _record(record: Record) -> dict[str, Any]:
+    return {
+        "outcome": record.outcome,
+        "message": record.message,
+        "torch": record.environment.torch,
+        "device": record.environment.device,
+        "recorded": record.recorded.date,
+        "seconds": round(record.seconds, 6),
+        "outputs": list(record.outputs),
+        "measurements": list(map(asdict, record.measurements)),
+    }

@@ -1,58 +1,40 @@
-"""The controls of a page, in its HTML from the start, so that nothing moves when it loads.
-
-`static/claimbook.js` makes them work; without JavaScript they are hidden.
-"""
+"""The controls of pages and lists, from the templates beside this file."""
 
 import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from sphinx.util.template import SphinxRenderer
 
 from claimbook.sphinx import elements
 from claimbook.sphinx.render import VERDICT_WORDS
 
-CARD = re.compile(r'class="(?:claim|answer)[ "]')
-PREDICT = (
-    '<label><input type="checkbox" name="predict">'
-    " Predict: hide what is printed until asked</label>"
-)
+TEMPLATES = Path(__file__).with_name("templates")
+RENDERER = SphinxRenderer([TEMPLATES])
 
 
-def page_tools(body: str) -> str:
-    """Return the HTML of the controls for a page; empty if it has fewer than two cards.
+def page_tools(body: str, forms: Iterable[tuple[str, str]] = ()) -> str:
+    """Return the HTML under a page's title: controls if it has several cards, and other forms.
+
+    Args:
+        forms: (text, address) of each.
 
     >>> page_tools('<div class="claim"><div class="claim-output">')
     ''
     >>> page_tools('<details class="answer"></details>' * 2)
-    '<button type="button">Open all answers (2)</button>'
+    '<div class="page-tools"><button type="button">Open all answers (2)</button></div>'
     """
-    if len(CARD.findall(body)) < 2:
-        return ""
-    parts = [PREDICT] if 'class="claim-output' in body else []
-    folded = {
+    found = {
+        "cards": len(re.findall('class="(?:claim|answer)[ "]', body)),
+        "predict": 'class="claim-output' in body,
         "details": body.count('<details class="claim detail"'),
         "answers": len(re.findall('<details class="answer[ "]', body)),
     }
-    if count := sum(folded.values()):
-        kind = next(kind for kind in folded if folded[kind])
-        parts.append(f'<button type="button">Open all {kind} ({count})</button>')
-    return "".join(parts)
+    return RENDERER.render("page-tools.html", {**found, "forms": forms})
 
 
-VERDICTS = "".join(
-    f'<option value="{word}">{said}</option>' for word, said in VERDICT_WORDS.items()
-)
-VERDICT = f"""<label>Verdict <select name="verdict" autocomplete="off"><option value="">all</option>
-{VERDICTS}</select></label>
-"""
-
-
-def list_filter(rows: int, more: str = "") -> elements.site_html:
-    """Return the form that filters a long list.
-
-    Args:
-        rows: how many items the list has.
-        more: HTML of a further field.
-    """
-    form = f"""<form class="list-filter" role="search">
-<label>Words <input type="search" name="words" autocomplete="off"></label>
-{more}<span role="status">{rows} of {rows}</span></form>
-"""
-    return elements.site_html("", form, format="html")
+def list_filter(rows: int, *, by_verdict: bool = False) -> elements.site_html:
+    """Return the form that filters a list of so many rows."""
+    verdicts = VERDICT_WORDS if by_verdict else None
+    form = RENDERER.render("list-filter.html", {"rows": rows, "verdicts": verdicts})
+    return elements.site_html("", f"{form}\n", format="html")

@@ -6,7 +6,7 @@ from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
-from claimbook.exports.data import anchor
+from claimbook.model import anchor
 from claimbook.pages.myst import RemarkSyntax
 from claimbook.sphinx import elements
 from claimbook.sphinx.card.form import card, named

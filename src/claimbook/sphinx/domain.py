@@ -19,11 +19,10 @@ from sphinx.util import logging
 from sphinx.util.nodes import make_refnode
 
 from claimbook.exports import errors
-from claimbook.exports.data import anchor
 from claimbook.exports.prose import Sentence
 from claimbook.exports.sections import Section
 from claimbook.files import ReadError
-from claimbook.model import Claim, Environment, Lane, Page
+from claimbook.model import Claim, Environment, Lane, Page, anchor
 from claimbook.mutation import falsify
 from claimbook.pages.book import Book, BookError, Project
 from claimbook.pages.text import curly, first_sentence, near

@@ -1,34 +1,36 @@
 """The Sphinx extension that writes a page's other forms along with it."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.environment import BuildEnvironment
 from sphinx.util.typing import ExtensionMetadata
 
 from claimbook import __version__
 from claimbook.exports import epub
 from claimbook.exports.markdown import markdown
 from claimbook.exports.notebook import notebook
-from claimbook.exports.site import download_links, form_links, llms_txt, sitemap
 from claimbook.files import write_atomically, write_changed
 from claimbook.sphinx.contents import parts
+from claimbook.sphinx.controls import RENDERER
 from claimbook.sphinx.domain import claim_domain
+
+COLAB = "https://colab.research.google.com/github/{repository}/blob/notebooks/{page}.ipynb"
+"""Colab opens notebooks only from GitHub; the site's workflow keeps them on this branch."""
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
     """Connect what writes the forms of each page, and at the end the files of the site."""
     app.setup_extension("sphinx_markdown_builder")
-    app.connect("env-get-outdated", remove_gone)
     app.connect("doctree-read", note_summary)
     app.connect("html-page-context", write_forms)
     app.connect("html-page-context", adapt_to_epub)
     app.connect("build-finished", write_lists)
+    app.connect("build-finished", remove_gone)
     return {
         "version": __version__,
         "env_version": 1,
@@ -37,26 +39,14 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     }
 
 
-def remove_gone(
-    app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
-) -> list[str]:
-    """Remove the files of deleted pages, which Sphinx leaves in the site.
-
-    A new environment, as after an upgrade, does not know what was removed: the files tell.
-    """
-    if _is_site(app):
-        gone = removed if env.all_docs else {*_written(Path(app.outdir))} - env.found_docs
-        for page in gone:
-            for form in ("html", "md", "ipynb"):
-                Path(app.outdir, f"{page}.{form}").unlink(missing_ok=True)
-    return []
-
-
-def _written(site: Path) -> Iterator[str]:
-    """Yield the pages of an earlier build that have a Markdown form."""
-    for path in site.rglob("*.md"):
-        if path.with_suffix(".html").exists():
-            yield path.relative_to(site).with_suffix("").as_posix()
+def remove_gone(app: Sphinx, exception: Exception | None) -> None:
+    """Remove the files of deleted pages, which Sphinx leaves in the site: each had Markdown."""
+    if not exception and _is_site(app):
+        for path in Path(app.outdir).rglob("*.md"):
+            page = path.relative_to(app.outdir).with_suffix("").as_posix()
+            if page not in app.env.found_docs and path.with_suffix(".html").exists():
+                for form in ("html", "md", "ipynb"):
+                    path.with_suffix(f".{form}").unlink(missing_ok=True)
 
 
 def note_summary(app: Sphinx, doctree: nodes.document) -> None:
@@ -70,30 +60,33 @@ def note_summary(app: Sphinx, doctree: nodes.document) -> None:
 def write_forms(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Write a page's Markdown and notebook, and link them on the page."""
+    """Write a page's Markdown and notebook, and note them for the page."""
     if doctree is None or not _is_site(app):
         return
     folder, name = Path(app.outdir, page).parent, page.rpartition("/")[2]
     write_atomically(folder / f"{name}.md", markdown(app.builder, doctree, doctree))
     context["metatags"] += f'\n<link rel="alternate" type="text/markdown" href="{name}.md">'
-    of_start = page == app.config.root_doc
-    if links := _editions(app) if of_start else _notebook_and_links(app, page, doctree):
-        context["body"] = context["body"].replace("</h1>", f"</h1>\n{links}", 1)
+    if page == app.config.root_doc:
+        context["page_forms"] = _editions(app)
+    elif _write_notebook(app, page, doctree):
+        context["page_forms"] = _forms(app, page, name)
 
 
-def _editions(app: Sphinx) -> str:
-    """Return links to the book's editions; empty if their address is not known."""
-    address = app.config.claimbook_downloads
-    return download_links(address, app.config.epub_basename) if address else ""
+def _editions(app: Sphinx) -> list[tuple[str, str]]:
+    """Return the downloads of the whole book; empty if their address is not known."""
+    address = app.config.claimbook_downloads.rstrip("/")
+    book = f"{address}/{app.config.epub_basename}"
+    return [("EPUB", f"{book}.epub"), ("Offline site", f"{book}.zip")] if address else []
 
 
-def _notebook_and_links(app: Sphinx, page: str, doctree: nodes.document) -> str:
-    """Write a page's notebook; return links to the page's forms, empty if it has no claims."""
-    if not _write_notebook(app, page, doctree):
-        return ""
-    to = claim_domain(app.env).page_with("practice")
-    practice = app.builder.get_relative_uri(page, to) if to else ""
-    return form_links(page, app.config.claimbook_repository, practice)
+def _forms(app: Sphinx, page: str, name: str) -> Iterator[tuple[str, str]]:
+    yield "Notebook", f"{name}.ipynb"
+    if repository := app.config.claimbook_repository:
+        yield "Open in Colab", COLAB.format(repository=repository, page=page)
+    yield "Markdown", f"{name}.md"
+    if practice := claim_domain(app.env).page_with("practice"):
+        address = app.builder.get_relative_uri(page, practice)
+        yield "Practise this chapter", f"{address}?page={page}"
 
 
 def adapt_to_epub(
@@ -134,20 +127,25 @@ def _write_notebook(app: Sphinx, page: str, doctree: nodes.document) -> bool:
 
 
 def write_lists(app: Sphinx, exception: Exception | None) -> None:
-    """Write `llms.txt` and `sitemap.xml`, if they changed."""
+    """Write the list of pages for language models, and for search engines, if they changed.
+
+    Their formats: https://llmstxt.org, https://www.sitemaps.org.
+    """
     if exception or not _is_site(app):
         return
-    title, env = app.config.html_title, app.env
-    start = next(_described(env, [app.config.root_doc]))
-    listed = ((part.title or "Start here", _described(env, part.pages)) for part in parts(env))
-    write_changed(Path(app.outdir, "llms.txt"), llms_txt(title, start[2], listed))
-    if base := app.config.html_baseurl:
-        pages = (name for name in sorted(env.found_docs) if "orphan" not in env.metadata[name])
-        addresses = map(app.builder.get_target_uri, pages)
-        write_changed(Path(app.outdir, "sitemap.xml"), sitemap(base, addresses))
+    env = app.env
 
+    def described(page: str) -> tuple[str, str, str]:
+        return page, env.titles[page].astext(), env.metadata[page].get("summary", "")
 
-def _described(env: BuildEnvironment, pages: Iterable[str]) -> Iterator[tuple[str, str, str]]:
-    """Yield (docname, title, summary) of each page."""
-    for page in pages:
-        yield page, env.titles[page].astext(), env.metadata[page].get("summary", "")
+    data = {
+        "title": app.config.html_title,
+        "summary": described(app.config.root_doc)[2],
+        "parts": [(part.title or "Start here", map(described, part.pages)) for part in parts(env)],
+    }
+    write_changed(Path(app.outdir, "llms.txt"), RENDERER.render("llms.txt", data))
+    if app.config.html_baseurl:
+        pages = [name for name in sorted(env.found_docs) if "orphan" not in env.metadata[name]]
+        addresses = [_address(app, page) for page in pages]
+        sitemap = RENDERER.render("sitemap.xml", {"addresses": addresses})
+        write_changed(Path(app.outdir, "sitemap.xml"), f"{sitemap}\n")

@@ -9,8 +9,7 @@ from docutils import nodes
 
 from claimbook.checking.compare import HEADER, mismatches
 from claimbook.checking.report import PICTURES
-from claimbook.exports.data import anchor
-from claimbook.model import Claim, Lane, Measurement, RelationKind, Status
+from claimbook.model import Claim, Lane, Measurement, RelationKind, Status, anchor
 from claimbook.pages.text import curly, first_sentence
 from claimbook.sphinx import elements
 

@@ -11,14 +11,14 @@ from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.config import Config
 
 from claimbook.exports import errors, lookup, search, words
-from claimbook.files import write_atomically
+from claimbook.files import ends_with, write_atomically
 from claimbook.model import digest
 from claimbook.pages.text import curly
+from claimbook.sphinx.controls import TEMPLATES
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
 from claimbook.sphinx.tuning import beside
 from claimbook.sphinx.views import apis
 
-TEMPLATES = Path(__file__).with_name("templates")
 DATA, LINES, ERRORS = "searchdata.js", "searchlines.js", "errordata.js"
 """Files: the index; the sentences quoted in hits, loaded later; the messages of errors."""
 
@@ -37,11 +37,10 @@ def _take_over(app: Sphinx, config: Config) -> None:
 def _replace(app: Sphinx) -> None:
     if app.builder.name == "html" and isinstance(app.builder, StandaloneHTMLBuilder):
         app.builder.search = False
-        read, written = list[str](), list[str]()
+        read = list[str]()
         app.connect("env-purge-doc", lambda _, env, docname: read.append(docname))
         app.connect("env-updated", lambda app, env: _start_data(app, read), priority=900)
-        app.connect("doctree-resolved", lambda _, doctree, docname: written.append(docname))
-        app.connect("html-collect-pages", lambda app: _page(app, written))
+        app.connect("html-collect-pages", lambda app: [("search", {}, "search.html")])
         app.connect("html-page-context", _add_files)
 
 
@@ -51,12 +50,6 @@ def _start_data(app: Sphinx, read: list[str]) -> None:
         beside(app, lambda: _write_data(app))
 
 
-def _page(app: Sphinx, written: list[str]) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Yield the search page, if any other page was written."""
-    if written or not Path(app.outdir, "search.html").exists():
-        yield "search", {}, "search.html"
-
-
 def _write_data(app: Sphinx) -> None:
     domain = claim_domain(app.env)
     places = [each for name in sorted(app.env.found_docs) for each in _places(domain, name)]
@@ -64,15 +57,11 @@ def _write_data(app: Sphinx) -> None:
     told = [code, names, words.RULES, words.synonyms(), *map(asdict, places)]
     made_of = f"// of {digest(told)}\n"
     # Weighting all words takes seconds, and most edits of examples change no words.
-    if not _ends_with(Path(app.outdir, DATA), made_of):
+    if not ends_with(Path(app.outdir, DATA), made_of):
         lines = [[[claim, curly(said)] for claim, said in each.quoted()] for each in places]
         _write(Path(app.outdir, LINES), "searchLines", lines)
         _write(Path(app.outdir, DATA), "searchData", search.data(places, names), made_of)
     _write(Path(app.outdir, ERRORS), "errorData", _errors(domain, places))
-
-
-def _ends_with(path: Path, end: str) -> bool:
-    return path.exists() and path.read_text("utf-8").endswith(end)
 
 
 def _write(path: Path, call: str, data: object, end: str = "") -> None:

@@ -31,17 +31,12 @@ MENDED = {
 """Part of a page → pattern of wrong HTML → its replacement."""
 
 
-HEAD = re.compile(
-    r"""</h1>\n?(<p\ class="page-forms">.*?</p>\n?|)  # the links to its other forms
-        ((?:<p(?:\ class="provenance")?>(?:(?!</p>).)*</p>\n)*)  # its aim, and where it ran
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-"""What a page begins with."""
+HEAD = re.compile(r'</h1>\n(?:<p(?: class="provenance")?>(?:(?!</p>).)*</p>\n)*', re.DOTALL)
+"""The end of a page's title, the page's aim, and where it ran."""
 
 
 def connect(app: Sphinx) -> None:
-    """Change pages after the theme and the forms of pages have added their parts."""
+    """Change pages after the theme has added its parts, and their other forms are known."""
     app.connect("html-page-context", add_files)
     app.connect("html-page-context", mend, priority=900)
 
@@ -76,6 +71,6 @@ def mend(
             context[part] = re.sub(written, right, context[part] or "")
     if app.builder.name == "html" and "body" in context:
         body = breakable(whole(context["body"]))
-        if tools := page_tools(body) if doctree else "":
-            body = HEAD.sub(rf'</h1>\n\2<div class="page-tools">{tools}\1</div>\n', body, count=1)
+        if tools := page_tools(body, context.get("page_forms", ())) if doctree else "":
+            body = HEAD.sub(lambda head: f"{head[0]}{tools}\n", body, count=1)
         context["body"] = body

@@ -8,9 +8,8 @@ from docutils import nodes
 from sphinx.addnodes import pending_xref
 
 from claimbook.checking.compare import compare
-from claimbook.exports.data import anchor
 from claimbook.exports.listing import listing
-from claimbook.model import Claim, Example, Fence, Lane
+from claimbook.model import Claim, Example, Fence, Lane, anchor
 from claimbook.pages.text import first_sentence
 from claimbook.sphinx import elements, render
 

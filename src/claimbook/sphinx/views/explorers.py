@@ -38,7 +38,7 @@ class ExplorerDirective(SphinxDirective):
             kept = load_file(record, _agreements, "no record of explorers") or {}
         except RecordError as error:
             raise self.error(str(error)) from error
-        said = escape(agreed(kept[name])) if name in kept else ""
+        said = escape(kept[name].said) if name in kept else ""
         start = escape(self.options.get("start", ""))
         claim_domain(self.env).pages[self.env.docname].explorers.append(name)
         text = (
@@ -52,26 +52,9 @@ class ExplorerDirective(SphinxDirective):
 class Agreement:
     """The result of comparing an explorer with torch."""
 
-    cases: int
-    agreed: int
-    drawn: bool
-    errors: int
-    torch: str
-    digits: int | None = None
+    said: str
+    """How many cases agreed, in a sentence."""
 
 
 def _agreements(data: Any) -> dict[str, Agreement]:
     return structure(data, dict[str, Agreement])
-
-
-def agreed(found: Agreement) -> str:
-    """Return a sentence on how many cases agreed with torch.
-
-    >>> agreed(Agreement(6000, 6000, drawn=True, errors=90, torch="2.13.0"))
-    'All 6,000 drawn cases agreed with torch 2.13.0, error texts included.'
-    """
-    all_of = "All" if found.agreed == found.cases else f"{found.agreed:,} of"
-    kind = "drawn cases" if found.drawn else "possible cases"
-    errors = ", error texts included" if found.errors else ""
-    exact = f", numbers to {found.digits} digits" if found.digits else ""
-    return f"{all_of} {found.cases:,} {kind} agreed with torch {found.torch}{errors}{exact}."

@@ -4,7 +4,8 @@ from docutils import nodes
 
 from claimbook.model import Status
 from claimbook.pages.register import Answer
-from claimbook.sphinx import controls, render
+from claimbook.sphinx import render
+from claimbook.sphinx.controls import list_filter
 from claimbook.sphinx.domain import ClaimDomain
 
 
@@ -24,7 +25,7 @@ def show(domain: ClaimDomain) -> list[nodes.Node]:
         found[source] += grid
     # Targets of links to a verdict: the filter shows its rows; without JavaScript, the top.
     top = nodes.container(ids=[f"verdict-{word}" for word in render.VERDICT_WORDS])
-    return [top, controls.list_filter(len(answers), controls.VERDICT), *found.values()]
+    return [top, list_filter(len(answers), by_verdict=True), *found.values()]
 
 
 def _cells(domain: ClaimDomain, answer: Answer) -> render.Cells:

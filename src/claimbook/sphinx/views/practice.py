@@ -2,21 +2,18 @@
 
 import os
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from claimbook.engine.environment import digest_of_code
-from claimbook.exports import cards, markup
 from claimbook.exports import deck as anki
-from claimbook.exports.cards import SAID, Deck, cards_in, data_file, page_cards, said_cards
-from claimbook.files import write_changed
+from claimbook.exports.cards import SAID, Deck, card_data, page_cards, said_cards, script
+from claimbook.files import ends_with, write_atomically
+from claimbook.model import digest
 from claimbook.sphinx.contents import parts
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
-
-MAKERS = [Path(str(module.__file__)) for module in (cards, anki, markup)]
-"""The modules that make cards."""
 
 
 def decks(domain: ClaimDomain) -> list[Deck]:
@@ -57,25 +54,19 @@ def apkg(project: str) -> str:
 
 
 def write_decks(app: Sphinx, folder: Path) -> None:
-    """Write a data file for each deck, and the Anki deck if any has changed.
-
-    Files of decks that no longer exist are removed.
-    """
-    found, made_with = decks(claim_domain(app.env)), digest_of_code(MAKERS)
-    before = {path: path.read_text("utf-8") for path in folder.glob("*.js")}
-    paths = {deck.title: folder / f"{deck.name}.js" for deck in found}
-    texts = {
-        paths[deck.title]: data_file(deck, made_with, before.get(paths[deck.title], ""))
-        for deck in found
-    }
-    title, file = app.config.project, folder / apkg(app.config.project)
-    if texts == before and file.exists():
+    """Write a data file for each deck, and the Anki deck, if any card or the code has changed."""
+    found = decks(claim_domain(app.env))
+    code = app.extensions["claimbook.sphinx"].metadata["env_version"]
+    title, site = app.config.project, app.config.html_baseurl
+    made_of = f"// of {digest([code, title, site, *map(asdict, found)])}\n"
+    paths = [folder / f"{deck.name}.js" for deck in found]
+    if {*paths} == {*folder.glob("*.js")} and all(ends_with(path, made_of) for path in paths):
         return
     folder.mkdir(parents=True, exist_ok=True)
-    data = {title: cards_in(texts[path]) for title, path in paths.items()}
+    data = {deck.title: [*map(card_data, deck.cards)] for deck in found}
     now = int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
-    anki.write_deck(file, title, data, site=app.config.html_baseurl, seconds=now)
-    for path, text in texts.items():  # last: if this is interrupted, the Anki deck is written again
-        write_changed(path, text)
-    for gone in before.keys() - texts.keys():
+    anki.write_deck(folder / apkg(title), title, data, site=site, seconds=now)
+    for gone in {*folder.glob("*.js")} - {*paths}:
         gone.unlink()
+    for path, deck in zip(paths, found, strict=True):  # last: what is interrupted is done again
+        write_atomically(path, script(deck, data[deck.title], made_of))
