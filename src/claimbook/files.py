@@ -64,11 +64,6 @@ def write_atomically(path: Path, content: str | bytes) -> None:
             half.unlink()
 
 
-def ends_with(path: Path, end: str) -> bool:
-    """Return whether a file exists and its text has an end, such as a digest of its sources."""
-    return path.exists() and path.read_text("utf-8").endswith(end)
-
-
 def write_changed(path: Path, text: str) -> None:
     """Write a text if the file differs; otherwise leave its modification time alone."""
     if not path.exists() or path.read_bytes() != _encoded(text):

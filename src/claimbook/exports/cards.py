@@ -1,6 +1,5 @@
 """Make practice cards from the book's questions, its claims and its sources."""
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -130,16 +129,3 @@ def card_data(card: Card) -> dict[str, Any]:
         "answer": markup.inline(card.answer),
         "link": card.link,
     }
-
-
-def script(deck: Deck, cards: list[dict[str, Any]], made_of: str) -> str:
-    """Return the file from which the practice page loads a deck.
-
-    It is a script, as a page opened from a file cannot load JSON.
-
-    Args:
-        cards: its cards as data.
-        made_of: a comment.
-    """
-    lines = ",\n".join(json.dumps(card, ensure_ascii=False) for card in cards)
-    return f"practiceCards({json.dumps(deck.name)}, [\n{lines}\n]);\n{made_of}"

@@ -1,6 +1,7 @@
 """Write cards as an Anki deck; ids are stable, so importing a newer deck keeps progress."""
 
 import hashlib
+import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -8,19 +9,8 @@ from typing import Any
 from pygments.formatters import HtmlFormatter
 
 FIELDS = ("Id", "Topic", "Ask", "Session", "Answer", "Link")
-ASK = "<div class=topic>{{Topic}}</div><div class=ask>{{Ask}}</div>"
-FRONT = f"{ASK}<div class=front>{{{{Session}}}}</div>"
-BACK = (
-    f"{ASK}{{{{Session}}}}<hr id=answer><div>{{{{Answer}}}}</div><div class=link>{{{{Link}}}}</div>"
-)
-CSS = """\
-.card { max-width: 44rem; margin: 1rem auto; padding: 0 0.5rem; font: 18px/1.5 sans-serif; }
-.topic, .link { font-size: 80%; opacity: 0.75; }
-.ask { margin: 0.3rem 0 0.8rem; font-weight: bold; }
-pre { margin: 0; padding: 0.4rem 0.6rem; overflow-x: auto; font-size: 85%; background: #7f7f7f1a; }
-pre.output { border-left: 3px solid #1a7f37; background: none; }
-.front pre.output span { visibility: hidden; }
-"""
+"""Those of a note; `deck.toml` shows all but the first."""
+LOOK = tomllib.loads(Path(__file__).with_name("deck.toml").read_text("utf-8"))
 
 
 def write_deck(
@@ -47,8 +37,8 @@ def write_deck(
         _number(title),
         title,
         fields=[{"name": name} for name in FIELDS],
-        templates=[{"name": "Card", "qfmt": FRONT, "afmt": BACK}],
-        css=CSS + "\n".join([*light, *dark]),
+        templates=[{"name": "Card", "qfmt": LOOK["front"], "afmt": LOOK["back"]}],
+        css=LOOK["css"] + "\n".join([*light, *dark]),
     )
     package = genanki.Package([])
     for part, cards in decks.items():

@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import dropwhile, groupby
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -19,46 +20,7 @@ from claimbook.model import Claim, Example, Lane, anchor
 
 Cell = dict[str, Any]
 
-SETUP = """\
-import os
-import tempfile
-
-import torch
-import torch.nn.functional as F
-from torch import nn
-
-device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-os.chdir(tempfile.mkdtemp())  # some claims write files
-if hasattr(os, "fork"):  # so that workers see what cells define
-    torch.multiprocessing.set_start_method("fork", force=True)
-
-
-def fresh():
-    \"""Forget what earlier claims defined and set; seed with 0.\"""
-    for name in set(globals()) - set(_first):
-        if not name.startswith("_"):
-            del globals()[name]
-    globals().update(_first)
-    torch.manual_seed(0)
-    torch.set_grad_enabled(True)
-    torch.set_default_device(None)
-    torch.set_default_dtype(torch.float32)
-    torch.set_float32_matmul_precision("highest")
-    torch.set_printoptions(profile="default")
-    torch.set_warn_always(True)
-    torch.autograd.set_detect_anomaly(False)
-    torch.use_deterministic_algorithms(False)
-    torch.backends.cudnn.benchmark = torch.backends.cudnn.deterministic = False
-
-
-def echo(value):
-    \"""Display the value of the last expression in a block, as a prompt does.\"""
-    if value is not None:
-        display(value)
-
-
-_first = {name: value for name, value in globals().items() if not name.startswith("_")}
-"""
+SETUP = Path(__file__).with_name("notebook-setup.txt").read_text("utf-8")
 """The code of the first cell."""
 NUMPY = """
 

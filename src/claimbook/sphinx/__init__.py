@@ -18,7 +18,6 @@ from claimbook.sphinx import (
     search,
     sidebar,
     theme,
-    tuning,
     version_links,
 )
 from claimbook.sphinx.directives import (
@@ -31,10 +30,9 @@ from claimbook.sphinx.domain import ROLE, ClaimDomain
 from claimbook.sphinx.execute import cells, labs
 from claimbook.sphinx.views.explorers import ExplorerDirective
 from claimbook.sphinx.views.guides import GUIDES
-from claimbook.sphinx.views.registry import VIEWS
 
 PARTS = (
-    *(complaints, elements, outdated, build, demands, chapter, cells, labs, lab_pages, tuning),
+    *(complaints, elements, outdated, build, demands, chapter, cells, labs, lab_pages),
     *(search, sidebar, theme, version_links),
 )
 STATIC = Path(__file__).with_name("static")
@@ -54,7 +52,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_directive("claim", ClaimDirective)
     app.add_directive("asked", AskedDirective)
     app.add_directive("remark", RemarkDirective)
-    for kind in (*VIEWS, *GUIDES):
+    for kind in (*build.VIEWS, *GUIDES):
         app.add_directive(kind, ViewDirective)
     app.add_directive("explorer", ExplorerDirective)
     # `{claim}`, for `{claim:claim}`.

@@ -11,7 +11,7 @@ from sphinx.application import Sphinx
 from sphinx.util.typing import ExtensionMetadata
 
 from claimbook import __version__
-from claimbook.exports import epub
+from claimbook.exports import figures
 from claimbook.exports.markdown import markdown
 from claimbook.exports.notebook import notebook
 from claimbook.files import write_atomically, write_changed
@@ -94,7 +94,7 @@ def adapt_to_epub(
 ) -> None:
     """Leave out of a page what an EPUB cannot hold."""
     if app.builder.name == "epub" and "body" in context:
-        context["body"] = epub.adapt(context["body"], page, Path(app.outdir))
+        context["body"] = figures.adapt_to_epub(context["body"], page, Path(app.outdir))
 
 
 def _is_site(app: Sphinx) -> bool:

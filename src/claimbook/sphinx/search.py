@@ -1,6 +1,5 @@
 """Replace Sphinx's search by our own page and data; write the data for errors too."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -11,12 +10,10 @@ from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.config import Config
 
 from claimbook.exports import errors, lookup, search, words
-from claimbook.files import ends_with, write_atomically
-from claimbook.model import digest
 from claimbook.pages.text import curly
 from claimbook.sphinx.controls import TEMPLATES
+from claimbook.sphinx.data_files import beside, is_made_of, made_of, write_script
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
-from claimbook.sphinx.tuning import beside
 from claimbook.sphinx.views import apis
 
 DATA, LINES, ERRORS = "searchdata.js", "searchlines.js", "errordata.js"
@@ -53,21 +50,15 @@ def _start_data(app: Sphinx, read: list[str]) -> None:
 def _write_data(app: Sphinx) -> None:
     domain = claim_domain(app.env)
     places = [each for name in sorted(app.env.found_docs) for each in _places(domain, name)]
-    code, names = app.extensions["claimbook.sphinx"].metadata["env_version"], apis.links(domain)
-    told = [code, names, words.RULES, words.synonyms(), *map(asdict, places)]
-    made_of = f"// of {digest(told)}\n"
+    names = apis.links(domain)
+    comment = made_of(app, names, words.RULES, words.synonyms(), *map(asdict, places))
     # Weighting all words takes seconds, and most edits of examples change no words.
-    if not ends_with(Path(app.outdir, DATA), made_of):
+    if not is_made_of(Path(app.outdir, DATA), comment):
         lines = [[[claim, curly(said)] for claim, said in each.quoted()] for each in places]
-        _write(Path(app.outdir, LINES), "searchLines", lines)
-        _write(Path(app.outdir, DATA), "searchData", search.data(places, names), made_of)
-    _write(Path(app.outdir, ERRORS), "errorData", _errors(domain, places))
-
-
-def _write(path: Path, call: str, data: object, end: str = "") -> None:
-    # A script, as a page opened from a file cannot load JSON.
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    write_atomically(path, f"{call}({text});\n{end}")
+        write_script(Path(app.outdir, LINES), "searchLines", lines)
+        data = search.data(places, names)
+        write_script(Path(app.outdir, DATA), "searchData", data, comment=comment)
+    write_script(Path(app.outdir, ERRORS), "errorData", _errors(domain, places))
 
 
 def _places(domain: ClaimDomain, docname: str) -> Iterator[search.Place]:

@@ -1,7 +1,6 @@
 """Run the claims of a build that are due, and give the status of every claim on each lane."""
 
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
@@ -9,7 +8,6 @@ from pathlib import Path
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
-from sphinx.util.display import status_iterator
 
 import claimbook
 from claimbook.checking.report import explain, first_place
@@ -17,7 +15,6 @@ from claimbook.engine import environment
 from claimbook.engine.pool import Runner
 from claimbook.files import Stamp
 from claimbook.model import Claim, Environment, Lane, Outcome, Run, Status
-from claimbook.pages.book import read_page
 from claimbook.records.runs import Records, Shown, record_of, shown, status
 from claimbook.sphinx.complaints import warn
 from claimbook.sphinx.domain import claim_domain, tell_broken
@@ -28,8 +25,7 @@ SETTLED = {Status.CURRENT, Status.VARIED}
 """Statuses of claims that are not run again while code and environment stay the same."""
 
 LOGGED = 50
-"""Number of claims per line of progress in a log."""
-
+"""Number of claims per line of progress."""
 
 RUN_BY = ("engine", "checking", "teach")
 """The folders of the package with code that runs claims, compares outputs, or is used by claims."""
@@ -71,18 +67,8 @@ class Lanes:
                 yield claim, lane, seen
 
     def _prepare(self, app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
-        if any(self._has_due(Path(env.doc2path(name))) for name in docnames):
+        if docnames:
             self._start()
-
-    def _has_due(self, page: Path) -> bool:
-        if page.suffix != ".md":
-            return False
-        records = self._records[Lane.CPU]
-        return any(
-            self._is_due(claim, Lane.CPU, records)
-            for claim in read_page(claim_domain(self._app.env).project, page).claims
-            if Lane.CPU in claim.lanes
-        )
 
     def _is_due(self, claim: Claim, lane: Lane, records: Records) -> bool:
         kept = {Status.CURRENT} if self._app.config.claimbook_strict else SETTLED
@@ -118,12 +104,10 @@ class Lanes:
         """Run claims and save their records; return how many ran."""
         if not due:
             return 0
-        runner, count = self._start(), 0
-        env = self._app.env
-        provenance = environment.provenance(claim_domain(env).project.root)
+        runner, count, domain = self._start(), 0, claim_domain(self._app.env)
+        provenance = environment.provenance(domain.project.root)
         for claim, run in _with_progress(runner, due, records.lane):
-            made_in = runner.environments[records.lane]
-            claim_domain(env).environments[records.lane] = made_in
+            made_in = domain.environments[records.lane] = runner.environments[records.lane]
             record = record_of(claim, run, made_in, provenance)
             records.save(claim, record)
             count += 1
@@ -133,18 +117,14 @@ class Lanes:
         return count
 
 
-def _with_progress(runner: Runner, due: Iterable[Claim], lane: Lane) -> Iterator[tuple[Claim, Run]]:
+def _with_progress(runner: Runner, due: list[Claim], lane: Lane) -> Iterator[tuple[Claim, Run]]:
     """Yield each claim with its run as it ends, if it was not skipped; log the progress."""
     claims = {claim.id: claim for claim in due}
-    runs = (r for r in runner.run(claims.values(), lane) if r.outcome is not Outcome.SKIPPED)
-    every = 1 if sys.stdout.isatty() else LOGGED  # a terminal overwrites the line
-    told, title = range(0, len(claims), every), f"running claims on {lane}... "
-    lines = status_iterator(told, title, "green", len(told), stringify_func=lambda _: run.claim)
-    for number, run in enumerate(runs):
-        if number in told:
-            next(lines)
+    runs = (run for run in runner.run(due, lane) if run.outcome is not Outcome.SKIPPED)
+    for number, run in enumerate(runs, 1):
+        if number % LOGGED == 0:
+            logger.info("running claims on %s... %d of %d", lane, number, len(due))
         yield claims[run.claim], run
-    logger.info("")  # ends the line
 
 
 def _may_run(lane: Lane) -> bool:

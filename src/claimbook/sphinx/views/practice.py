@@ -9,10 +9,9 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from claimbook.exports import deck as anki
-from claimbook.exports.cards import SAID, Deck, card_data, page_cards, said_cards, script
-from claimbook.files import ends_with, write_atomically
-from claimbook.model import digest
+from claimbook.exports.cards import SAID, Deck, card_data, page_cards, said_cards
 from claimbook.sphinx.contents import parts
+from claimbook.sphinx.data_files import is_made_of, made_of, write_script
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
 
 
@@ -56,11 +55,10 @@ def apkg(project: str) -> str:
 def write_decks(app: Sphinx, folder: Path) -> None:
     """Write a data file for each deck, and the Anki deck, if any card or the code has changed."""
     found = decks(claim_domain(app.env))
-    code = app.extensions["claimbook.sphinx"].metadata["env_version"]
     title, site = app.config.project, app.config.html_baseurl
-    made_of = f"// of {digest([code, title, site, *map(asdict, found)])}\n"
+    comment = made_of(app, title, site, *map(asdict, found))
     paths = [folder / f"{deck.name}.js" for deck in found]
-    if {*paths} == {*folder.glob("*.js")} and all(ends_with(path, made_of) for path in paths):
+    if {*paths} == {*folder.glob("*.js")} and all(is_made_of(path, comment) for path in paths):
         return
     folder.mkdir(parents=True, exist_ok=True)
     data = {deck.title: [*map(card_data, deck.cards)] for deck in found}
@@ -69,4 +67,4 @@ def write_decks(app: Sphinx, folder: Path) -> None:
     for gone in {*folder.glob("*.js")} - {*paths}:
         gone.unlink()
     for path, deck in zip(paths, found, strict=True):  # last: what is interrupted is done again
-        write_atomically(path, script(deck, data[deck.title], made_of))
+        write_script(path, "practiceCards", deck.name, data[deck.title], comment=comment)
