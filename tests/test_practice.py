@@ -6,8 +6,8 @@ import zipfile
 
 import pytest
 
-from claimbook.exports import deck, markup
-from claimbook.exports.cards import CardKind, card_data, page_cards, said_cards
+from claimbook.exports import deck
+from claimbook.exports.cards import CardKind, card_data, inline, page_cards, said_cards
 from claimbook.exports.sections import sections
 from claimbook.pages.parser import scan_page
 from helpers import REGISTER, ROOT, TinyBook, claim_text, data_of, whole_book
@@ -73,7 +73,7 @@ def test_what_is_said_is_right_or_wrong():
 
 def test_names_keep_their_underscores():
     """The register's texts are no Markdown, which would take them for emphasis."""
-    asked = [markup.inline(f"{card.topic} {card.ask}") for card in SAID]
+    asked = [inline(f"{card.topic} {card.ask}") for card in SAID]
     assert [text for text in asked if "<strong>" in text] == []
     assert any("__main__" in text for text in asked)
 

@@ -10,7 +10,7 @@ import pytest
 from sphinx.util.console import strip_escape_sequences
 from sphinx.util.inventory import InventoryFile
 
-from claimbook.checking.difference import Severity
+from claimbook.checking.difference import Kind, Severity
 from claimbook.engine import environment
 from claimbook.engine.pool import Runner
 from claimbook.model import (
@@ -28,6 +28,7 @@ from claimbook.records.runs import Records, Shown, record_of
 from claimbook.sphinx import STATIC
 from claimbook.sphinx.card.ran import how_it_ran
 from claimbook.sphinx.execute.lanes import _with_progress, run_by
+from claimbook.sphinx.render import WORDING
 from helpers import CONF, PAGES, PRODUCT, SHAPE, SUM, TinyBook, claim, claim_text
 
 SCHEMA = json.loads((STATIC / "claims.schema.json").read_text("utf-8"))
@@ -75,6 +76,15 @@ def test_the_schema_has_the_words_of_the_code():
     assert set(claim["machines"]["additionalProperties"]["enum"]) == ran
     assert set(lane["status"]["enum"]) == {*Status}
     assert set(run["outcome"]["enum"]) == {*ran, None}
+
+
+def test_readers_have_words_for_each_value():
+    """The groups of `wording.toml` are of the values of the code."""
+    words = {group: {*known} for group, known in WORDING.items()}
+    assert words["verdicts"] == {*RelationKind, "remark", "open"}
+    assert words["status"] == words["statuses"] == {*Status}
+    assert (words["factors"], words["severities"]) == ({*Factor}, {*Severity})
+    assert words["differences_back"] <= words["differences"] <= {*Kind}
 
 
 def test_claims_json_has_every_entry(built):

@@ -12,7 +12,7 @@ from claimbook.model import Provenance
 from claimbook.pages.book import Book
 from claimbook.records.reading import RecordError
 from claimbook.records.versions import Card, Contents, Version, Versions, ages, changes, contents_of
-from claimbook.sphinx.version_links import sites
+from claimbook.sphinx.sidebar import sites
 from helpers import CONF, PAGES, ROOT, SHAPE, TinyBook, claim_text, git
 
 SUM = Card("a/sums", "it sums", "x + 1", "2")

@@ -4,15 +4,23 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from html import escape
 from itertools import groupby
 from typing import Any
 
-from claimbook.exports import markup
+from markdown_it import MarkdownIt
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+
 from claimbook.exports.listing import listing, pieces
 from claimbook.exports.sections import Section
 from claimbook.model import Claim, Page, RelationKind, anchor
 from claimbook.pages.register import Answer
+from claimbook.pages.text import curly
 
+MARKDOWN = MarkdownIt("commonmark", {"html": False})
+HTML = HtmlFormatter(nowrap=True)
 SAID = "said"
 """The deck of statements by sources, right or wrong."""
 
@@ -123,9 +131,19 @@ def card_data(card: Card) -> dict[str, Any]:
     return {
         "id": card.id,
         "kind": card.kind,
-        "topic": markup.inline(card.topic),
-        "ask": markup.inline(card.ask),
-        "session": [[markup.code(code), markup.output(want)] for code, want in card.session],
-        "answer": markup.inline(card.answer),
+        "topic": inline(card.topic),
+        "ask": inline(card.ask),
+        "session": [[highlighted(code), escape(want, quote=False)] for code, want in card.session],
+        "answer": inline(card.answer),
         "link": card.link,
     }
+
+
+def inline(text: str) -> str:
+    """Return inline Markdown as HTML; HTML in it is escaped, and quotes become curly."""
+    return str(MARKDOWN.renderInline(curly(text)))
+
+
+def highlighted(text: str) -> str:
+    """Return Python code as HTML with Pygments' classes, without a wrapping element."""
+    return str(highlight(text, PythonLexer(), HTML)).rstrip("\n")

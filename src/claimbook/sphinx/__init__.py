@@ -18,7 +18,6 @@ from claimbook.sphinx import (
     search,
     sidebar,
     theme,
-    version_links,
 )
 from claimbook.sphinx.directives import (
     AskedDirective,
@@ -33,11 +32,13 @@ from claimbook.sphinx.views.guides import GUIDES
 
 PARTS = (
     *(complaints, elements, outdated, build, demands, chapter, cells, labs, lab_pages),
-    *(search, sidebar, theme, version_links),
+    *(search, sidebar, theme),
 )
 STATIC = Path(__file__).with_name("static")
 CODE = Path(__file__).parents[1]
 """The package; when any of its code changes, all pages are read and written again."""
+READ = {".py", ".html", ".toml", ".txt", ".xml"}
+"""Suffixes of the files that count as code."""
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
@@ -62,9 +63,10 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_js_file("claimbook.js", defer="defer")
     for part in PARTS:
         part.connect(app)
+    code = (path for path in sorted(CODE.rglob("[!.]*")) if path.suffix in READ)
     return {
         "version": __version__,
-        "env_version": int(digest_of_code(sorted(CODE.rglob("[!.]*.py"))), 16),
+        "env_version": int(digest_of_code(code), 16),
         "parallel_read_safe": True,
         "parallel_write_safe": True,
     }

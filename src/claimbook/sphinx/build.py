@@ -28,17 +28,7 @@ from claimbook.sphinx.demands import varied
 from claimbook.sphinx.domain import ClaimDomain, PageData, Placed, claim_domain, tell_missing
 from claimbook.sphinx.execute import cells
 from claimbook.sphinx.execute.lanes import Lanes
-from claimbook.sphinx.views import (
-    apis,
-    claim_index,
-    counts,
-    errors,
-    guides,
-    ledger,
-    practice,
-    timeline,
-    versions,
-)
+from claimbook.sphinx.views import counts, guides, ledger, lists, practice, timeline, versions
 
 logger = logging.getLogger(__name__)
 
@@ -51,9 +41,9 @@ VIEWS: dict[str, Callable[[ClaimDomain], list[nodes.Node]]] = {
     "changes": versions.show,
     "counts": counts.show,
     "ledger": ledger.show,
-    "errors": errors.show,
-    "apis": apis.show,
-    "claim-index": claim_index.show,
+    "errors": lists.by_error,
+    "apis": lists.by_name,
+    "claim-index": lists.by_page,
     "practice": practice.show,
 }
 """Name of a directive → the view of the whole book that it shows."""

@@ -1,36 +1,26 @@
 """Build the parts of cards and views as docutils nodes: words, links, code, outputs, tables."""
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import groupby
+from pathlib import Path
 
 from docutils import nodes
 
 from claimbook.checking.compare import HEADER, mismatches
 from claimbook.checking.report import PICTURES
-from claimbook.model import Claim, Lane, Measurement, RelationKind, Status, anchor
+from claimbook.model import Claim, Lane, Measurement, anchor
 from claimbook.pages.text import curly, first_sentence
 from claimbook.sphinx import elements
 
-VERDICT_WORDS = {
-    RelationKind.CONFIRMS: "right",
-    RelationKind.QUALIFIES: "right with a condition",
-    RelationKind.CORRECTS: "wrong",
-    RelationKind.UPDATES: "outdated",
-    "remark": "no run can tell",
-    "open": "still open",
-}
-"""Verdict on an entry → its wording for readers."""
+WORDING: dict[str, dict[str, str]] = tomllib.loads(
+    Path(__file__).with_name("wording.toml").read_text("utf-8")
+)
+"""Group → value → its wording for readers."""
+VERDICT_WORDS, STATUS_WORDS = WORDING["verdicts"], WORDING["status"]
 LANE_NAMES = {Lane.CPU: "CPU", Lane.CUDA: "CUDA"}
-STATUS_WORDS = {
-    Status.CURRENT: "runs as printed",
-    Status.STALE: "changed since it was run",
-    Status.MISSING: "not run yet",
-    Status.FAILING: "prints something else",
-    Status.VARIED: "differs on the machine that built these pages",
-}
-"""Status of an example on a lane → its wording for readers."""
 
 
 def link(page: str, place: str, content: nodes.Node | str) -> elements.link:

@@ -14,7 +14,7 @@ from claimbook.pages.text import curly
 from claimbook.sphinx.controls import TEMPLATES
 from claimbook.sphinx.data_files import beside, is_made_of, made_of, write_script
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
-from claimbook.sphinx.views import apis
+from claimbook.sphinx.views.lists import name_links
 
 DATA, LINES, ERRORS = "searchdata.js", "searchlines.js", "errordata.js"
 """Files: the index; the sentences quoted in hits, loaded later; the messages of errors."""
@@ -50,7 +50,7 @@ def _start_data(app: Sphinx, read: list[str]) -> None:
 def _write_data(app: Sphinx) -> None:
     domain = claim_domain(app.env)
     places = [each for name in sorted(app.env.found_docs) for each in _places(domain, name)]
-    names = apis.links(domain)
+    names = name_links(domain)
     comment = made_of(app, names, words.RULES, words.synonyms(), *map(asdict, places))
     # Weighting all words takes seconds, and most edits of examples change no words.
     if not is_made_of(Path(app.outdir, DATA), comment):

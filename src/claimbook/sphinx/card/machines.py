@@ -5,21 +5,10 @@ from collections.abc import Iterator
 from docutils import nodes
 
 from claimbook.engine import environment
-from claimbook.model import Claim, Environment, Factor, Hardware, Lane, Outcome, Record, Status
+from claimbook.model import Claim, Environment, Hardware, Lane, Outcome, Record, Status
 from claimbook.records.book_runs import Result
 from claimbook.sphinx import elements, render
 from claimbook.sphinx.domain import ClaimDomain
-
-FACTORS = {
-    Factor.CLOCK: "time",
-    Factor.CACHE: "the caches",
-    Factor.CORES: "the number of cores",
-    Factor.INSTRUCTIONS: "the processor\u2019s instructions",
-    Factor.MEMORY: "memory",
-    Factor.SYSTEM: "the operating system",
-}
-"""Factor → its wording for readers."""
-
 
 Row = tuple[str, Record | Result]
 """A description of a machine, and its result."""
@@ -46,7 +35,7 @@ def table(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
         if not any(measured for *_, measured in came):
             heads, widths, came = heads[:2], [80, 20], [row[:2] for row in came]
         cells = (render.plain(*row) for row in came)
-        depends = ", ".join(FACTORS[factor] for factor in claim.machine)
+        depends = ", ".join(render.WORDING["factors"][factor] for factor in claim.machine)
         said = nodes.paragraph("", f"It depends on {depends}.")
         shown = render.table(heads, cells, widths)
         shown["classes"].append("machines")

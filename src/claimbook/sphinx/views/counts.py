@@ -42,26 +42,16 @@ def verdicts(domain: ClaimDomain) -> dict[str, int]:
     return {word: words.count(word) for word in render.VERDICT_WORDS}
 
 
-STATUSES = {
-    Status.CURRENT: "ran as printed",
-    Status.VARIED: "differ on the machine that built these pages",
-    Status.FAILING: "printed something else",
-    Status.STALE: "changed since they ran",
-    Status.MISSING: "not run yet",
-}
-"""Status → its wording after a number of examples; `render.STATUS_WORDS` are for one."""
-
-
 def _totals(domain: ClaimDomain) -> Iterator[str]:
-    shown = domain.shown.values()
+    shown, statuses = domain.shown.values(), render.WORDING["statuses"]
     yield f"{len(domain.book.answers):,} statements"
     yield f"{len(shown):,} examples"
     for lane, name in render.LANE_NAMES.items():
         ran = [lanes[lane] for lanes in shown if lane in lanes]
-        count = Counter(each.status for each in ran)
-        told = ", ".join(f"{count[s]:,} {words}" for s, words in STATUSES.items() if count[s])
+        count = Counter[str](each.status for each in ran)
+        told = ", ".join(f"{count[s]:,} {words}" for s, words in statuses.items() if count[s])
         if count[Status.CURRENT] == len(ran):
-            told = f"all {STATUSES[Status.CURRENT]}"
+            told = f"all {statuses[Status.CURRENT]}"
         yield f"{len(ran):,} for {name}: {told}{_last(ran)}"
     mutants = [data for data in domain.falsified.values() if data and data["status"] == "current"]
     if total := sum(data["mutants"] for data in mutants):

@@ -6,7 +6,6 @@ from itertools import pairwise
 
 from docutils import nodes
 
-from claimbook.checking.difference import Kind, Severity
 from claimbook.model import Claim, Lane
 from claimbook.pages.text import first_sentence
 from claimbook.records.book_runs import BookRun, Change, changed
@@ -33,20 +32,11 @@ def _counted(run: BookRun, claims: Iterable[Claim]) -> render.Cells:
     """Return a row: release, number of claims run, number that hold, and results of the others."""
     results = [result for claim in claims if (result := run.of(claim))]
     differ = Counter(result.word for result in results if not result.holds)
-    told = "; ".join(f"{DIFFERS.get(word, word)}: {count}" for word, count in differ.most_common())
+    words = render.WORDING["severities"]
+    told = "; ".join(f"{words.get(word, word)}: {count}" for word, count in differ.most_common())
     device = f" ({run.environment.device})" * (run.lane is Lane.CUDA)
     ran, held = len(results), len(results) - differ.total()
     return render.plain(f"{_name(run)}{device}", f"{ran:,}", f"{held:,}", told)
-
-
-DIFFERS: dict[str, str] = {
-    Severity.ERROR: "errors or warnings",
-    Severity.VALUE: "values",
-    Severity.SHAPE: "shape, dtype or grad_fn",
-    Severity.ROUNDING: "rounding",
-    Severity.COSMETIC: "white space",
-}
-"""Severity of a difference → what differs, in words for readers."""
 
 
 def _section(domain: ClaimDomain, before: BookRun, after: BookRun) -> nodes.section:
@@ -64,28 +54,10 @@ def _section(domain: ClaimDomain, before: BookRun, after: BookRun) -> nodes.sect
     return section
 
 
-TITLES: dict[str, str] = {
-    Kind.ERROR_TEXT: "Errors worded differently",
-    Kind.ERROR_TYPE: "Errors of another type",
-    Kind.VALUE: "Other values",
-    Kind.NOT_RAISED: "Errors no longer raised",
-    Kind.RAISED: "New errors",
-    Kind.WARNING: "New warnings",
-    Kind.GRAPH: "Another requires_grad or grad_fn",
-}
-"""Kind of difference → what changed, if the newer release is the one that differs."""
-
-BACK: dict[str, str] = {
-    Kind.NOT_RAISED: TITLES[Kind.RAISED],
-    Kind.RAISED: TITLES[Kind.NOT_RAISED],
-    Kind.WARNING: "Warnings no longer shown",
-}
-"""The same, if the older release differs."""
-
-
 def title_of(change: Change) -> str:
     """Return what a change is, in words that say which release does what."""
-    known = TITLES if change.new else TITLES | BACK
+    back = {} if change.new else render.WORDING["differences_back"]
+    known = render.WORDING["differences"] | back
     return known.get(change.kind, change.kind.capitalize())
 
 

@@ -1,4 +1,4 @@
-"""The view `apis`: the names of torch that claims use, with the claims about each."""
+"""Lists of the book's claims: by page, by the error they print, by the name of torch they use."""
 
 import re
 
@@ -6,7 +6,8 @@ from docutils import nodes
 
 from claimbook.model import Claim
 from claimbook.pages.text import first_sentence
-from claimbook.sphinx import render
+from claimbook.sphinx import elements, render
+from claimbook.sphinx.contents import parts
 from claimbook.sphinx.controls import list_filter
 from claimbook.sphinx.domain import ClaimDomain
 
@@ -14,7 +15,50 @@ NAMED = 5
 """Most claims shown for a name of torch."""
 
 
-def show(domain: ClaimDomain) -> list[nodes.Node]:
+def by_page(domain: ClaimDomain) -> list[nodes.Node]:
+    """Return a section for each part with claims, with one for each page, in book order."""
+    sections = list[nodes.Node]()
+    count = 0
+    for part in parts(domain.env):
+        with_claims = [name for name in part.pages if domain.pages[name].scanned.claims]
+        if with_claims:
+            title = nodes.Text(part.title or "Other pages")
+            pages = [_section(domain, name) for name in with_claims]
+            sections.append(render.section(f"part-{nodes.make_id(part.title)}", title, *pages))
+            count += sum(len(domain.pages[name].scanned.claims) for name in with_claims)
+    return [list_filter(count), *sections]
+
+
+def _section(domain: ClaimDomain, docname: str) -> nodes.section:
+    heading = render.link(docname, "", domain.env.titles[docname].astext())
+    listed = render.title_list(domain.pages[docname].scanned.claims, "claim-index")
+    return render.section(f"page-{nodes.make_id(docname)}", heading, listed)
+
+
+def by_error(domain: ClaimDomain) -> list[nodes.Node]:
+    """Return a folded list for each type; the page has a search for it."""
+    by_type: dict[str, nodes.bullet_list] = {}
+    for message in domain.messages:
+        text = message.text or message.type
+        item = nodes.list_item()
+        item += nodes.literal_block("", text, language="text", classes=["error-text"])
+        item += nodes.bullet_list("", *(_explained(domain, claim) for claim in message.claims))
+        listed = by_type.setdefault(message.type, nodes.bullet_list(classes=["error-list"]))
+        listed += item
+    return [
+        elements.fold("", listed, title=f"{kind} ({len(listed)})", classes=["error-type"])
+        for kind, listed in by_type.items()
+    ]
+
+
+def _explained(domain: ClaimDomain, claim: Claim) -> nodes.list_item:
+    page = nodes.Text(domain.env.titles[claim.docname].astext())
+    here = render.claim_link(claim.docname, claim.id, page)
+    said = [nodes.Text(": "), *render.inline(claim.statement)]
+    return nodes.list_item("", nodes.paragraph("", "", here, *said))
+
+
+def by_name(domain: ClaimDomain) -> list[nodes.Node]:
     """Return a section for each module or class, with its names and the claims about each."""
     addresses, found = _addresses(domain), dict[str, list[Claim]]()
     for claim in domain.book.claims:
@@ -42,8 +86,8 @@ def _used(name: str, address: str, claims: list[Claim]) -> nodes.list_item:
     return item
 
 
-def links(domain: ClaimDomain) -> dict[str, str]:
-    """Return name of torch → its place in the view; empty if no page has the view."""
+def name_links(domain: ClaimDomain) -> dict[str, str]:
+    """Return name of torch → its place in that list; empty if no page has the list."""
     page, known = domain.page_with("apis"), _addresses(domain)
     used = {
         name for each in domain.pages.values() for names in each.apis.values() for name in names
