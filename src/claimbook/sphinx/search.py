@@ -34,10 +34,11 @@ def _take_over(app: Sphinx, config: Config) -> None:
 def _replace(app: Sphinx) -> None:
     if app.builder.name == "html" and isinstance(app.builder, StandaloneHTMLBuilder):
         app.builder.search = False
-        read = list[str]()
+        read, written = list[str](), list[str]()
         app.connect("env-purge-doc", lambda _, env, docname: read.append(docname))
         app.connect("env-updated", lambda app, env: _start_data(app, read), priority=900)
-        app.connect("html-collect-pages", lambda app: [("search", {}, "search.html")])
+        app.connect("doctree-resolved", lambda _, doctree, docname: written.append(docname))
+        app.connect("html-collect-pages", lambda app: _page(app, written))
         app.connect("html-page-context", _add_files)
 
 
@@ -45,6 +46,12 @@ def _start_data(app: Sphinx, read: list[str]) -> None:
     """Write the search data, if pages were read or removed."""
     if read or not Path(app.outdir, DATA).exists():
         beside(app, lambda: _write_data(app))
+
+
+def _page(app: Sphinx, written: list[str]) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Yield the search page, if any other page was written."""
+    if written or not Path(app.outdir, "search.html").exists():
+        yield "search", {}, "search.html"
 
 
 def _write_data(app: Sphinx) -> None:
