@@ -173,13 +173,16 @@ def test_page_is_quiet_and_fits(each_page):
 OPENED = "() => document.querySelectorAll('details').forEach((each) => { each.open = true; })"
 """Opens what is folded: axe does not look into it."""
 
-BROKEN = """(short) => [...document.querySelectorAll("article code.literal")]
+LINES = "(e) => new Set([...e.getClientRects()].map(({ top }) => Math.round(top))).size"
+"""The lines on which an element stands: one without a box has a rectangle for each word."""
+
+BROKEN = f"""(short) => [...document.querySelectorAll("article code.literal")]
   .filter((code) => !code.closest("h1, table:not(.ledger)") && code.textContent.length <= short)
-  .filter((code) => code.getClientRects().length > 1)
+  .filter((code) => ({LINES})(code) > 1)
   .map((code) => code.textContent)"""
-BROKEN_WORDS = r"""() => [...document.querySelectorAll("article table code.literal")]
+BROKEN_WORDS = rf"""() => [...document.querySelectorAll("article table code.literal")]
   .filter((code) => !code.closest(".ledger, .verdicts") && !code.querySelector("wbr"))
-  .filter((code) => !/[\s-]/.test(code.textContent) && code.getClientRects().length > 1)
+  .filter((code) => !/[\s-]/.test(code.textContent) && ({LINES})(code) > 1)
   .map((code) => code.textContent)"""
 
 
