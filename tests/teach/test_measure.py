@@ -30,15 +30,19 @@ def ten_turns():
     sum(range(200_000))
 
 
+TRIES = range(3)
+"""A busy machine may halt one side in one measurement, hardly in three."""
+
+
 def test_ten_times_the_work_takes_longer():
     """The ratio tells ten times the work from once; the bound is generous."""
-    assert compare(ten_turns, one_turn).ratio > 3
-    assert compare(one_turn, ten_turns).ratio < 1 / 3
+    assert any(compare(ten_turns, one_turn).ratio > 3 for _ in TRIES)
+    assert any(compare(one_turn, ten_turns).ratio < 1 / 3 for _ in TRIES)
 
 
 def test_work_compared_with_itself_is_one():
     """The same function on both sides is no tenfold difference, in either direction."""
-    assert 0.1 < compare(one_turn, one_turn).ratio < 10
+    assert any(0.1 < compare(one_turn, one_turn).ratio < 10 for _ in TRIES)
 
 
 def test_turns_alternate_and_each_timing_is_long_enough(monkeypatch):
