@@ -3,6 +3,7 @@
 import json
 import sqlite3
 import zipfile
+from contextlib import closing
 
 import pytest
 
@@ -172,7 +173,7 @@ def write(path, *cards, seconds=1_800_000_000):
 
 def rows(path, query):
     """The rows of a query in the database of a deck."""
-    with zipfile.ZipFile(path) as packed, sqlite3.connect(":memory:") as database:
+    with zipfile.ZipFile(path) as packed, closing(sqlite3.connect(":memory:")) as database:
         database.deserialize(packed.read("collection.anki2"))
         return database.execute(query).fetchall()
 
