@@ -156,9 +156,16 @@ def test_what_an_editor_keeps(book, path):
 
 def test_settings_in_a_comment(book):
     """The words alone make no book."""
-    book.write("pyproject.toml", "# [tool.claimbook]\n")
+    book.write("pyproject.toml", "# [tool.claimbook]\n[[tool.claimbook]]\n")
     status, _, error = run("list")
     assert (status, "no pyproject.toml with [tool.claimbook]" in error) == (2, True)
+
+
+def test_settings_of_something_else(book, monkeypatch):
+    """Those of a project within the book may be broken, as they are not the book's."""
+    book.write("app/pyproject.toml", "[tool.app\n")
+    monkeypatch.chdir(book.root / "app")
+    assert run("list")[0] == 0
 
 
 def test_broken_settings(book):

@@ -102,7 +102,10 @@ def _visible(folder: Path, pattern: str) -> list[Path]:
 def _marks_a_book(path: Path) -> bool:
     """Return whether a pyproject.toml has `[tool.claimbook]`."""
     try:
-        return "claimbook" in tomllib.loads(read_text(path)).get("tool", {})
+        if "[tool.claimbook]" not in (text := read_text(path)):
+            return False
+        # It may be in a comment.
+        return isinstance(tomllib.loads(text).get("tool", {}).get("claimbook"), dict)
     except tomllib.TOMLDecodeError as error:
         raise BookError(f"{path}: {error}") from error
 
