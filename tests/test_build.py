@@ -3,20 +3,85 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 
 from claimbook.engine.fork_server import KEPT
-from helpers import SUM, TinyBook, is_soon, processes
+from helpers import SUM, TinyBook, claim_text, is_soon, processes
+
+SAME = "nothing has changed since the last build"
+VARIED = "it-varies: value: want '2', got '1'"
+VARIES = claim_text("it-varies", ">>> 1\n2", ":machine: clock\n")
+WITH_ALL = {
+    "index": f"# I\n\n{SUM}\n{VARIES}\n```{{ledger}}\n```\n\n{{download}}`notes.txt`\n",
+}
 
 
-def test_a_build_without_a_change_runs_nothing(tmp_path):
-    """It reads no page, runs no claim and writes no page."""
-    book = TinyBook(tmp_path, {"index": f"# I\n\n{SUM}"})
-    assert book.build().returncode == 0
-    said = book.build().stdout
-    assert "claims on cpu: 0 run, 1 from records, 0 never run" in said
-    assert "pages written: genindex.html, search.html\n" in said  # as Sphinx always does
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory):
+    """A book that was built once, and what the build said when it was built again."""
+    book = TinyBook(tmp_path_factory.mktemp("unchanged"), WITH_ALL)
+    book.write("README.md", "# A book\n")
+    book.write("docs/notes.txt", "Notes.\n")
+    book.write("docs/records/releases/2.6.0/index.jsonl", "")
+    first = book.build()
+    return book, first, book.build()
+
+
+def test_a_build_without_a_change_does_nothing(unchanged):
+    """It runs no claim, writes no page, and says the same at its end."""
+    _, first, again = unchanged
+    assert first.returncode == again.returncode == 0
+    assert SAME not in first.stdout
+    assert SAME in again.stdout
+    assert "claims on" not in again.stdout
+    assert "pages written: genindex.html, search.html\n" in again.stdout  # as Sphinx always does
+    ends = [done.stdout.partition("\nentries: ")[2].split("\n") for done in (first, again)]
+    ends = [[line for line in end if not line.startswith("pages written")] for end in ends]
+    assert ends[0] == ends[1]
+    assert any(VARIED in line for line in ends[0])
+
+
+def deleted(path: str) -> Callable[[TinyBook], None]:
+    return lambda book: (book.root / path).unlink()
+
+
+def edited(path: str) -> Callable[[TinyBook], None]:
+    return lambda book: book.write(path, f"{(book.root / path).read_text('utf-8')}\n")
+
+
+CHANGES: dict[str, Callable[[TinyBook], None]] = {
+    "a page": edited("docs/index.md"),
+    "a page outside docs": edited("README.md"),
+    "the register": edited("docs/register/basics.yaml"),
+    "a committed record": edited("docs/records/releases/2.6.0/index.jsonl"),
+    "a new file of sweeps": lambda book: book.write("docs/sweeps/new.py", "\n"),
+    "a file to download": edited("docs/notes.txt"),
+    "a record of this machine": deleted("docs/_build/records/cpu/index.jsonl"),
+    "a page of the site": deleted("docs/_build/html/index.html"),
+    "data of the site": deleted("docs/_build/html/claims.json"),
+    "the configuration": edited("docs/conf.py"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_build_after_any_change_does_its_work(unchanged, change):
+    """It leaves what was deleted, and the next build has nothing to do."""
+    book, *_ = unchanged
+    CHANGES[change](book)
+    assert SAME not in book.build().stdout
+    for path in ("index.html", "claims.json"):
+        assert (book.site / path).exists()
+    assert SAME in book.build().stdout
+
+
+def test_a_build_with_other_demands_checks_again(unchanged):
+    """Sphinx does not notice these settings, as no page shows them."""
+    book, *_ = unchanged
+    done = book.build("-D", "claimbook_strict=1")
+    assert done.returncode == 1
+    assert VARIED in done.stderr
 
 
 FAULTS = {

@@ -9,7 +9,7 @@ import re
 import tomllib
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from html import unescape
 from itertools import pairwise, takewhile
 from pathlib import Path
@@ -24,7 +24,10 @@ BEFORE = r"(?:^|[*>:\s\]\"'`(])"
 MESSAGE = rf"{BEFORE}({TYPE})(?:'>)?(?::[ \t]*(.*)|\([\"'](.*)|$)"
 WORD = r"\b[a-z_][a-z_0-9]*(?:\.[a-z_][a-z_0-9]*)*"
 NO_WORDS = ["cpu", "cuda", "meta", "mps", "xpu"]
-DTYPES = {"float": r"b?float\d*|double|half", "int": r"u?int\d*|byte|char|short|long"}
+DTYPES = {
+    "float": re.compile(r"\b(?:b?float\d*|double|half)\b"),
+    "int": re.compile(r"\b(?:u?int\d*|byte|char|short|long)\b"),
+}
 """Interchangeable dtype names in messages: floats, and integers."""
 STOP = r"\.(?=[A-Z])"
 """The end of a sentence without a space after it, as some of torch's messages have."""
@@ -38,7 +41,7 @@ NAMED = re.compile(rf"`({TYPE}: [^`]+)`", re.ASCII)
 """An error quoted in a statement, because its wording varies too much for an output."""
 
 FORMS = [
-    (form["pattern"], form["word"])
+    (re.compile(form["pattern"], re.ASCII), form["word"])
     for form in tomllib.loads(Path(__file__).with_name("forms.toml").read_text("utf-8"))["form"]
 ]
 """Phrases particular to torch or Python, each with the word that replaces it."""
@@ -46,7 +49,7 @@ FORMS = [
 CUT = tomllib.loads(Path(__file__).with_name("noise.toml").read_text("utf-8"))
 ECHOES = "|".join(noise["pattern"] for noise in CUT["echo"])
 """What follows the error to explain, and only says that a process ended."""
-ENCODED = [(noise["pattern"], noise["meant"]) for noise in CUT["encoded"]]
+ENCODED = [(re.compile(noise["pattern"], re.ASCII), noise["meant"]) for noise in CUT["encoded"]]
 """What a terminal, a web page or a log writes, and what it stands for."""
 TRACEBACK = "Traceback (most recent call last)"
 SIGNAL = r"[Kk]illed|[Ss]egmentation fault|[Bb]us error|Aborted"
@@ -103,30 +106,33 @@ class Message:
     explained: int = 0
     """2 if a section is about nothing else, 1 if a claim has `:explains:`, otherwise 0."""
 
-    @cached_property
+    @property
     def words(self) -> tuple[str, ...]:
         """Its words, in order; the type if there is no text."""
-        text = self.text
-        for form, word in FORMS:
-            text = re.sub(form, word, text, flags=re.ASCII)
-        text = re.sub(STOP, ". ", text)
-        for pattern in NOISE:
-            text = pattern.sub(" ", text)
-        found = [word for word in re.findall(WORD, text.lower(), re.ASCII) if word not in NO_WORDS]
-        return tuple(found or filter(None, [self.type.lower()]))
+        return _words(self.text) or tuple(filter(None, [self.type.lower()]))
 
     @cached_property
     def form(self) -> tuple[str, str]:
         """Its type and words, with one name for all float dtypes and one for all integers."""
         form = " ".join(self.words)
         for name, like in DTYPES.items():
-            form = re.sub(rf"\b({like})\b", name, form)
+            form = like.sub(name, form)
         return (self.type, form)
 
     @cached_property
     def marks(self) -> frozenset[str]:
         """What is compared: its words and pairs of adjacent words."""
         return frozenset(self.words) | frozenset(map(" ".join, pairwise(self.words)))
+
+
+@cache
+def _words(text: str) -> tuple[str, ...]:
+    for form, word in FORMS:
+        text = form.sub(word, text)
+    text = re.sub(STOP, ". ", text)
+    for pattern in NOISE:
+        text = pattern.sub(" ", text)
+    return tuple(w for w in re.findall(WORD, text.lower(), re.ASCII) if w not in NO_WORDS)
 
 
 def looks_like_error(text: str) -> bool:
@@ -183,7 +189,7 @@ def readings(text: str) -> Iterator[Message]:
 def _decoded(text: str) -> str:
     text = re.sub(r"&#?\w+;", lambda entity: unescape(entity[0]), text, flags=re.ASCII)
     for pattern, meant in ENCODED:
-        text = re.sub(pattern, meant, text, flags=re.ASCII)
+        text = pattern.sub(meant, text)
     return text.strip()
 
 
@@ -264,14 +270,15 @@ def _asked(section: Section) -> Iterator[Message]:
     of_error = is_error(section.title)
     headings = re.findall(r"`([^`]+)`", section.title) if of_error else []
     for line in [*headings, *section.asked]:
-        message = replace(read(line), explained=2 * of_error)
-        said = of_error and len(message.words) >= LEAST and _is_said(line)
-        if message.words and (line in headings or looks_like_error(line) or said):
-            yield message
+        if line in headings or looks_like_error(line) or (of_error and _is_said(line)):
+            message = replace(read(line), explained=2 * of_error)
+            if message.words:
+                yield message
 
 
 def _is_said(line: str) -> bool:
-    return not re.search(ASKING, line) and re.search(SAID, line) is not None
+    asks = re.search(ASKING, line) or not re.search(SAID, line)
+    return not asks and len(read(line).words) >= LEAST
 
 
 def known(

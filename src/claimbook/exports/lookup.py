@@ -153,7 +153,7 @@ def _patterns() -> dict[str, Any]:
     """Return the patterns that read a message, with JavaScript's `$1` for groups."""
     return {
         "message": errors.MESSAGE,
-        "encoded": [(pattern, meant.replace("\\", "$")) for pattern, meant in errors.ENCODED],
+        "encoded": [(what.pattern, meant.replace("\\", "$")) for what, meant in errors.ENCODED],
         "echoes": errors.ECHOES,
         "unnamed": errors.UNNAMED,
         "added": errors.ADDED,
@@ -163,7 +163,7 @@ def _patterns() -> dict[str, Any]:
         "noWords": errors.NO_WORDS,
         "stop": errors.STOP,
         "asserts": errors.ASSERTS,
-        "forms": [(form, word.replace("\\", "$")) for form, word in errors.FORMS],
+        "forms": [(form.pattern, word.replace("\\", "$")) for form, word in errors.FORMS],
         "noise": [noise.pattern for noise in errors.NOISE],
         "looks": errors.LOOKS,
     }

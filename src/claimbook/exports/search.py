@@ -131,14 +131,16 @@ def index(places: list[Place]) -> dict[str, list[int]]:
     of torch, except those only in asked lines of a single place: these lines are compared whole.
     """
     named, asked = _pairs(places, "title", "names"), _pairs(places, "asked")
-    counts = [_counts(each, named | asked) for each in places]
+    pairs = named | asked
+    counts = [_counts(each, pairs) for each in places]
     mean = {
         name: sum(each[name].total() for each in counts) / max(1, len(counts)) for name in FIELDS
     }
     found: dict[str, list[tuple[int, float]]] = {}
     for number, (each, words_here) in enumerate(zip(places, counts, strict=True)):
+        factor = _factor(each)
         for term, weight in _weights(words_here, mean).items():
-            worth = weight / (weight + SATURATION) * _factor(each)
+            worth = weight / (weight + SATURATION) * factor
             found.setdefault(term, []).append((number, worth))
     only_asked = asked - named
     return {

@@ -6,28 +6,32 @@ The rules of `words.toml` are passed to `static/search.js`, which applies them t
 import re
 import tomllib
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 RULES: dict[str, Any] = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
 """The patterns, rules and word lists, as the browser gets them too."""
+NAME, EXACT = re.compile(RULES["name"]), re.compile(RULES["exact"])
 STOP, EVERYWHERE = frozenset(RULES["stop"]), frozenset(RULES["everywhere"])
 STEMMING = [(re.compile(pattern), put.replace("$", "\\")) for pattern, put in RULES["rules"]]
 
 
-@lru_cache(maxsize=8)
-def words(text: str) -> list[list[str]]:
+def words(text: str) -> list[tuple[str, ...]]:
     """Return the words of a text in lower case, grouped by name.
 
     >>> words("Does torch.no_grad() help?")
-    [['does'], ['torch'], ['no', 'grad'], ['help']]
+    [('does',), ('torch',), ('no', 'grad'), ('help',)]
     """
-    found = (
-        [name] if name.islower() and "_" not in name else re.split(RULES["humps"], name)
-        for name in re.findall(RULES["name"], text)
-    )
-    return [[part.lower() for part in parts if part] for parts in found if any(parts)]
+    return [parts for name in NAME.findall(text) if (parts := _parts(name))]
+
+
+@cache
+def _parts(name: str) -> tuple[str, ...]:
+    whole = name.islower() and "_" not in name
+    parts = [name] if whole else re.split(RULES["humps"], name)
+    return tuple(part.lower() for part in parts if part)
 
 
 @cache
@@ -43,13 +47,17 @@ def stem(word: str) -> str:
 
 
 def single(text: str) -> Iterator[str]:
-    """Yield the stems of a text's words, without stop words and single letters.
+    """Return the stems of a text's words, without stop words and single letters.
 
     >>> list(single("loss of BatchNorm1d"))
     ['loss', 'batch', 'norm']
     """
-    for name in words(text):
-        yield from (stem(word) for word in name if word not in STOP and len(word) > 1)
+    return chain.from_iterable(map(_stems, words(text)))
+
+
+@cache
+def _stems(name: tuple[str, ...]) -> list[str]:
+    return [stem(word) for word in name if word not in STOP and len(word) > 1]
 
 
 def joined(text: str) -> Iterator[str]:
@@ -59,7 +67,7 @@ def joined(text: str) -> Iterator[str]:
     ['clip_grad_norm', 'tensorcor', 'corof', 'ofclip', 'clipgrad', 'gradnorm', 'clipgradnorm']
     """
     last = ""
-    yield from (name.lower() for name in re.findall(RULES["exact"], text))
+    yield from (name.lower() for name in EXACT.findall(text))
     for name in words(text):
         for word in name:
             if last and not (last in EVERYWHERE and word in EVERYWHERE):

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+from functools import cache
 
 from docutils.utils.smartquotes import educate_tokens
 
@@ -61,6 +62,7 @@ CODE_OR_MARK = re.compile(r"(`+[^`]+`+|[\w.]+\([^()\s]*['\"][^()]*\)|\*+)")
 """What has no quotes to be curled: code, also as a source writes it, and the marks of emphasis."""
 
 
+@cache
 def curly(text: str) -> str:
     """Return Markdown on one line with the quotes that a page shows: curly, but not in code.
 

@@ -11,7 +11,6 @@ from claimbook.sphinx import (
     build,
     chapter,
     complaints,
-    demands,
     elements,
     lab_pages,
     outdated,
@@ -31,7 +30,7 @@ from claimbook.sphinx.views.explorers import ExplorerDirective
 from claimbook.sphinx.views.guides import GUIDES
 
 PARTS = (
-    *(complaints, elements, outdated, build, demands, chapter, cells, labs, lab_pages),
+    *(complaints, elements, outdated, build, chapter, cells, labs, lab_pages),
     *(search, sidebar, theme),
 )
 STATIC = Path(__file__).with_name("static")

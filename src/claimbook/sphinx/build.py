@@ -4,7 +4,7 @@ import gc
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from docutils import nodes
@@ -20,14 +20,14 @@ from claimbook.exports.prose import sentences
 from claimbook.exports.sections import reading_minutes, sections
 from claimbook.model import Lane, Page
 from claimbook.pages.book import read_page
-from claimbook.sphinx import elements, outdated, page_norm, render
+from claimbook.sphinx import demands, elements, outdated, page_norm, render
 from claimbook.sphinx.card import ran
 from claimbook.sphinx.claims_json import write_json
 from claimbook.sphinx.data_files import beside
-from claimbook.sphinx.demands import varied
 from claimbook.sphinx.domain import ClaimDomain, PageData, Placed, claim_domain, tell_missing
 from claimbook.sphinx.execute import cells
 from claimbook.sphinx.execute.lanes import Lanes
+from claimbook.sphinx.last_build import LastBuild
 from claimbook.sphinx.views import counts, guides, ledger, lists, practice, timeline, versions
 
 logger = logging.getLogger(__name__)
@@ -55,14 +55,14 @@ def connect(app: Sphinx) -> None:
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends child processes
     gc.enable()
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS, 100, 100)
-    lanes, started = Lanes(app), time.time()
+    build = Build(app)
     app.connect("source-read", scan)
-    app.connect("env-updated", lambda _, env: run_claims(lanes, env))
-    app.connect("env-updated", write_data, priority=900)
+    app.connect("env-updated", build.update)
     app.connect("warn-missing-reference", tell_missing)
     app.connect("doctree-resolved", fill_in)
+    app.connect("build-finished", build.tell)
+    app.connect("build-finished", build.keep, priority=950)  # after data files are written
     app.connect("build-finished", lambda *_: gc.freeze(), priority=1000)  # speeds up Python's exit
-    app.connect("build-finished", lambda app, error: tell_counts(app, error, started))
 
 
 def scan(app: Sphinx, docname: str, source: list[str]) -> None:
@@ -76,15 +76,46 @@ def scan(app: Sphinx, docname: str, source: list[str]) -> None:
     domain.pages[docname] = data
 
 
-def run_claims(lanes: Lanes, env: BuildEnvironment) -> list[str]:
-    """Run claims without a valid record; return the pages that must be written again."""
-    domain = claim_domain(env)
-    domain.shown = {claim.id: {} for claim in domain.book.claims}
-    for claim, lane, shown in lanes.run_due():
-        domain.shown[claim.id][lane] = shown
-    for name, page in sorted(domain.pages.items()):
-        domain.viewed[name] = [_view(domain, placed) for placed in page.views]
-    return outdated.to_write(domain)
+class Build:
+    """The steps of one build after pages are read; if nothing has changed, none is taken."""
+
+    def __init__(self, app: Sphinx) -> None:
+        self._lanes, self._last, self._started = Lanes(app), LastBuild(app), time.time()
+        self._same, self._said = False, ""
+
+    def update(self, app: Sphinx, env: BuildEnvironment) -> list[str]:
+        """Run, draw, check and write data; return the pages that must be written again."""
+        domain, self._same = claim_domain(env), self._last.is_same()
+        if self._same:
+            logger.info("nothing has changed since the last build; no claim is run")
+            return []
+        cells.draw(domain)
+        domain.shown = self._lanes.shown()
+        self._lanes.close()
+        domain.viewed = {
+            name: [_view(domain, placed) for placed in page.views]
+            for name, page in sorted(domain.pages.items())
+        }
+        demands.check(app, domain)
+        write_data(app, domain)
+        return outdated.to_write(domain)
+
+    def tell(self, app: Sphinx, error: Exception | None) -> None:
+        """Log the counts of entries, the pages written, and the claims that differ here."""
+        if error or app.builder.format != "html":
+            return
+        domain = claim_domain(app.env)
+        self._said = self._last.said if self._same else "\n".join(_told(domain))
+        counted, *differ = self._said.split("\n")
+        logger.info("%s", counted)
+        logger.info("pages written: %s", _written(Path(app.outdir), self._started))
+        for line in differ:
+            logger.info("%s", line)
+
+    def keep(self, app: Sphinx, error: Exception | None) -> None:
+        """Save what the build read and left, for the next."""
+        if not error and self._said:
+            self._last.keep(self._said)
 
 
 def _view(domain: ClaimDomain, placed: Placed) -> list[nodes.Node]:
@@ -94,13 +125,13 @@ def _view(domain: ClaimDomain, placed: Placed) -> list[nodes.Node]:
     return VIEWS[placed.kind](domain)
 
 
-def write_data(app: Sphinx, env: BuildEnvironment) -> None:
+def write_data(app: Sphinx, domain: ClaimDomain) -> None:
     """Write the data files of the site, most of them while pages are written."""
-    domain, site = claim_domain(env), Path(app.outdir)
+    site = Path(app.outdir)
     if app.builder.format == "html":
         beside(app, lambda: write_json(domain, site / "claims.json"))
     if app.builder.name == "html":
-        guides.write_routes(env, site / "_static")
+        guides.write_routes(app.env, site / "_static")
         if page := domain.page_with("practice"):
             beside(app, lambda: practice.write_decks(app, site / page))
 
@@ -136,23 +167,14 @@ FILLED: dict[str, Callable[[ClaimDomain, nodes.Element], list[nodes.Node]]] = {
 """Kind of placeholder → function that returns its content."""
 
 
-def tell_counts(app: Sphinx, exception: Exception | None, started: float) -> None:
-    """Log the counts of entries by verdict, the pages written, and the claims that differ here.
-
-    Args:
-        started: when the build began, in seconds since the epoch.
-    """
-    if exception or app.builder.format != "html":
-        return
-    domain = claim_domain(app.env)
+def _told(domain: ClaimDomain) -> Iterator[str]:
+    """Yield a line with the counts of entries by verdict, and one for each claim that differs."""
     found = counts.verdicts(domain).items()
-    logger.info("entries: %s", ", ".join(f"{count} {word}" for word, count in found))
-    logger.info("pages written: %s", _written(Path(app.outdir), started))
-    if differ := [*varied(domain)]:
-        here = environment.describe(Lane.CPU)
-        logger.info("\n%s (%s); their cards say so:", VARIED, here.device)
+    yield f"entries: {', '.join(f'{count} {word}' for word, count in found)}"
+    if differ := [*demands.varied(domain)]:
+        yield f"\n{VARIED} ({environment.describe(Lane.CPU).device}); their cards say so:"
         for claim, message in differ:
-            logger.info("%s: %s: %s", claim.location, claim.id, message)
+            yield f"{claim.location}: {claim.id}: {message}"
 
 
 def _written(site: Path, since: float) -> str:

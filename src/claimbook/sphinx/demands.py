@@ -5,26 +5,16 @@ from datetime import UTC, date, datetime
 from itertools import chain
 
 from sphinx.application import Sphinx
-from sphinx.environment import BuildEnvironment
 
 from claimbook.model import Claim, Lane, Outcome, Problem, Status
 from claimbook.pages.book import read_page
 from claimbook.records.by_page import orphans
 from claimbook.sphinx.complaints import warn
-from claimbook.sphinx.domain import ClaimDomain, claim_domain
+from claimbook.sphinx.domain import ClaimDomain
 
 
-def connect(app: Sphinx) -> None:
-    """Check after claims have run.
-
-    Sphinx's own consistency check runs only if a page was read.
-    """
-    app.connect("env-updated", check, priority=600)
-
-
-def check(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Warn of problems, and of what the build demands and does not find; return no page."""
-    domain = claim_domain(env)
+def check(app: Sphinx, domain: ClaimDomain) -> None:
+    """Warn of problems, and of what the build demands and does not find, after claims have run."""
     if problems := _problems(domain):
         for problem in problems:
             warn(problem.location, problem.message, problem.kind)
@@ -38,7 +28,6 @@ def check(app: Sphinx, env: BuildEnvironment) -> list[str]:
             warn(claim.location, f"{claim.id}: {message}", Outcome.VARIED)
     if app.config.claimbook_strict_cuda:
         _demand_cuda(domain, app.config.claimbook_max_age)
-    return []
 
 
 def _problems(domain: ClaimDomain) -> list[Problem]:

@@ -116,6 +116,8 @@ class ClaimDomain(Domain):
         """Claim id → lane → its status and records in this build."""
         self.viewed = dict[str, list[list[nodes.Node]]]()
         """Docname → the nodes of each of its views in this build."""
+        self.has_read = False
+        """Whether this build has read or removed a page."""
         self.drawings = dict[str, list[str]]()
         """Docname → the pictures of its cells, as HTML."""
 
@@ -205,6 +207,7 @@ class ClaimDomain(Domain):
     def clear_doc(self, docname: str) -> None:
         """Forget a page."""
         self.pages.pop(docname, None)
+        self.has_read = True
 
     def process_doc(self, env: BuildEnvironment, docname: str, document: nodes.document) -> None:
         """Note to which claims and pages a page links."""

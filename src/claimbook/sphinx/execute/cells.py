@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
-from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
 from claimbook.checking.compare import mismatches
@@ -41,9 +40,8 @@ _NO_PICTURE = re.compile(r"AttributeError: '(\w+)' object has no attribute '_rep
 
 
 def connect(app: Sphinx) -> None:
-    """Draw missing pictures after all pages are read."""
+    """Add the directive."""
     app.add_directive("code-cell", CellDirective)
-    app.connect("env-updated", draw, priority=450)
 
 
 class CellDirective(SphinxDirective):
@@ -67,9 +65,9 @@ class CellDirective(SphinxDirective):
         return [elements.place(what="cell", page=self.env.docname, number=len(cells) - 1)]
 
 
-def draw(app: Sphinx, env: BuildEnvironment) -> None:
+def draw(domain: ClaimDomain) -> None:
     """Run the cells without cached pictures."""
-    domain, folder = claim_domain(env), Path(app.srcdir, "_build", "cells", drawn_with())
+    env, folder = domain.env, Path(domain.env.srcdir, "_build", "cells", drawn_with())
     pages = domain.pages.items()
     claims = {name: _as_claim(name, page.cells) for name, page in pages if page.cells}
     files = {name: folder / f"{claim.digest(Lane.CPU)}.json" for name, claim in claims.items()}

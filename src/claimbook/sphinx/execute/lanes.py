@@ -46,25 +46,29 @@ class Lanes:
         self._runner: Runner | None = None
         self._open = ExitStack()
         app.connect("env-before-read-docs", self._prepare)
-        # Before Sphinx forks: its processes would keep the workers' sockets open.
-        app.connect("env-updated", self._close, priority=800)
-        app.connect("build-finished", self._close, priority=100)
+        app.connect("build-finished", self.close, priority=100)
 
-    def run_due(self) -> Iterator[tuple[Claim, Lane, Shown]]:
-        """Run claims without a valid record; yield the status of each claim on each lane."""
+    def shown(self) -> dict[str, dict[Lane, Shown]]:
+        """Run claims without a valid record; return claim id → lane → its status and records."""
         domain = claim_domain(self._app.env)
+        found: dict[str, dict[Lane, Shown]] = {claim.id: {} for claim in domain.book.claims}
+        pinned = environment.torch_version()
         for lane in Lane:
             claims = [claim for claim in domain.book.claims if lane in claim.lanes]
             records = self._records[lane]
             due = [claim for claim in claims if self._is_due(claim, lane, records)]
             ran = self._run(records, due) if _may_run(lane) else 0
-            pinned = environment.torch_version()
-            found = [shown(claim, lane, records.load_all(claim), pinned) for claim in claims]
-            missing = sum(not each.records for each in found)
+            for claim in claims:
+                found[claim.id][lane] = shown(claim, lane, records.load_all(claim), pinned)
+            missing = sum(not found[claim.id][lane].records for claim in claims)
             message = "claims on %s: %d run, %d from records, %d never run"
             logger.info(message, lane, ran, len(claims) - missing - ran, missing)
-            for claim, seen in zip(claims, found, strict=True):
-                yield claim, lane, seen
+        return found
+
+    def close(self, *_: object) -> None:
+        """End the workers; to be called before Sphinx forks, as its processes would hold them."""
+        self._open.close()
+        self._runner = None
 
     def _prepare(self, app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
         if docnames:
@@ -95,10 +99,6 @@ class Lanes:
         if self._runner is None:
             self._runner = self._open.enter_context(Runner())
         return self._runner
-
-    def _close(self, *_: object) -> None:
-        self._open.close()
-        self._runner = None
 
     def _run(self, records: Records, due: list[Claim]) -> int:
         """Run claims and save their records; return how many ran."""

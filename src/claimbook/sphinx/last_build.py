@@ -1,0 +1,103 @@
+"""Tell whether anything has changed since the last build; if not, nothing is done again.
+
+This compares the state of every file that a build reads, not what is in it.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+from claimbook.engine import environment
+from claimbook.files import write_atomically
+from claimbook.model import Lane, digest
+from claimbook.pages.book import LABS
+from claimbook.sphinx.domain import claim_domain
+
+KEPT = "last-build.json"
+"""The file, in Sphinx's doctree folder, with digests of what the last build read and left."""
+
+SETTINGS = "strict", "strict_cuda", "whole_register", "max_age"
+"""The settings that decide what a build warns of; others make Sphinx write all pages."""
+
+BUILT = "_build"
+"""The folder of docs for what builds make."""
+
+
+class LastBuild:
+    """What the last build read and left, and what it said at its end."""
+
+    def __init__(self, app: Sphinx) -> None:
+        self._app, self._read = app, ""
+        self._file = Path(app.doctreedir, KEPT)
+        self.said = ""
+        """What it said at its end."""
+
+    def is_same(self) -> bool:
+        """Return whether nothing has changed since; note what this build reads.
+
+        To be called before claims run: what changes from then on is left to the next build.
+        """
+        self._read = digest([*_settings(self._app), *_states(_inputs(self._app))])
+        fresh = claim_domain(self._app.env).has_read or self._late()
+        if fresh or not self._file.exists():
+            return False
+        kept = json.loads(self._file.read_text("utf-8"))
+        self.said = kept["said"]
+        return bool(kept["state"] == self._now())
+
+    def keep(self, said: str) -> None:
+        """Save what this build read, left and said, if it wrote its doctrees."""
+        if self._app.doctreedir.is_dir():
+            write_atomically(self._file, json.dumps({"state": self._now(), "said": said}))
+
+    def _now(self) -> str:
+        return digest([self._read, *_left(self._app)])
+
+    def _late(self) -> bool:
+        """Return whether a page of the site is missing or older than its source."""
+        late = self._app.builder.get_outdated_docs()
+        return isinstance(late, str) or any(True for _ in late)
+
+
+def _settings(app: Sphinx) -> Iterator[object]:
+    """Yield what changes a build without a change of a file; records age from day to day."""
+    yield app.builder.name
+    yield str(app.outdir)
+    yield [app.config[f"claimbook_{name}"] for name in SETTINGS]
+    yield astuple(environment.describe(Lane.CPU))
+    yield environment.today()
+    inventory = getattr(app.env, "intersphinx_inventory", {})
+    yield {role: sorted(names) for role, names in inventory.items()}
+
+
+def _inputs(app: Sphinx) -> Iterator[Path]:
+    project = claim_domain(app.env).project
+    yield from (project.root / "pyproject.toml", *project.texts)
+    yield from _files(project.root / LABS)
+    yield from _files(project.docs, without=BUILT)
+
+
+def _left(app: Sphinx) -> Iterator[object]:
+    """Yield the names in the site, and the states of the records and pictures of this machine."""
+    yield sorted(map(str, _files(Path(app.outdir), without=Path(app.doctreedir).name)))
+    for folder in ("records", "cells"):
+        yield from _states(_files(Path(app.srcdir, BUILT, folder)))
+
+
+def _files(folder: Path, without: str = "") -> Iterator[Path]:
+    """Yield the files in a folder and in those below it, except in those with a given name."""
+    for place, folders, names in os.walk(folder, followlinks=True):
+        folders[:] = [name for name in folders if name != without]
+        yield from (Path(place, name) for name in names)
+
+
+def _states(paths: Iterable[Path]) -> Iterator[tuple[str, int, int, int]]:
+    """Yield name, inode, size and time of each file."""
+    for path in sorted(paths):
+        if path.exists():  # no broken link
+            state = path.stat()
+            yield str(path), state.st_ino, state.st_size, state.st_mtime_ns
