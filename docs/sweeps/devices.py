@@ -124,16 +124,21 @@ def an_observer_records_minimum_and_maximum(x, batches):
 
 @sweep(
     cases=100,
-    x=tensors(FLOATS, rank=(2, 2), size=(1, 4), values="normal", requires_grad=True),
+    x=tensors(
+        (torch.float32, *HALVES), rank=(2, 2), size=(1, 4), values="normal", requires_grad=True
+    ),
     dtype=among(HALVES),
 )
 def backward_follows_the_forward_dtypes(x, dtype):
     model = nn.Linear(x.shape[1], 2, dtype=x.dtype)
     with torch.autocast("cpu", dtype):
         result = model(x)
+        loss = nn.functional.mse_loss(result, torch.zeros_like(result))
+    assert (result.dtype, loss.dtype) == (dtype, torch.float32)
     result.retain_grad()
-    result.sum().backward()
-    for each in (x, result, *model.parameters()):
+    loss.retain_grad()
+    loss.backward()
+    for each in (x, result, loss, *model.parameters()):
         assert each.grad.dtype == each.dtype
 
 
