@@ -296,10 +296,10 @@ def test_other_projects_link_claims(built, tmp_path, extension, links):
 
 
 def comparable(site):
-    """Every file of a site, without what a clock decides."""
+    """Every file of a site, without what a clock or the folder decides."""
     found = {}
     for path in sorted(site.rglob("*")):
-        if path.is_file() and path.suffix not in (".pickle", ".doctree"):
+        if path.is_file() and ".doctrees" not in path.parts:
             data = path.read_bytes()
             data = re.sub(rb'"seconds": [\d.e-]+', b"", data)
             found[path.relative_to(site).as_posix()] = data
@@ -381,13 +381,7 @@ def test_rebuilds(tmp_path):
     built = book.sphinx()
     assert built.returncode == 0
     assert f"pages written: all {len([*book.site.rglob('*.html')])}\n" in built.stdout
-    assert written(book, book.sphinx) == (
-        set(),
-        [
-            "claims on cpu: 0 run, 4 from records, 0 never run",
-            "claims on cuda: 0 run, 0 from records, 3 never run",
-        ],
-    )
+    assert written(book, book.sphinx) == (set(), [])
     book.replace("docs/a/sums.md", ">>> torch.ones(2).prod()", ">>> torch.ones(3).prod()")
     assert written(book, book.sphinx) == (
         {"a/sums", "index"},
@@ -639,7 +633,7 @@ def test_records_that_other_code_has_made_count_for_nothing(tmp_path):
     """With the code that runs claims, compares outputs or measures, the outcome may change."""
     book = TinyBook(tmp_path, {"index": f"# I\n\n{SUM}"})
     assert "claims on cpu: 1 run" in book.sphinx().stdout
-    assert "claims on cpu: 0 run" in book.sphinx().stdout
+    assert "no claim is run" in book.sphinx().stdout
     book.write("docs/_build/records/cpu/.run-by", "other code")
     assert "claims on cpu: 1 run" in book.sphinx().stdout
 

@@ -21,7 +21,7 @@ KEPT = "last-build.json"
 """The file, in Sphinx's doctree folder, with digests of what the last build read and left."""
 
 SETTINGS = "strict", "strict_cuda", "whole_register", "max_age"
-"""The settings that decide what a build warns of; others make Sphinx write all pages."""
+"""The settings that decide what a build warns of."""
 
 BUILT = "_build"
 """The folder of docs for what builds make."""
@@ -68,6 +68,8 @@ def _settings(app: Sphinx) -> Iterator[object]:
     yield app.builder.name
     yield str(app.outdir)
     yield [app.config[f"claimbook_{name}"] for name in SETTINGS]
+    if shown := getattr(app.builder, "build_info", None):  # digests of what pages show
+        yield vars(shown)
     yield astuple(environment.describe(Lane.CPU))
     yield environment.today()
     inventory = getattr(app.env, "intersphinx_inventory", {})
