@@ -184,7 +184,9 @@ def test_copies_link_and_code(open_page, allowed):
     copied = {}
     for name in ("copy the link", "copy"):
         place.get_by_role("button", name=name, exact=True).click()
-        place.get_by_role("button", name="copied" if allowed else "not allowed").wait_for()
+        button = place.get_by_role("button", name="copied" if allowed else "not allowed")
+        button.click()  # once more, before it has its own name again
+        button.wait_for()
         copied[name] = page.evaluate("navigator.clipboard.readText()") if allowed else None
         page.clock.run_for(5_000)
         place.get_by_role("button", name=name, exact=True).wait_for()
@@ -241,6 +243,10 @@ def test_typing_strides(open_page):
     assert "strides (1, 4)" in said(page, "strides")
     place.get_by_label("Index").fill("[2, 1]")
     assert "0 + 2 · 1 + 1 · 4 = 6." in place.inner_text()
+    place.get_by_label("Index").fill("-2, -1")
+    assert "0 + 2 · 1 + 2 · 4 = 10." in place.inner_text()
+    place.get_by_label("Index").fill("2")
+    assert "no number at index [2]" in place.inner_text()
     place.locator("[data-pick='3, 0']").click()
     assert "reads position 0 + 3 · 1 + 0 · 4 = 3." in place.inner_text()
     for key in ("ArrowUp", "ArrowRight", "Enter", "ArrowRight"):

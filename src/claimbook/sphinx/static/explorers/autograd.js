@@ -1,7 +1,7 @@
 // The explorer of autograd: shows the answers of autograd-rule.js as a graph and a table.
 
 explorers.start("autograd", (() => {
-  const { table, python, code, error, escaped, among, readable } = explorers;
+  const { table, code, escaped, among, readable } = explorers;
   const WIDE = 140;
   const HIGH = 78;
   const BETWEEN = { x: 22, y: 46 };
@@ -210,10 +210,9 @@ explorers.start("autograd", (() => {
       const needs = state.needs.replace("none", "");
       const found = readable(autograd.answer({ ...state, needs }));
       if (found.error) {
+        const value = found.value ? `; the value itself is ${short(found.value)}` : "";
         return {
-          raises: true, said: `${code(found.line)} raises an error${
-            found.value ? `; the value itself is ${short(found.value)}` : ""}.`,
-          html: error(found.error) + python(found.code),
+          said: `${code(found.line)} raises an error${value}.`, error: found.error, code: found.code,
         };
       }
       const [forwards, backwards] = [found.nodes.length, found.steps.length];
@@ -230,7 +229,7 @@ explorers.start("autograd", (() => {
       return {
         said, steps: steps + 1, stepped: all ? "the whole"
           : at > forwards ? `backward ${at - forwards} of ${backwards}` : `forward ${at} of ${forwards}`,
-        html: drawn(found, now, room) + tableOf(found, now) + python(found.code),
+        html: drawn(found, now, room) + tableOf(found, now), code: found.code,
       };
     },
   };

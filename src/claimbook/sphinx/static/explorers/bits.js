@@ -1,7 +1,7 @@
 // The explorer of a number's bits: shows the answers of bits-rule.js, one row per dtype.
 
 explorers.start("bits", (() => {
-  const { python, escaped, among, readable } = explorers;
+  const { escaped, among, readable } = explorers;
   const PARTS = ["sign", "exponent", "fraction"];
   const short = (text, digits = 4) => (
     text.length > 12 ? String(Number(Number(text).toPrecision(digits))) : text);
@@ -77,7 +77,8 @@ explorers.start("bits", (() => {
       return {
         said: summary(found),
         html: `<p class="explorer-bits explorer-legend">${legend}</p>
-          ${found.formats.map(row).join("")}${python(found.code)}`,
+          ${found.formats.map(row).join("")}`,
+        code: found.code,
       };
     },
   };

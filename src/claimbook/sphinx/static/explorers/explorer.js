@@ -8,7 +8,8 @@ const explorers = (() => {
   const code = (text) => `<code>${escaped(text)}</code>`;
   const error = (text) => `<pre class="explorer-error">${escaped(text)}</pre>`;
 
-  const among = (all) => (all.length > 1 ? `${all.slice(0, -1).join(", ")} and ${all.at(-1)}` : all[0]);
+  const and = new Intl.ListFormat("en-GB"); // without a comma before the "and"
+  const among = (all) => and.format(all);
 
   const UNITS = ["bytes", "kB", "MB", "GB", "TB", "PB"];
   function bytes(count) {
@@ -57,6 +58,12 @@ const explorers = (() => {
       drawn.join("")}</div>`;
   }
 
+  // Python to copy.
+  function python(text) {
+    return `<div class="explorer-python"><pre>${escaped(text)}</pre>
+      <button type="button" data-copy="${escaped(text)}">copy</button></div>`;
+  }
+
   // The control of a field: a line, several lines (rows), a choice, or a slider of steps.
   function control({ rows, choices, slide }, about) {
     if (choices) {
@@ -79,13 +86,13 @@ const explorers = (() => {
 
   // Many buttons are one tab stop; the arrow keys move between them.
   function moveAmongButtons(place) {
-    const among = ({ target }) => [
+    const beside = ({ target }) => [
       ...target.closest("[data-columns]")?.querySelectorAll("button") ?? []];
     place.addEventListener("focusin", (event) => {
-      for (const button of among(event)) button.tabIndex = button === event.target ? 0 : -1;
+      for (const button of beside(event)) button.tabIndex = button === event.target ? 0 : -1;
     });
     place.addEventListener("keydown", (event) => {
-      const buttons = among(event);
+      const buttons = beside(event);
       const at = buttons.indexOf(event.target);
       if (at < 0) return;
       const columns = +event.target.closest("[data-columns]").dataset.columns;
@@ -100,7 +107,7 @@ const explorers = (() => {
   }
 
   async function copyText(button, text) {
-    const label = button.textContent;
+    const label = button.dataset.label ??= button.textContent; // it may still say "copied"
     try {
       await navigator.clipboard.writeText(text);
       button.textContent = "copied";
@@ -134,7 +141,8 @@ const explorers = (() => {
 
   // fields: { name: { label, hint, and rows, choices or slide } }; examples: { label: state };
   // tools: buttons that append a line to a field, made from the result of `at(form)`;
-  // show(state, width) → { said, html, steps }, or an Error for invalid input.
+  // show(state, width) → { said, error, html, code, steps, stepped }; it throws Unread for what is no
+  // case.
   function start(name, { fields, examples, tools, show }) {
     const place = document.querySelector(`.explorer[data-explorer="${name}"]`);
     const names = Object.keys(fields);
@@ -158,12 +166,12 @@ const explorers = (() => {
       const state = Object.fromEntries(names.map((field) => [field, valued(field)]));
       const query = new URLSearchParams(names.filter((n) => state[n]).map((n) => [n, state[n]]));
       link.href = `#${anchor}?${query}`;
-      const shown = instead(Unread, ({ message }) => ({ said: escaped(message), html: "" }), show)(
-        state, width);
-      place.classList.toggle("explorer-raises", Boolean(shown.raises));
+      const shown = instead(Unread, ({ message }) => ({ said: escaped(message) }), show)(state, width);
+      place.classList.toggle("explorer-raises", Boolean(shown.error));
       place.querySelector(".explorer-said").innerHTML = shown.said;
       const { key } = document.activeElement.dataset;
-      answer.innerHTML = shown.html;
+      answer.innerHTML = (shown.error ? error(shown.error) : "") + (shown.html ?? "")
+        + (shown.code ? python(shown.code) : "");
       if (key) place.querySelector(`[data-key="${key}"]`)?.focus();
       if (slider) slideTo(state, shown);
     };
@@ -225,12 +233,6 @@ const explorers = (() => {
     follow();
   }
 
-  // Python to copy.
-  function python(text) {
-    return `<div class="explorer-python"><pre>${escaped(text)}</pre>
-      <button type="button" data-copy="${escaped(text)}">copy</button></div>`;
-  }
-
   // "4, 1" or "(4, 1)" → [4, 1]
   function shape(text, what, { rank = 5, most = 999 } = {}) {
     const inner = text.trim().replace(/^(torch\.Size)?\s*[([]*(.*?)[\])]*$/s, "$2");
@@ -247,7 +249,7 @@ const explorers = (() => {
   }
 
   return {
-    start, table, indices, grid, python, code, error, escaped, among, bytes, shape, product, list,
-    tuple, readable, unread,
+    start, table, indices, grid, code, error, escaped, among, bytes, shape, product, list, tuple,
+    readable, unread,
   };
 })();

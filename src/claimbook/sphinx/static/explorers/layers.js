@@ -1,7 +1,7 @@
 // The explorer of sizes through layers: shows the answers of layers-rule.js as a table.
 
 explorers.start("layers", (() => {
-  const { table, python, code, error, list, readable, unread } = explorers;
+  const { table, code, list, readable, unread } = explorers;
   const number = (count) => (count ? count.toLocaleString("en") : "");
 
   const remark = (text) => `<br><small>${text}</small>`;
@@ -90,19 +90,18 @@ explorers.start("layers", (() => {
       const shape = explorers.shape(state.input, "Shape of the input", { most: 9999 });
       if (!shape.length || shape.includes(0)) unread("The input needs sizes of at least 1.");
       const found = readable(layers.answer(shape, state.layers));
-      const steps = layerByLayer(found, shape) + python(found.code);
+      const steps = layerByLayer(found, shape);
       if (found.error) {
         const came = found.steps.at(-1)?.shape ?? shape;
         return {
-          raises: true,
           said: `${code(found.line)} raises an error; its input has the shape ${list(came)}.`,
-          html: error(found.error) + cure(found, came) + steps,
+          error: found.error, html: cure(found, came) + steps, code: found.code,
         };
       }
       return {
         said: `The output has the shape <strong>${list(found.shape)}</strong>; ${
           number(found.parameters) || "no"} parameters, ${number(found.adds) || "no"} multiply-adds.`,
-        html: steps,
+        html: steps, code: found.code,
       };
     },
   };

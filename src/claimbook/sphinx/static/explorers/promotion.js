@@ -10,7 +10,7 @@ explorers.start("promotion", (() => {
       [number, `Python ${PYTHON[dtype]}, as ${number}`])),
   };
   const TERMS = ["a tensor with a dimension", "a 0-d tensor", "a Python number"];
-  const { table, python, code, error } = explorers;
+  const { table, code, error, unread } = explorers;
 
   // A sentence that explains the dtype of the sum.
   function reason(a, b, dtype) {
@@ -38,7 +38,31 @@ explorers.start("promotion", (() => {
       KINDS[high]}); so the result is ${from}.`;
   }
 
-  const shown = (answer) => (answer.dtype ? `<strong>${answer.dtype}</strong>` : "raises an error");
+  // The sentence for the operation that is asked.
+  function why(a, b, operation, dtype) {
+    if (operation === "==" || operation === ">") return "A comparison returns truth values.";
+    if (operation.endsWith("=") && !a.number) return "An in-place operation keeps the dtype of a.";
+    const sum = promotion.answer(a.text, b.text, "+").dtype;
+    if (sum === dtype) return reason(a, b, dtype);
+    return operation === "/" ? "True division turns integers into the default float dtype." : "";
+  }
+
+  const RAISES = "raises an error";
+
+  function results(answers) {
+    const rows = answers.map(({ asked, dtype, wide }) => [
+      code(asked), dtype ? `<strong>${dtype}</strong>` : RAISES,
+      dtype && dtype === wide.dtype ? "the same" : wide.dtype ?? RAISES,
+    ]);
+    return table("Results", ["", "dtype", "if both had dimensions"], rows);
+  }
+
+  // The errors of other operations, each once.
+  function others(answers, own) {
+    const failed = answers.filter((one) => one.error && one.error !== own);
+    return [...Map.groupBy(failed, (one) => one.error)].map(([text, all]) => (
+      `<p>${all.map(({ asked }) => code(asked)).join(", ")}:</p>${error(text)}`)).join("");
+  }
 
   return {
     fields: {
@@ -61,35 +85,14 @@ explorers.start("promotion", (() => {
     },
     show({ a: left, b: right, of: operation }) {
       const [a, b] = [promotion.operand(left), promotion.operand(right)];
-      if (a.number && b.number) {
-        explorers.unread("Both are Python numbers: choose a tensor for a or b.");
-      }
-      const answers = OPERATIONS.map((sign) => [sign, promotion.answer(left, right, sign)]);
-      const rows = answers.map(([sign, answer]) => [
-        code(`a ${sign} b`), shown(answer),
-        answer.dtype && answer.wide.dtype === answer.dtype ? "the same"
-          : answer.wide.dtype ?? "raises an error",
-      ]);
-      const { dtype, error: text, code: program } = promotion.answer(left, right, operation);
-      const asked = code(`a ${operation} b`);
-      const sum = promotion.answer(left, right, "+").dtype;
-      const why = operation === "==" || operation === ">" ? "A comparison returns truth values."
-        : operation.endsWith("=") && !a.number ? "An in-place operation keeps the dtype of a."
-          : operation === "/" && dtype !== sum ? "True division turns integers into the default float dtype."
-            : sum === dtype ? reason(a, b, dtype) : "";
-      const failed = new Map();
-      for (const [sign, answer] of answers.filter(([, one]) => one.error)) {
-        failed.set(answer.error, [...failed.get(answer.error) ?? [], code(`a ${sign} b`)]);
-      }
-      const others = [...failed].filter(([one]) => one !== text);
+      if (a.number && b.number) unread("Both are Python numbers: choose a tensor for a or b.");
+      const answers = OPERATIONS.map((sign) => (
+        { asked: `a ${sign} b`, ...promotion.answer(left, right, sign) }));
+      const { asked, dtype, error: own, code: program } = answers[OPERATIONS.indexOf(operation)];
       return {
-        raises: Boolean(text),
-        said: text ? `${asked} raises an error.`
-          : `${asked} is <strong>${dtype}</strong>. ${why}`,
-        html: (text ? error(text) : "")
-          + table("Results", ["", "dtype", "if both had dimensions"], rows)
-          + others.map(([one, signs]) => `<p>${signs.join(", ")}:</p>${error(one)}`).join("")
-          + python(program),
+        said: own ? `${code(asked)} raises an error.`
+          : `${code(asked)} is <strong>${dtype}</strong>. ${why(a, b, operation, dtype)}`,
+        error: own, html: results(answers) + others(answers, own), code: program,
       };
     },
   };

@@ -1,7 +1,7 @@
 // The explorer of storage, strides and views: shows the answers of strides-rule.js as cells.
 
 explorers.start("strides", (() => {
-  const { table, grid, python, code, error, bytes, product, list, tuple, readable, unread } = explorers;
+  const { table, grid, code, bytes, product, list, tuple, readable, unread } = explorers;
   const MOST = 120; // most numbers shown
 
   // A table with a row per step, describing its tensor.
@@ -24,12 +24,12 @@ explorers.start("strides", (() => {
     const all = explorers.indices(last.shape);
     if (all.length > 2 * MOST) return `<p>Its ${all.length} numbers are not shown.</p>`;
     const asked = typed.trim().replace(/^x?\[|\]$/g, "").split(",").filter((part) => part.trim());
-    const at = asked.length ? all.findIndex((index) => String(index) === String(asked.map(Number)))
-      : all.length - 1;
+    const wanted = asked.map((i, dim) => (i < 0 ? +i + last.shape[dim] : +i));
+    const at = asked.length ? all.findIndex((index) => String(index) === String(wanted)) : all.length - 1;
     const terms = all[at]?.map((i, dim) => `${i} · ${last.stride[dim]}`) ?? [];
     const reads = all[at] ? `Index ${code(list(all[at]))} reads position ${
       [last.offset, ...terms].join(" + ")}${terms.length ? ` = ${found.positions[at]}` : ""}.`
-      : `The tensor has no index ${code(list(asked))}.`;
+      : `The tensor has no number at index ${code(list(asked))}.`;
     const cell = (i) => `data-field="index" data-key="cell-${i}" data-pick="${all[i].join(", ")}"
       title="index ${list(all[i])}" aria-pressed="${i === at}" tabindex="${i === Math.max(at, 0) ? 0 : -1}"`;
     const read = new Set(found.positions);
@@ -37,10 +37,10 @@ explorers.start("strides", (() => {
       const kind = position === found.positions[at] ? "chosen" : read.has(position) ? "read" : "";
       return `<li class="${kind}"><span>${position}</span>${value}</li>`;
     });
-    const copied = found.steps.some((step) => step.copies);
+    const whose = found.steps.some((step) => step.copies) ? "The new storage" : "The storage of x";
     return `${all.length ? `${grid(label, last.shape, found.values, cell)}<p>${reads}</p>` : ""}
-      <p class="explorer-caption">${copied ? "The new storage" : "The storage of x"}: ${
-  bytes(found.held)} in int64, ${read.size} of ${found.storage.length} numbers read</p>
+      <p class="explorer-caption">${whose}: ${bytes(found.held)} in int64, ${read.size} of ${
+      found.storage.length} numbers read</p>
       <ol class="explorer-storage" aria-label="Storage: position and number">${storage.join("")}</ol>`;
   }
 
@@ -52,10 +52,9 @@ explorers.start("strides", (() => {
       order} of the storage. No strides of the new shape visit these in this order; ${
       code(found.line.replace("view", "reshape"))} would copy ${bytes(found.copy)}.</p>`;
     return {
-      raises: true,
       said: `${code(found.line)} raises an error.`,
-      html: error(found.error) + why + picture(given, `before ${found.line}`, typed)
-        + stepByStep(found) + python(found.code),
+      error: found.error, code: found.code,
+      html: why + picture(given, `before ${found.line}`, typed) + stepByStep(found),
     };
   }
 
@@ -106,7 +105,7 @@ explorers.start("strides", (() => {
         said: `The result has the shape <strong>${list(last.shape)}</strong> and strides ${
           code(tuple(last.stride))}. ${copied ? "It was copied and no longer shares the storage of x."
           : "It reads the storage of x; nothing was copied."} ${product(last.shape) ? flat : ""}`,
-        html: picture(found, "result", state.index) + stepByStep(found) + python(found.code),
+        html: picture(found, "result", state.index) + stepByStep(found), code: found.code,
       };
     },
   };
