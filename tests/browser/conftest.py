@@ -1,7 +1,10 @@
 """A browser that looks at the built site."""
 
 import shutil
+import threading
 from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -67,3 +70,22 @@ def opener(browser):
 def _note_foreign(page, url):
     if not url.startswith(("file:", "data:", "blob:")):
         page.problems.append(f"a request to {url}")
+
+
+@pytest.fixture
+def address():
+    """The site, served on this machine."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(SITE)))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves files without a word on stderr."""
+
+    def log_message(self, *args):
+        """Says nothing."""

@@ -98,6 +98,22 @@ def test_prediction_hides_what_explains_an_output(chapter):
     assert said.is_visible()
 
 
+def test_prediction_waits_for_the_chosen_lane_alone(open_page):
+    """What explains an output is shown when those of the lane are; another lane has its own."""
+    page = open_page("tensors/dtypes")
+    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    page.get_by_label(re.compile("Predict")).check()
+    card = page.locator(".claim:has(.on-cuda):has(.claim-shown)").first
+    said = card.locator(".claim-shown").first
+    for lane in ("CPU", "CUDA"):
+        card.get_by_role("radio", name=lane).check(force=True)
+        assert not said.is_visible()
+        buttons = card.locator(".prediction-show:visible")
+        while buttons.count():
+            buttons.first.click()
+        assert said.is_visible()
+
+
 @pytest.mark.parametrize("name", ["autograd/your-own-backward", "modules/transfer-learning"])
 def test_the_contents_show_where_a_page_stands(open_page, name):
     """The place of a page far down in a long book is seen without moving the contents."""
@@ -123,6 +139,16 @@ def test_a_route_leads_on(open_page):
     assert f"3 of {len(route['stops'])}" in page.locator(".route-bar").inner_text()
     page.goto((SITE / "index.html").as_uri())
     assert page.locator("ol.route").first.locator(".was-read").count() == 2
+
+
+def test_a_route_begins_at_the_address_of_a_folder(open_page, address):
+    """A server shows the start page without its file's name."""
+    page = open_page("index")
+    page.goto(f"{address}/")
+    page.locator("ol.route").first.locator("a").first.click()
+    page.locator(".route-bar").wait_for()
+    page.goto(f"{address}/?from=elsewhere")
+    assert page.locator("ol.route").first.locator(".was-read").count() == 1
 
 
 def test_a_belief_turns_over(open_page):

@@ -7,6 +7,14 @@ function element(name, properties, ...parts) {
   return made;
 }
 
+const BOOK = new URL(document.documentElement.dataset.content_root, location);  // its first folder
+
+// Data files are scripts, so that a page can load them from a file:// address.
+
+function addScript(address, properties) {
+  document.head.append(element("script", { src: new URL(address, BOOK).href, ...properties }));
+}
+
 // localStorage throws where the browser forbids storage.
 
 function remembered(name) {
@@ -61,6 +69,8 @@ function listFilter() {
 // Hides outputs and the text about them, to be shown one by one; the choice is remembered. Where a
 // lesson asks for a prediction, outputs start hidden, and so do the titles that give them away.
 
+const PRINTED_ON = { cpu: ":not(.on-cuda)", cuda: ":not(.on-cpu)" };
+
 function prediction() {
   const box = document.querySelector(".page-tools input");
   if (!box) return;
@@ -68,10 +78,12 @@ function prediction() {
   box.checked = remembered("prediction") === "on";
 
   const explain = (card) => {
-    const waits = [...card.querySelectorAll(".prediction-show")].some((button) => !button.hidden);
+    const lane = PRINTED_ON[card.dataset.lane] ?? "";
+    const waits = card.querySelector(`.claim-output[hidden]${lane}`) !== null;
     const told = card.closest("#predict") ? ".claim-shown, .claim-title" : ".claim-shown";
     card.querySelectorAll(told).forEach((said) => { said.hidden = waits; });
   };
+  const explainAll = () => document.querySelectorAll(".claim").forEach(explain);
   for (const output of outputs) {
     const show = () => {
       output.hidden = false;
@@ -89,10 +101,11 @@ function prediction() {
       output.hidden = box.checked || Boolean(output.closest("#predict"));
       output.previousElementSibling.hidden = !output.hidden;
     });
-    document.querySelectorAll(".claim").forEach(explain);
   };
   box.addEventListener("change", apply);
+  addEventListener("change", explainAll);  // also if another lane is chosen
   apply();
+  explainAll();
 }
 
 // Folded claims and answers: a button opens all, as does printing; a link opens its target.
@@ -158,17 +171,18 @@ function laneSwitches() {
 
 function routes() {
   if (typeof bookRoutes === "undefined") return;
-  const root = new URL(document.documentElement.dataset.content_root, location);
-  const address = (name) => new URL(`${name}.html`, root).href;
-  const here = location.href.split("#")[0];
+  // The name of this page. A server may leave out `index.html` or `.html`.
+  const here = location.pathname.slice(BOOK.pathname.length)
+    .replace(/\.html$/, "").replace(/(^|\/)$/, "$1index");
+  const address = (name) => new URL(`${name}.html`, BOOK).href;
   const read = new Set((remembered("read") ?? "").split(" ").filter(Boolean));
+  const lists = [...document.querySelectorAll("ol.route")];
 
-  for (const [number, { title, on, stops }] of bookRoutes.entries()) {
-    const place = stops.findIndex(([name]) => address(name) === here);
+  for (const { title, on, stops } of bookRoutes) {
+    const place = stops.findIndex(([name]) => name === here);
     if (place >= 0 && remembered("route") === title) follow(title, on, stops, place);
-    if (address(on) !== here) continue;
-    const list = document.querySelectorAll("ol.route")[
-      bookRoutes.slice(0, number).filter((other) => other.on === on).length];
+    if (on !== here) continue;
+    const list = lists.shift();
     [...list.children].forEach((item, index) => {
       item.classList.toggle("was-read", read.has(stops[index][0]));
     });
@@ -178,7 +192,7 @@ function routes() {
   }
 
   function follow(title, on, stops, place) {
-    read.add(stops[place][0]);
+    read.add(here);
     remember("read", [...read].join(" "));
     const link = (name, words) => element("a", { href: address(name) }, words);
     const before = stops[place - 1], next = stops[place + 1];
@@ -239,9 +253,9 @@ addEventListener("paste", (event) => {
 });
 
 listFilter();
+laneSwitches();
 prediction();
 details();
-laneSwitches();
 showPlace();
 watchWidths(document);
 addEventListener("DOMContentLoaded", routes);

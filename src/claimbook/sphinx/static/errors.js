@@ -165,7 +165,7 @@ class ErrorLookup {
 function marked(text) {
   return text.split(/`+([^`]+)`+/).map((piece, number) => {
     if (number % 2 === 0) return piece.replaceAll(/[*`]/g, "");
-    return Object.assign(document.createElement("code"), { textContent: piece });
+    return element("code", {}, piece);
   });
 }
 
@@ -218,17 +218,15 @@ function errorPage(lookup) {
 }
 
 let theErrors = null;
-let withErrors = null;  // called by errorData, if another script sets it
 
-window.errorData = (data) => {
-  theErrors = new ErrorLookup(data);
-  if (withErrors) withErrors(theErrors);
-  else if (document.querySelector("ul.error-list")) errorPage(theErrors);
-};
-
-const loadErrors = () => document.head.append(element("script", {
-  src: new URL("errordata.js", new URL(document.documentElement.dataset.content_root, location)).href,
-}));
+// Loads the messages of the book, and does something with their lookup.
+function loadErrors(use) {
+  window.errorData = (data) => {
+    theErrors = new ErrorLookup(data);
+    use(theErrors);
+  };
+  addScript("errordata.js");
+}
 
 // The search page calls this itself, once it can show hits.
-if (document.querySelector("ul.error-list")) loadErrors();
+if (document.querySelector("ul.error-list")) loadErrors(errorPage);

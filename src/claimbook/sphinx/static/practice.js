@@ -1,5 +1,5 @@
 // The practice page: shows cards and schedules them with Leitner boxes. Data files are scripts that
-// call practiceCards, so that they load from a file:// page too.
+// call practiceCards.
 
 const KEY = "claimbook.practice";
 const DAYS = [0, 1, 3, 7, 21, 60]; // until a card in each box is due again
@@ -53,7 +53,7 @@ function load(folder, name) {
     if (loaded[name]) return resolve(loaded[name]);
     loading[name] = resolve;
     const onerror = () => reject(new Error(`${name}.js cannot be loaded`));
-    document.head.append(element("script", { src: new URL(`${name}.js`, folder), onerror }));
+    addScript(new URL(`${name}.js`, folder), { onerror });
   });
 }
 
@@ -63,6 +63,28 @@ function queueOf(cards) {
   const due = cards.filter(({ id }) => id in known && known[id][1] <= today());
   due.sort((a, b) => known[a.id][1] - known[b.id][1]);
   return [...due, ...cards.filter(({ id }) => !(id in known))];
+}
+
+// What is said when no card is left.
+function nothingDue(cards) {
+  const known = readProgress().cards;
+  const days = cards.filter(({ id }) => id in known).map(({ id }) => known[id][1] - today());
+  const next = Math.min(...days);
+  return days.length ? `Nothing is due. The next card is due in ${next} ${next === 1 ? "day" : "days"}.`
+    : "This deck has no such cards.";
+}
+
+// The code of a card, with what it prints.
+const session = (pieces) => pieces.map(([code, output]) => (
+  `<div class="highlight"><pre>${code}</pre></div>`
+  + (output ? `<div class="highlight practice-output"><pre class="hidden-yet">${output}</pre></div>` : "")
+)).join("");
+
+function exportProgress() {
+  const file = new Blob([JSON.stringify(readProgress(), null, 1)], { type: "application/json" });
+  const href = URL.createObjectURL(file);
+  element("a", { href, download: "practice-progress.json" }).click();
+  URL.revokeObjectURL(href);
 }
 
 const HTML = `
@@ -120,32 +142,20 @@ function practice() {
 
   const answerIsShown = () => !desk.querySelector(".hidden-yet");
 
-  const session = (pieces) => pieces.map(([code, output]) => (
-    `<div class="highlight"><pre>${code}</pre></div>`
-    + (output ? `<div class="highlight practice-output"><pre class="hidden-yet">${output}</pre></div>` : "")
-  )).join("");
-
   const showCard = () => {
     const [card] = queue;
     count();
     part("topic").innerHTML = card?.topic ?? "";
-    part("ask").innerHTML = card ? card.ask : nothingDue();
-    part("session").innerHTML = card ? session(card.session) : "";
+    part("ask").innerHTML = card?.ask ?? nothingDue(cards);
+    part("session").innerHTML = session(card?.session ?? []);
     watchWidths(desk);
     part("answer").innerHTML = card?.answer ?? "";
-    part("link").firstElementChild.href = card ? new URL(`../${card.link}`, folder) : "";
-    part("heard").textContent = "";
+    part("link").firstElementChild.href = card ? new URL(card.link, BOOK) : "";
+    // A desk that keeps the focus does not say its new question by itself.
+    part("heard").textContent = document.activeElement === desk ? part("ask").textContent : "";
     for (const name of ["answer", "link"]) part(name).classList.add("hidden-yet");
     button("show").disabled = !card;
     button("knew").disabled = button("not-yet").disabled = true;
-  };
-
-  const nothingDue = () => {
-    const known = readProgress().cards;
-    const days = cards.filter(({ id }) => id in known).map(({ id }) => known[id][1] - today());
-    const next = Math.min(...days);
-    return days.length ? `Nothing is due. The next card is due in ${next} ${next === 1 ? "day" : "days"}.`
-      : "This deck has no such cards.";
   };
 
   const showAnswer = () => {
@@ -190,13 +200,6 @@ function practice() {
     showCard();
   };
 
-  const exported = () => {
-    const file = new Blob([JSON.stringify(readProgress(), null, 1)], { type: "application/json" });
-    const href = URL.createObjectURL(file);
-    element("a", { href, download: "practice-progress.json" }).click();
-    URL.revokeObjectURL(href);
-  };
-
   const imported = async ({ target }) => {
     try {
       const progress = checked(JSON.parse(await target.files[0].text()));
@@ -221,7 +224,7 @@ function practice() {
   button("show").addEventListener("click", showAnswer);
   button("knew").addEventListener("click", () => mark(true));
   button("not-yet").addEventListener("click", () => mark(false));
-  button("export").addEventListener("click", exported);
+  button("export").addEventListener("click", exportProgress);
   button("import").addEventListener("change", imported);
   document.addEventListener("keydown", (event) => {
     // Not while another control has the focus: it may need these keys.

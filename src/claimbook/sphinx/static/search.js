@@ -180,13 +180,14 @@ class Search {
 
   // The similarity of a question, given as weighted words, to the most similar line of a place.
   likeness(asked, place) {
+    const size = Math.max(1, total(asked));
     return Math.max(...this.typed(place).map((line) => {
       let common = 0;
       for (const [word, worth] of asked) {
         if (line.has(word)) common += worth;
         else if (this.synonyms.get(word)?.some((other) => line.has(other))) common += worth * WEIGHTS.synonym;
       }
-      return common / Math.sqrt(Math.max(1, total(asked)) * Math.max(1, total(line)));
+      return common / Math.sqrt(size * Math.max(1, total(line)));
     }));
   }
 
@@ -313,14 +314,36 @@ function hitItem(place, line) {
   return item;
 }
 
-// The status line: corrected words, words that no section has, and the number of hits.
-function told(corrected, unknown, hits) {
+// The status line of a question: corrected words, words that no section has, the number of hits.
+function toldHits(search, question, hits) {
+  if (!hits.length) return ["Nothing on this site has these words."];
   const quoted = (word) => element("q", {}, word);
-  const count = `${hits === HITS ? "the best " : ""}${hits} section${hits === 1 ? "" : "s"}`;
-  const read = corrected.flatMap(([word, meant]) => [quoted(word), " read as ", quoted(meant), ". "]);
-  if (!unknown.length) return [...read, count[0].toUpperCase() + count.slice(1)];
-  const named = unknown.flatMap((word) => [", ", quoted(word)]).slice(1);
+  const best = hits.length === HITS ? "the best " : "";
+  const count = `${best}${hits.length} section${hits.length === 1 ? "" : "s"}`;
+  const read = search.corrected(question)
+    .flatMap(([word, meant]) => [quoted(word), " read as ", quoted(meant), ". "]);
+  const named = search.unknown(question).flatMap((word) => [", ", quoted(word)]).slice(1);
+  if (!named.length) return [...read, count[0].toUpperCase() + count.slice(1)];
   return [...read, "No section says ", ...named, `. For the other words: ${count}`];
+}
+
+// The status line of an error.
+function toldErrors([error]) {
+  if (!error) {
+    return ["No example in this book prints this error or a similar one. Paste the last line that ",
+      "names an error type, or see ", element("a", { href: "errors.html" }, "all errors"),
+      ", by type. The sections below only share its words."];
+  }
+  return [error.same ? "An error, and what explains it" : "An error, and the nearest to it",
+    "; then sections that share its words."];
+}
+
+// The errors that a text may be, whether it surely is one, and what to ask of the sections.
+function taken(lookup, text) {
+  if (!lookup || !text) return { errors: [], sure: false, asked: text };
+  const errors = lookup.find(text, 2), { words } = lookup.read(text);
+  const sure = lookup.looks(text) || (errors[0]?.likeness >= SURE.likeness && words.length >= SURE.words);
+  return { errors: sure ? errors : [], sure, asked: sure && words.length ? words.join(" ") : text };
 }
 
 function searchPage(search) {
@@ -329,44 +352,32 @@ function searchPage(search) {
   const status = place.querySelector("[role=status]");
   const names = place.querySelector(".search-names");
   const list = place.querySelector("ol");
-  let lookup = theErrors, lines = null;
+  let lookup = null, lines = null;
 
   const show = () => {
     const typed = form.q.value.trim(), text = typed.replaceAll(BREAK, "\n");
-    const errors = text && lookup ? lookup.find(text, 2) : [];
-    const said = lookup?.read(text).words ?? [];
-    const sure = lookup && (lookup.looks(text)
-      || (errors[0]?.likeness >= SURE.likeness && said.length >= SURE.words));
-    const asked = sure && said.length ? said.join(" ") : text;
-    const shown = new Set(sure ? errors.map(({ message }) => lookup.address(message)) : []);
+    const { errors, sure, asked } = taken(lookup, text);
+    const shown = new Set(errors.map(({ message }) => lookup.address(message)));
     const hits = search.find(asked).filter((hit) => !shown.has(search.places[hit][0]));
-    const items = hits.map((hit) => (
-      hitItem(search.places[hit], lines && search.line(asked, lines[hit], search.places[hit][3]))));
-    if (sure) items.unshift(...errors.map((match) => errorItem(lookup, match)));
-    const named = sure ? [] : search.named(text);
-    names.hidden = !named.length;
-    names.replaceChildren("Examples of ", ...named.flatMap(([api, address], number) => (
-      [number ? ", " : "", element("a", { href: address }, element("code", {}, api))])));
+    const item = (hit) => hitItem(search.places[hit],
+      lines && search.line(asked, lines[hit], search.places[hit][3]));
+    showHits([...errors.map((match) => errorItem(lookup, match)), ...hits.map(item)]);
+    showNames(sure ? [] : search.named(text));
+    status.replaceChildren(
+      ...!text ? [] : sure ? toldErrors(errors) : toldHits(search, text, hits));
+    history.replaceState(null, "", text ? `?${new URLSearchParams({ q: typed })}` : location.pathname);
+  };
+  const showHits = (items) => {  // a link that has the focus keeps it
     const focused = list.contains(document.activeElement) && document.activeElement.href;
     list.replaceChildren(...items);
     if (focused) [...list.querySelectorAll("a")].find((link) => link.href === focused)?.focus();
-    status.replaceChildren(...!text ? []
-      : sure && !errors.length ? [
-        "No example in this book prints this error or a similar one. Paste the last line that ",
-        "names an error type, or see ", element("a", { href: "errors.html" }, "all errors"),
-        ", by type. The sections below only share its words."]
-        : sure ? [errors[0].same ? "An error, and what explains it" : "An error, and the nearest to it",
-          "; then sections that share its words."]
-          : hits.length ? told(search.corrected(text), search.unknown(text), hits.length)
-            : ["Nothing on this site has these words."]);
-    history.replaceState(null, "", text ? `?${new URLSearchParams({ q: typed })}` : location.pathname);
+  };
+  const showNames = (found) => {
+    names.hidden = !found.length;
+    names.replaceChildren("Examples of ", ...found.flatMap(([api, address], number) => (
+      [number ? ", " : "", element("a", { href: address }, element("code", {}, api))])));
   };
 
-  withErrors = (found) => {
-    lookup = found;
-    show();
-    document.head.append(element("script", { src: "searchlines.js", async: true }));
-  };
   window.searchLines = (found) => {
     lines = found;
     show();
@@ -376,11 +387,15 @@ function searchPage(search) {
   form.addEventListener("submit", (event) => event.preventDefault());
   form.q.focus();
   show();
-  loadErrors();
+  loadErrors((found) => {
+    lookup = found;
+    show();
+    addScript("searchlines.js", { async: true });
+  });
 }
 
 let theSearch = null;
-withErrors = () => {};
+
 window.searchData = (data) => {
   theSearch = new Search(data);
   searchPage(theSearch);
