@@ -259,7 +259,7 @@ MUTANTS = [
     ("(place < 0 ? place + size : place) * stride", "Math.abs(place) * stride"),
     ("Math.max(end < 0 ? end + size : end, low)", "Math.max(end, low)"),
     ("place.to ?? size, from)", "place.to ?? size, 0)"),
-    ("offset += from * stride[dim];", ""),
+    ("offset: offset + from * stride[dim],", "offset,"),
     ("Math.ceil((to - from) / step)", "Math.floor((to - from) / step)"),
     ("stride.with(dim, stride[dim] * step)", "stride"),
     ("if (step === 0) raise", "if (step === -1) raise"),

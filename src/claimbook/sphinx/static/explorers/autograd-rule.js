@@ -3,7 +3,7 @@
 // torch. Input is parsed here, never executed.
 
 const autograd = (() => {
-  const { Raised, raise, unread, instead, answering } = rule;
+  const { raise, unread, answering, failing } = rule;
   const FUNCTIONS = ["exp", "log", "sqrt", "sin", "cos", "relu", "sigmoid", "tanh"];
   const MOST = 30; // most nodes shown
 
@@ -333,7 +333,7 @@ const autograd = (() => {
     const code = written(state, lines);
     const labels = new Map([[names.x, "x"], [names.y, "y"]]);
     for (const { name, line } of lines) {
-      const value = instead(Raised, ({ message }) => ({ error: message }), evaluated)(line, names, record);
+      const value = failing(evaluated)(line, names, record);
       if (value.error) return { code, line, error: value.error };
       names[name] = value;
       if (!labels.has(names[name])) labels.set(names[name], name);

@@ -94,7 +94,7 @@ const broadcasting = (() => {
     };
   }
 
-  // For each dimension of the result: each operand's size, and whether it is stretched.
+  // Each operand's sizes, one for each dimension of the result; null where it has none.
   function aligned(shapes, rank) {
     return shapes.map((sizes) => Array.from({ length: rank }, (_, dim) => (
       sizes[dim - rank + sizes.length] ?? null)));

@@ -2,7 +2,7 @@
 // torch's error. Pure: a test compares all of it with torch.
 
 const layers = (() => {
-  const { product, list, Raised, Unread, raise, unread, outOfRange, instead, answering } = rule;
+  const { product, list, raise, unread, outOfRange, answering, failing } = rule;
   const cross = (sizes, between = " x ") => sizes.join(between);
 
   const effective = (kernel, dilation) => kernel.map((size, i) => dilation[i] * (size - 1) + 1);
@@ -270,9 +270,8 @@ const layers = (() => {
   function cure(shape, name, args) {
     const wanted = { Linear: -1, Conv1d: -2, Conv2d: -3, Conv3d: -4, ConvTranspose2d: -3, BatchNorm2d: -3 }[name];
     if (wanted === undefined || !(shape.at(wanted) >= 1)) return null;
-    const [layer] = KINDS[name];
-    const attempt = instead(Raised, () => null, instead(Unread, () => null, layer));
-    return attempt(shape, { ...args, in: shape.at(wanted) }) && shape.at(wanted);
+    const attempt = answering(failing(KINDS[name][0]));
+    return attempt(shape, { ...args, in: shape.at(wanted) }).shape ? shape.at(wanted) : null;
   }
 
   function followed(start, asked) {
@@ -283,7 +282,7 @@ const layers = (() => {
     let lost = false;
     const steps = [];
     for (const { line, name, args } of asked) {
-      const next = instead(Raised, ({ message }) => ({ error: message }), KINDS[name][0])(shape, args);
+      const next = failing(KINDS[name][0])(shape, args);
       if (next.error) return { steps, code, line, error: next.error, cure: cure(shape, name, args) };
       lost ||= Boolean(next.reach && field && next.reach.length !== field.length);
       if (next.reach && !lost) {

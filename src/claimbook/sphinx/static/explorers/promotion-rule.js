@@ -5,7 +5,7 @@
 // number: True, 2, 2.5 or 2j.
 
 const promotion = (() => {
-  const { Raised, raise, instead } = rule;
+  const { raise, failing } = rule;
   const NAMES = {
     bool: "Bool", uint8: "Byte", int8: "Char", int16: "Short", int32: "Int", int64: "Long",
     uint16: "UInt16", uint32: "UInt32", uint64: "UInt64",
@@ -163,8 +163,7 @@ const promotion = (() => {
     "==": equal, "+=": inPlace(add, (dtype) => dtype), "/=": inPlace(divide, floated),
   };
 
-  const attempt = instead(Raised, ({ message }) => ({ error: message }),
-    (operation, a, b) => ({ dtype: ANSWERS[operation](a, b) }));
+  const attempt = failing((operation, a, b) => ({ dtype: ANSWERS[operation](a, b) }));
 
   // The operand as if it had a dimension, so that only its dtype counts.
   const dimensioned = (one) => ({ ...one, counts: 0, number: false });

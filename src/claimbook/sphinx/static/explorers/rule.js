@@ -24,6 +24,7 @@ const rule = (() => {
     }
   };
   const answering = (made) => instead(Unread, ({ message }) => ({ unread: message }), made);
+  const failing = (made) => instead(Raised, ({ message }) => ({ error: message }), made);
 
-  return { product, list, tuple, Raised, Unread, raise, unread, outOfRange, instead, answering };
+  return { product, list, tuple, Unread, raise, unread, outOfRange, instead, answering, failing };
 })();

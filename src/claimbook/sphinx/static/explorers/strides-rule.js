@@ -3,7 +3,7 @@
 
 const strides = (() => {
   const BYTES = 8; // of an int64
-  const { product, list, Raised, raise, unread, outOfRange, instead, answering } = rule;
+  const { product, list, raise, unread, outOfRange, answering, failing } = rule;
 
   function wrap(dim, rank) {
     const most = Math.max(rank, 1);
@@ -220,7 +220,40 @@ const strides = (() => {
 
   const contiguous = (x) => (isContiguous(x) ? x : copied(x));
 
-  // One part of x[…]: a number, { from, to, step }, null for None, "..." for an ellipsis.
+  // A number in the brackets, at a place of its own there, takes its dimension away.
+  function picked({ shape, stride, offset }, dim, place, at) {
+    if (!shape.length) {
+      raise("IndexError", "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
+        + "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number");
+    }
+    const size = shape[dim];
+    if (place < -size || place >= size) {
+      // torch counts the parts in the brackets, including None and ....
+      raise("IndexError", `index ${place} is out of bounds for dimension ${at} with size ${size}`);
+    }
+    return {
+      shape: shape.toSpliced(dim, 1), stride: stride.toSpliced(dim, 1),
+      offset: offset + (place < 0 ? place + size : place) * stride[dim],
+    };
+  }
+
+  function sliced({ shape, stride, offset }, dim, place) {
+    const step = place.step ?? 1;
+    if (step === 0) raise("ValueError", "slice step cannot be zero");
+    if (step < 0) raise("ValueError", "step must be greater than zero");
+    if (!shape.length) raise("IndexError", "slice() cannot be applied to a 0-dim tensor.");
+    const size = shape[dim];
+    const within = (end, low) => Math.min(Math.max(end < 0 ? end + size : end, low), size);
+    const from = within(place.from ?? 0, 0);
+    const to = within(place.to ?? size, from);
+    return {
+      shape: shape.with(dim, Math.ceil((to - from) / step)),
+      stride: stride.with(dim, stride[dim] * step),
+      offset: offset + from * stride[dim],
+    };
+  }
+
+  // x[…], of whose parts each is a number, { from, to, step }, null for None, or "..." for an ellipsis.
   function index(x, places) {
     const rank = x.shape.length;
     const read = places.filter((place) => place !== null && place !== "...").length;
@@ -228,43 +261,16 @@ const strides = (() => {
       raise("IndexError", `too many indices for tensor of dimension ${rank}`);
     }
     let dim = 0;
-    let { shape, stride, offset } = x;
+    let found = x;
     for (const [at, place] of places.entries()) {
-      if (place === null) {
-        ({ shape, stride } = unsqueeze({ shape, stride }, [dim]));
-        dim += 1;
-      } else if (place === "...") {
-        dim += rank - read;
-      } else if (typeof place === "number") {
-        if (!shape.length) {
-          raise("IndexError", "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
-            + "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number");
-        }
-        const size = shape[dim];
-        if (place < -size || place >= size) {
-          // torch counts the parts in the brackets, including None and ....
-          raise("IndexError",
-            `index ${place} is out of bounds for dimension ${at} with size ${size}`);
-        }
-        offset += (place < 0 ? place + size : place) * stride[dim];
-        shape = shape.toSpliced(dim, 1);
-        stride = stride.toSpliced(dim, 1);
-      } else {
-        const step = place.step ?? 1;
-        if (step === 0) raise("ValueError", "slice step cannot be zero");
-        if (step < 0) raise("ValueError", "step must be greater than zero");
-        if (!shape.length) raise("IndexError", "slice() cannot be applied to a 0-dim tensor.");
-        const size = shape[dim];
-        const within = (end, low) => Math.min(Math.max(end < 0 ? end + size : end, low), size);
-        const from = within(place.from ?? 0, 0);
-        const to = within(place.to ?? size, from);
-        offset += from * stride[dim];
-        shape = shape.with(dim, Math.ceil((to - from) / step));
-        stride = stride.with(dim, stride[dim] * step);
+      if (place === "...") dim += rank - read;
+      else if (typeof place === "number") found = { ...x, ...picked(found, dim, place, at) };
+      else {
+        found = place === null ? unsqueeze(found, [dim]) : { ...x, ...sliced(found, dim, place) };
         dim += 1;
       }
     }
-    return { ...x, shape, stride, offset };
+    return found;
   }
 
   const STEPS = {
@@ -347,7 +353,7 @@ const strides = (() => {
     const code = [`x = torch.arange(${count}).view(${shape.join(", ") || "()"})`];
     for (const { line, run, name, numbers } of asked) {
       code.push(`x = x${line}`);
-      const next = instead(Raised, ({ message }) => ({ error: message }), run)(x);
+      const next = failing(run)(x);
       if (next.error) {
         const fits = name === "view" && next.error.includes("not compatible");
         const copy = fits ? product(reshape(x, numbers).shape) * BYTES : null;
