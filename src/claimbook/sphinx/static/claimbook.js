@@ -1,5 +1,6 @@
-// Filters long lists, hides outputs to be predicted, switches lanes. Without JavaScript everything
-// is shown. The controls are already in the page's HTML, from sphinx/controls.py.
+// On all pages: filters long lists, hides outputs to be predicted, switches lanes, follows routes; and
+// what the other scripts share. Without JavaScript everything is shown. The controls are already in
+// the page's HTML, from sphinx/controls.py.
 
 function element(name, properties, ...parts) {
   const made = Object.assign(document.createElement(name), properties);
@@ -7,7 +8,9 @@ function element(name, properties, ...parts) {
   return made;
 }
 
-const BOOK = new URL(document.documentElement.dataset.content_root, location);  // its first folder
+// The folder of the book.
+
+const BOOK = new URL(document.documentElement.dataset.content_root, location);
 
 // Data files are scripts, so that a page can load them from a file:// address.
 
@@ -15,7 +18,7 @@ function addScript(address, properties) {
   document.head.append(element("script", { src: new URL(address, BOOK).href, ...properties }));
 }
 
-// localStorage throws where the browser forbids storage.
+// localStorage throws where the browser forbids storage. `remember` returns whether it is kept.
 
 function remembered(name) {
   try {
@@ -28,7 +31,10 @@ function remembered(name) {
 function remember(name, value) {
   try {
     localStorage.setItem(`claimbook.${name}`, value);
-  } catch { /* lasts only for this page */ }
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function listFilter() {
@@ -181,8 +187,8 @@ function routes() {
   for (const { title, on, stops } of bookRoutes) {
     const place = stops.findIndex(([name]) => name === here);
     if (place >= 0 && remembered("route") === title) follow(title, on, stops, place);
-    if (on !== here) continue;
-    const list = lists.shift();
+    const list = on === here && lists.shift();
+    if (!list) continue;
     [...list.children].forEach((item, index) => {
       item.classList.toggle("was-read", read.has(stops[index][0]));
     });

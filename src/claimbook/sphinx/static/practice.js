@@ -1,7 +1,6 @@
 // The practice page: shows cards and schedules them with Leitner boxes. Data files are scripts that
 // call practiceCards.
 
-const KEY = "claimbook.practice";
 const DAYS = [0, 1, 3, 7, 21, 60]; // until a card in each box is due again
 
 const today = () => {
@@ -15,7 +14,7 @@ let unkept = null; // progress that the browser refused to store
 
 function readProgress() {
   try {
-    return unkept ?? checked(JSON.parse(localStorage.getItem(KEY)));
+    return unkept ?? checked(JSON.parse(remembered("practice")));
   } catch {
     return { deck: "", kind: "", cards: {} };
   }
@@ -31,11 +30,8 @@ function checked(progress) {
 function writeProgress(change) {
   const progress = readProgress();
   change(progress);
-  try {
-    localStorage.setItem(KEY, JSON.stringify(progress));
-    unkept = null;
-  } catch {
-    unkept = progress;
+  unkept = remember("practice", JSON.stringify(progress)) ? null : progress;
+  if (unkept) {
     document.querySelector(".practice-said").textContent =
       "This browser does not save your progress: export it before you leave.";
   }
