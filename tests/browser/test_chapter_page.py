@@ -52,7 +52,8 @@ def test_details_are_printed(chapter):
     assert details(chapter) == (count, 0)
 
 
-NOT_PRINTED = ".page-tools, .toc-drawer, .claim-link, .claim-more, figure.drawn details, .copybtn"
+NOT_PRINTED = """.page-tools, .sidebar-drawer, .toc-drawer, .claim-link, .claim-more, .copybtn,
+  figure.drawn details"""
 
 
 def test_details_are_printed_without_a_script(browser):
