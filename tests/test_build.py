@@ -76,6 +76,14 @@ def test_a_build_after_any_change_does_its_work(unchanged, change):
     assert SAME in book.build().stdout
 
 
+def test_a_build_that_writes_all_pages_on_demand_has_what_they_show(unchanged):
+    """`sphinx-build -a` writes them though nothing has changed."""
+    book, *_ = unchanged
+    shown = book.page("index").select_one(".ledger").get_text()
+    assert book.build("-a").returncode == 0
+    assert book.page("index").select_one(".ledger").get_text() == shown
+
+
 def test_a_build_with_other_demands_checks_again(unchanged):
     """Sphinx does not notice these settings, as no page shows them."""
     book, *_ = unchanged

@@ -59,7 +59,7 @@ def connect(app: Sphinx) -> None:
     app.connect("source-read", scan)
     app.connect("env-updated", build.update)
     app.connect("warn-missing-reference", tell_missing)
-    app.connect("doctree-resolved", fill_in)
+    app.connect("doctree-resolved", build.fill_in)
     app.connect("build-finished", build.tell)
     app.connect("build-finished", build.keep, priority=950)  # after data files are written
     app.connect("build-finished", lambda *_: gc.freeze(), priority=1000)  # speeds up Python's exit
@@ -84,11 +84,17 @@ class Build:
         self._same, self._said = False, ""
 
     def update(self, app: Sphinx, env: BuildEnvironment) -> list[str]:
-        """Run, draw, check and write data; return the pages that must be written again."""
+        """Do all that needs every page; return the pages that must be written again."""
         domain, self._same = claim_domain(env), self._last.is_same()
         if self._same:
             logger.info("nothing has changed since the last build; no claim is run")
             return []
+        self._gather(app, domain)
+        return outdated.to_write(domain)
+
+    def _gather(self, app: Sphinx, domain: ClaimDomain) -> None:
+        """Run, draw, check and write data."""
+        self._same = False
         cells.draw(domain)
         domain.shown = self._lanes.shown()
         self._lanes.close()
@@ -98,7 +104,18 @@ class Build:
         }
         demands.check(app, domain)
         write_data(app, domain)
-        return outdated.to_write(domain)
+
+    def fill_in(self, app: Sphinx, doctree: nodes.document, docname: str) -> None:
+        """Replace the placeholders of a page by badges, relations and views; complete links."""
+        domain = claim_domain(app.env)
+        if self._same:  # pages are written on demand, as by `sphinx-build -a`
+            self._gather(app, domain)
+        for place in list(doctree.findall(elements.place)):
+            place.replace_self(FILLED[place["what"]](domain, place))
+        for link in list(doctree.findall(elements.link)):
+            page = domain.page_with(link["view"]) if "view" in link else link["page"]
+            made = page and make_refnode(app.builder, docname, page, link["place"], link.children)
+            link.replace_self(made or link.children)
 
     def tell(self, app: Sphinx, error: Exception | None) -> None:
         """Log the counts of entries, the pages written, and the claims that differ here."""
@@ -134,17 +151,6 @@ def write_data(app: Sphinx, domain: ClaimDomain) -> None:
         guides.write_routes(app.env, site / "_static")
         if page := domain.page_with("practice"):
             beside(app, lambda: practice.write_decks(app, site / page))
-
-
-def fill_in(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Replace the placeholders of a page by badges, relations and views; complete their links."""
-    domain = claim_domain(app.env)
-    for place in list(doctree.findall(elements.place)):
-        place.replace_self(FILLED[place["what"]](domain, place))
-    for link in list(doctree.findall(elements.link)):
-        page = domain.page_with(link["view"]) if "view" in link else link["page"]
-        made = page and make_refnode(app.builder, docname, page, link["place"], link.children)
-        link.replace_self(made or link.children)
 
 
 def _viewed(domain: ClaimDomain, place: nodes.Element) -> list[nodes.Node]:
