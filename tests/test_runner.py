@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from claimbook.engine.channel import receive
+from claimbook.engine.worker import receive
 from claimbook.engine.environment import release
 from claimbook.engine.fork_server import KEPT, kept
 from claimbook.engine.pool import TRIES, Runner

@@ -24,8 +24,7 @@ from multiprocessing.connection import Client, Connection
 from multiprocessing.reduction import recv_handle
 from pathlib import Path
 
-from claimbook.engine.channel import receive, send
-from claimbook.engine.worker import LIBC, VISIBLE, serve
+from claimbook.engine.worker import LIBC, VISIBLE, receive, send, serve
 from claimbook.model import Lane, digest
 
 KEPT = "CLAIMBOOK_FORK_SERVER"

@@ -13,8 +13,8 @@ from multiprocessing.connection import wait
 from typing import Any, Self
 
 from claimbook.checking.compare import mismatches
-from claimbook.engine.channel import receive, send
 from claimbook.engine.environment import cores
+from claimbook.engine.worker import receive, send
 from claimbook.engine.workers import Worker, Workers, cause
 from claimbook.model import Claim, Environment, Factor, Lane, Measurement, Outcome, Run
 
@@ -67,18 +67,20 @@ class Runner:
 
         After an interrupt, which may have cut an answer in two, nothing more can be run.
         """
-        self._lane, self._queue = lane, deque(claims)
-        self._again: list[Claim] = []
-        self._number = 1  # of the try
-        self._workers.prepare("\n".join(claim.code for claim in self._queue))
+        self._lane = lane
+        batches, number = [[*claims]], 1  # of the try
+        self._workers.prepare("\n".join(claim.code for claim in batches[0]))
         try:
-            yield from self._run()
-            while self._again:
-                claims, self._again, self._number = self._again, [], self._number + 1
-                for claim in claims:
-                    self._end_all()  # fresh workers: cuDNN, for one, caches its measurements
-                    self._queue.append(claim)
-                    yield from self._run()
+            while batches:
+                again: list[list[Claim]] = []
+                for batch in batches:
+                    self._end_all()  # fresh workers for a retry: cuDNN caches its measurements
+                    for claim, run in self._run(batch):
+                        if self._may_yet_pass(claim, run, number):
+                            again.append([claim])
+                        else:
+                            yield self._final(claim, run, number)
+                batches, number = again, number + 1
         finally:  # also if the caller stops iterating
             self._end_all()
 
@@ -86,12 +88,28 @@ class Runner:
         for worker in [*self._workers.alive]:
             self._workers.end(worker)
 
-    def _run(self) -> Iterator[Run]:
+    def _may_yet_pass(self, claim: Claim, run: Run, number: int) -> bool:
+        """Return whether the run of a try was disturbed, so that the next one may pass."""
+        disturbed = run.outcome is Outcome.FAILED and Factor.CLOCK in claim.machine
+        halted = run.outcome is Outcome.TIMED_OUT and number == 1
+        return (disturbed or halted) and number < self.tries
+
+    def _final(self, claim: Claim, run: Run, number: int) -> Run:
+        """Return the run to report for the last try of a claim."""
+        if run.outcome is Outcome.PASSED and number > 1:
+            return replace(run, message=f"passed on try {number} of {self.tries}")
+        if run.outcome in (Outcome.FAILED, Outcome.TIMED_OUT) and claim.machine:
+            return replace(run, outcome=Outcome.VARIED)
+        return run
+
+    def _run(self, claims: Iterable[Claim]) -> Iterator[tuple[Claim, Run]]:
+        """Run each claim once; yield it with its run when it has finished."""
+        self._queue = deque(claims)
         workers = self._workers.alive
         while self._queue or any(worker.claim for worker in workers):
             self._fork()
             if not workers:
-                yield from map(self._refused, self._queue)
+                yield from ((claim, self._refused(claim)) for claim in self._queue)
                 return
             for worker in workers:
                 if not worker.claim:
@@ -130,8 +148,8 @@ class Runner:
             with suppress(OSError):  # it died; _listen will see that
                 send(worker.channel, {"sources": sources})
 
-    def _listen(self, worker: Worker) -> Iterator[Run]:
-        """Take what a worker has sent; yield the run of its claim if that is finished."""
+    def _listen(self, worker: Worker) -> Iterator[tuple[Claim, Run]]:
+        """Take what a worker has sent; yield its claim with the run if that is finished."""
         while worker.channel.poll():
             message, claim = receive(worker.channel), worker.claim
             if message is None or claim is None:
@@ -144,11 +162,14 @@ class Runner:
                     self._workers.end(worker)
                 else:
                     self._begin(worker)
-                yield from self._settled(claim, run)
+                yield claim, run
                 return
             worker.outputs.append(message["output"])
 
     def _finished(self, claim: Claim, outputs: list[str], message: dict[str, Any]) -> Run:
+        if claim.cpu_build and not self.environments[self._lane].torch.endswith("+cpu"):
+            reason = f"{claim.id} is about a build of torch without CUDA"
+            return Run(claim.id, self._lane, Outcome.SKIPPED, message=reason)
         outcome, reason, count = Outcome.PASSED, "", len(claim.examples(self._lane))
         if mismatch := next(mismatches(claim, self._lane, tuple(outputs)), None):
             outcome, reason = Outcome.FAILED, str(mismatch.difference)
@@ -158,23 +179,8 @@ class Runner:
         done = claim.id, self._lane, outcome, tuple(outputs), message["seconds"], reason
         return Run(*done, measured)
 
-    def _settled(self, claim: Claim, run: Run) -> Iterator[Run]:
-        """Yield the final run of a claim, or queue it for a retry and yield nothing."""
-        if run.outcome is Outcome.PASSED and self._number > 1:
-            run = replace(run, message=f"passed on try {self._number} of {self.tries}")
-        if claim.cpu_build and not self.environments[run.lane].torch.endswith("+cpu"):
-            reason = f"{claim.id} is about a build of torch without CUDA"
-            run = Run(claim.id, run.lane, Outcome.SKIPPED, message=reason)
-        disturbed = run.outcome is Outcome.FAILED and Factor.CLOCK in claim.machine
-        halted = run.outcome is Outcome.TIMED_OUT and self._number == 1
-        if (disturbed or halted) and self._number < self.tries:
-            self._again.append(claim)
-            return
-        differs = run.outcome in (Outcome.FAILED, Outcome.TIMED_OUT)
-        yield replace(run, outcome=Outcome.VARIED) if differs and claim.machine else run
-
-    def _lose(self, worker: Worker, *, late: bool = False) -> Iterator[Run]:
-        """End a worker that died or is late; yield the run of its claim."""
+    def _lose(self, worker: Worker, *, late: bool = False) -> Iterator[tuple[Claim, Run]]:
+        """End a worker that died or is late; yield its claim, if it has one, with the run."""
         status = self._workers.end(worker)
         if claim := worker.claim:  # else it died idle, of something an earlier claim left behind
             outcome, why = Outcome.CRASHED, cause(status)
@@ -183,5 +189,4 @@ class Runner:
                 outcome, why = Outcome.TIMED_OUT, f"stopped after {limit:g} seconds"
             count = len(claim.examples(self._lane))
             message = f"{why} in example {min(len(worker.outputs) + 1, count)} of {count}"
-            run = Run(claim.id, self._lane, outcome, tuple(worker.outputs), message=message)
-            yield from self._settled(claim, run)
+            yield claim, Run(claim.id, self._lane, outcome, tuple(worker.outputs), message=message)

@@ -1,6 +1,7 @@
 """A worker: receive claims over a channel, a message each; answer with one per example.
 
-It accepts another claim only if its global state is unchanged.
+It accepts another claim only if its global state is unchanged. A channel is a pipe on which each
+message is a JSON value: nothing that an example writes there is executed.
 """
 
 import __future__
@@ -9,6 +10,7 @@ import contextlib
 import ctypes
 import gc
 import io
+import json
 import linecache
 import os
 import platform
@@ -29,7 +31,6 @@ from pathlib import Path
 from typing import Any
 
 from claimbook.engine import environment
-from claimbook.engine.channel import receive, send
 from claimbook.engine.isolation import Snapshot
 from claimbook.model import Lane
 
@@ -42,6 +43,9 @@ FILE_LIMIT = 1 << 30
 LIBC = ctypes.CDLL(None)
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
+
+LONGEST = 1 << 24
+"""Most bytes of a message; a longer one is junk that an example wrote to the pipe."""
 
 OUTPUT_LIMIT = 100_000
 """Characters of an example's output that are kept."""
@@ -62,6 +66,23 @@ FIRST_ON_CUDA = [
     "torch.addmm(x[0], x, x).mm(x).sum().backward()",
 ]
 """Initialises cuBLAS in both threads that call it: that warns, and allocates memory."""
+
+
+def send(channel: Connection, message: object) -> None:
+    """Write one message.
+
+    Raises:
+        OSError: the other side is gone.
+    """
+    channel.send_bytes(json.dumps(message).encode())
+
+
+def receive(channel: Connection) -> Any:
+    """Wait for one message and return it; None if the other side is gone or sends no JSON."""
+    try:
+        return json.loads(channel.recv_bytes(LONGEST))
+    except (EOFError, OSError, ValueError):
+        return None
 
 
 def serve(channel: Connection, lane: Lane, scratch: Path) -> None:

@@ -14,8 +14,8 @@ from multiprocessing.connection import Connection
 from multiprocessing.reduction import send_handle
 from typing import Any
 
-from claimbook.engine.channel import receive, send
 from claimbook.engine.fork_server import connect
+from claimbook.engine.worker import receive, send
 from claimbook.model import Claim, Environment, Lane
 
 SLOW_IMPORTS = {

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Self
@@ -31,11 +32,10 @@ class ByPage(Generic[Kept]):
     """The message for a line that cannot be parsed."""
 
     def __init__(self, folder: Path, tell: Tell) -> None:
-        self.folder, self.tell = folder, tell
+        self.folder = folder
+        self.tell = cache(tell)  # once, however often a file is read
         self._pages: dict[Path, dict[str, dict[str, Kept]]] = {}
         """File → claim id → device → value."""
-        self._written: dict[Path, tuple[int, int] | None] = {}
-        """File → inode and modification time when it was read."""
         self._elsewhere: dict[str, Path] | None = None
         """Claim id → its file; filled when a claim is not in the file of its page."""
 
@@ -89,13 +89,11 @@ class ByPage(Generic[Kept]):
             WriteError: the disk is full, or the folder is not writable.
         """
         path, was = self.path(claim), self._place(claim)
-        if _written(path) != self._written.get(path):  # by another process
-            del self._pages[path]
+        self._pages.pop(path)  # another process may have written it since
         page = self._page(path)
         moved = self._page(was).pop(claim.id) if was and was != path else {}
         page[claim.id] = {**page.get(claim.id, moved), self.device(value): value}
         write_changed(path, self._text(page))
-        self._written[path] = _written(path)
         if was and was != path:
             write_changed(was, self._text(self._page(was)))
             self._elsewhere = None
@@ -103,7 +101,6 @@ class ByPage(Generic[Kept]):
     def _page(self, path: Path) -> dict[str, dict[str, Kept]]:
         """Return the content of a file: claim id → device → value."""
         if path not in self._pages:
-            self._written[path] = _written(path)
             page = self._pages[path] = {}
             for claim, value in self._lines(path):
                 page.setdefault(claim, {})[self.device(value)] = value
@@ -179,15 +176,6 @@ class ByPart(ByPage[Kept]):
     def path(self, claim: Claim) -> Path:
         """Return the file for a claim, named after the first folder of its page."""
         return self.folder / f"{claim.docname.partition('/')[0]}.jsonl"
-
-
-def _written(path: Path) -> tuple[int, int] | None:
-    """Return inode and modification time of a file; None if it does not exist."""
-    try:
-        stat = path.stat()
-    except OSError:
-        return None
-    return stat.st_ino, stat.st_mtime_ns
 
 
 CHECKED = 16
