@@ -28,9 +28,6 @@ from claimbook.records.versions import (
     contents_of,
 )
 
-AROUND = 3
-"""Lines of context in a diff."""
-
 
 @click.command("changes")
 @click.option("--since", metavar="VERSION|REVISION", help="Compare with this, not the newest.")
@@ -46,26 +43,19 @@ def print_changes(since: str | None, save: bool) -> None:
     common.tell_problems(book, ())  # claims on an unreadable page look withdrawn
     store = Versions.of(book.project.docs)
     versions = {each.name: each for each in store.load_all(common.tell_broken)}
-    if since and since not in versions and _is_revision(book, since):
-        click.echo("\n".join(_since_revision(book, since)))
-    elif since or versions or not save:
-        older = _chosen(versions, since)
+    if since and since not in versions:
+        click.echo("\n".join(_since_revision(book, since, [*versions])))
+    elif versions:
+        older = versions[since or [*versions][-1]]
         found = changes(older, contents_of(book))
         click.echo("\n".join(_report(f"{older.name} of {older.recorded.date}", found, {}, {})))
+    elif not save:
+        raise BookError("no version is saved yet; --save saves the book as it stands")
     if save:
         _check(book, store)
         made = environment.provenance(book.project.root)
         store.save(Version(**vars(contents_of(book)), name=__version__, recorded=made))
         common.say(f"saved as {book.project.name(store.path(__version__))}")
-
-
-def _chosen(versions: dict[str, Version], since: str | None) -> Version:
-    if since and since not in versions:
-        known = f"there are {', '.join(versions) or 'none'}"
-        raise BookError(f"{since}: neither a git revision nor a saved version; {known}")
-    if not versions:
-        raise BookError("no version is saved yet; --save saves the book as it stands")
-    return versions[since or [*versions][-1]]
 
 
 def _check(book: Book, store: Versions) -> None:
@@ -94,15 +84,24 @@ def _ran(records: Records, claim: Claim) -> bool:
     return said in (Status.CURRENT, Status.VARIED) or Lane.CPU not in claim.lanes
 
 
-def _since_revision(book: Book, revision: str) -> Iterator[str]:
+def _since_revision(book: Book, revision: str, versions: list[str]) -> Iterator[str]:
     """Yield lines of Markdown that say, for a reviewer, what changed since a git revision.
 
     Raises:
-        BookError: there was no book at that revision.
+        BookError: there is no such revision, or no book at it.
     """
+    command = ["git", "archive", f"{revision}^{{commit}}"]
+    try:
+        archived = subprocess.run(command, cwd=book.project.root, capture_output=True, check=True)
+    except FileNotFoundError as error:
+        raise BookError("comparing revisions needs git, which is not installed") from error
+    except subprocess.CalledProcessError as error:
+        known = f"there are {', '.join(versions) or 'none'}"
+        raise BookError(
+            f"{revision}: neither a git revision nor a saved version; {known}"
+        ) from error
     with tempfile.TemporaryDirectory() as folder:
-        archived = io.BytesIO(_git(book, "archive", revision))
-        with tarfile.open(fileobj=archived) as archive:
+        with tarfile.open(fileobj=io.BytesIO(archived.stdout)) as archive:
             archive.extractall(folder, filter="data")
         older = Book.load(Path(folder))
         found = changes(contents_of(older), contents_of(book))
@@ -140,7 +139,7 @@ def _report(
 
 
 def _difference(old: Claim | None, new: Claim | None) -> Iterator[str]:
-    difference = [*unified_diff(_text(old), _text(new), n=AROUND, lineterm="")][3:]
+    difference = [*unified_diff(_text(old), _text(new), lineterm="")][3:]
     if difference:
         yield from ("", "  ````diff", *(f"  {line}" for line in difference), "  ````", "")
 
@@ -174,22 +173,3 @@ def _on_cuda(claim: Claim) -> list[str]:
     other = [cuda for cpu, cuda in pairs if Lane.CPU in claim.lanes and cpu.want != cuda.want]
     lines = [line for e in other for line in (*prompted(e.source), *e.want.splitlines())]
     return ["on cuda:", *lines] if lines else []
-
-
-def _is_revision(book: Book, name: str) -> bool:
-    """Return whether git knows a revision of that name."""
-    try:
-        _git(book, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
-    except BookError:
-        return False
-    return True
-
-
-def _git(book: Book, *arguments: str) -> bytes:
-    root = book.project.root
-    try:
-        return subprocess.run(["git", *arguments], cwd=root, capture_output=True, check=True).stdout
-    except FileNotFoundError as error:
-        raise BookError("comparing revisions needs git, which is not installed") from error
-    except subprocess.CalledProcessError as error:
-        raise BookError(error.stderr.decode(errors="replace").strip().split("\n")[0]) from error
