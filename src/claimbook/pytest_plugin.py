@@ -17,7 +17,7 @@ from claimbook.pages.book import Book, BookError, NoBookError, Project
 
 PROJECT = pytest.StashKey["Project | None"]()
 BOOK = pytest.StashKey[Book]()
-RUNS = pytest.StashKey["_Runs"]()
+RUNS = pytest.StashKey["dict[Lane, _Runs]"]()
 OTHERWISE = "came out otherwise on this machine: "
 
 
@@ -135,10 +135,10 @@ class ClaimItem(_PageItem):
 
     def runtest(self) -> None:
         """Pass if the claim passes; skip, with the reason, if its lane cannot run here."""
-        runs = self.config.stash[RUNS]
+        runs = self.config.stash[RUNS][self.lane]
         run = runs.of(self)
         if run.outcome is Outcome.SKIPPED:
-            if self.config.getoption("require_lane") and runs.lacks(self.lane):
+            if self.config.getoption("require_lane") and self.lane not in runs.runner.environments:
                 self.session.shouldfail = f"the {self.lane} lane cannot run here: {run.message}"
                 raise ClaimFailed(str(self.session.shouldfail))
             pytest.skip(f"{self.lane}: {run.message}")
@@ -149,57 +149,49 @@ class ClaimItem(_PageItem):
 
 
 class _Runs:
-    """Runs of a session's claims, in one pool of workers per lane, fetched as items ask."""
+    """Runs of a session's claims on one lane, fetched as items ask."""
 
-    def __init__(self, items: Iterable[ClaimItem], *, together: bool) -> None:
+    def __init__(self, items: Iterable[ClaimItem], runner: Runner, *, together: bool) -> None:
         # By number: samples on one page may share an id and so a pytest name.
-        self.keys = {item: str(number) for number, item in enumerate(items)}
-        self.together = together
+        self.claims = {item: replace(item.claim, id=str(n)) for n, item in enumerate(items)}
+        self.runner, self.together = runner, together
+        self.stream: Iterator[Run] | None = None
         self.done: dict[str, Run] = {}
-        self.streams: dict[Lane, Iterator[Run]] = {}
-        self.ended: dict[Lane, RunnerError] = {}
-        """Lanes on which nothing can run any more."""
-        self.closing = ExitStack()
-        # A runner serves one lane at a time, and items of several lanes come mixed.
-        lanes = {item.lane for item in self.keys}
-        self.runners = {lane: self.closing.enter_context(Runner()) for lane in lanes}
-
-    def lacks(self, lane: Lane) -> bool:
-        """Return whether the lane cannot run on this machine."""
-        return lane not in self.runners[lane].environments
+        self.ended = ""
+        """Why nothing can run any more."""
 
     def of(self, item: ClaimItem) -> Run:
         """Return the run of an item."""
-        key, lane = self.keys[item], item.lane
-        while key not in self.done:
-            if lane in self.ended:
-                raise RunnerError(str(self.ended[lane]))
+        claim = self.claims[item]
+        if self.stream is None or not self.together:
+            due = [*self.claims.values()] if self.together else [claim]
+            self.stream = self.runner.run(due, item.lane)
+        while claim.id not in self.done:
+            if self.ended:
+                raise RunnerError(self.ended)
             try:
-                run = next(self._stream(item))
+                run = next(self.stream)
             except RunnerError as error:
-                self.ended[lane] = error
+                self.ended = str(error)
                 raise
             self.done[run.claim] = run
-        return replace(self.done[key], claim=item.claim.id)
-
-    def _stream(self, item: ClaimItem) -> Iterator[Run]:
-        """Return the runs of an item's lane, or of the item alone."""
-        lane = item.lane
-        if not self.together or lane not in self.streams:
-            due = [each for each in self.keys if each.lane is lane] if self.together else [item]
-            claims = (replace(each.claim, id=self.keys[each]) for each in due)
-            self.streams[lane] = self.runners[lane].run(claims, lane)
-        return self.streams[lane]
+        return replace(self.done[claim.id], claim=item.claim.id)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Start the workers; torch is imported while other tests run."""
     if session.config.option.collectonly:
         return
-    items = (item for item in session.items if isinstance(item, ClaimItem))
+    items = [item for item in session.items if isinstance(item, ClaimItem)]
     # Under pytest-xdist each process gets a part of the items, unknown in advance.
     together = not hasattr(session.config, "workerinput")
-    session.config.stash[RUNS] = _Runs(items, together=together)
+    runs = session.config.stash[RUNS] = {}
+    closing = ExitStack()
+    session.config.add_cleanup(closing.close)
+    # A runner serves one lane at a time, and items of several lanes come mixed.
+    for lane in {item.lane for item in items}:
+        runner = closing.enter_context(Runner())
+        runs[lane] = _Runs((i for i in items if i.lane is lane), runner, together=together)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -214,9 +206,3 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section(f"{VARIED}: told, and no failure")
         for report in varied:
             tell(f"{report.nodeid}: {report.wasxfail.partition(OTHERWISE)[2]}")
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """End the workers."""
-    if RUNS in session.config.stash:
-        session.config.stash[RUNS].closing.close()
