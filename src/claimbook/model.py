@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, replace
+from datetime import date
 from enum import StrEnum
 from functools import cached_property
 
@@ -304,6 +305,9 @@ class Provenance:
     commit: str | None
     clean: bool | None
     """Whether the working tree had no uncommitted changes; None without git."""
+
+    def __post_init__(self) -> None:
+        date.fromisoformat(self.date)  # raises ValueError if it is no date
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,10 @@ A broken file, or a broken line, is reported and does not affect others.
 
 import json
 from collections.abc import Callable
-from datetime import date
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import msgspec
-
-from claimbook.model import Provenance
 
 T = TypeVar("T")
 Tell = Callable[[str, str], None]
@@ -28,6 +25,9 @@ class Dataclass(Protocol):
 
 
 Kept = TypeVar("Kept", bound=Dataclass)
+
+structure = msgspec.convert
+"""Converts data to a dataclass, with every field checked; `BROKEN` has what it raises."""
 
 
 class RecordError(ValueError):
@@ -51,7 +51,7 @@ def load_file(path: Path, parse: Callable[[Any], T], wrong: str) -> T | None:
         raise RecordError(f"{path}: {wrong}: {error}") from error
 
 
-BROKEN = (OSError, ValueError, OverflowError, RecursionError)
+BROKEN = (OSError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError)
 """Exceptions of reading and parsing a broken file."""
 
 
@@ -64,18 +64,3 @@ def read(path: Path) -> bytes:
     if path.stat().st_size > SIZE_LIMIT:
         raise ValueError(f"over {SIZE_LIMIT:,} bytes; no record is that long")
     return path.read_bytes()
-
-
-def structure(data: Any, kind: type[T]) -> T:
-    """Convert data to a dataclass and check every field.
-
-    Raises:
-        ValueError: a field is wrong; the message says which and how.
-    """
-    try:
-        found = msgspec.convert(data, kind)
-    except msgspec.ValidationError as error:
-        raise ValueError(str(error)) from error
-    if isinstance(recorded := getattr(found, "recorded", None), Provenance):
-        date.fromisoformat(recorded.date)  # raises ValueError if it is no date
-    return found
