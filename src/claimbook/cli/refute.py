@@ -34,7 +34,7 @@ def falsify_claims(names: tuple[str, ...], lane: Lane, jobs: int | None, fresh: 
     found = {c.id: r for c, r in kept if r and r.lane == lane and r.is_of(c)}
     failed = []
     if due := [claim for claim in claims if claim.id not in found]:
-        with _mutating(jobs, "claims") as (runner, track):
+        with _mutating(jobs) as (runner, track):
             for claim, result in falsify.falsify(runner, due, lane, track):
                 if isinstance(result, Falsified):
                     store.save(claim, result)
@@ -83,7 +83,7 @@ def sweep_claims(
     found = {each.claim.id: result for each, result in kept if result and result.is_of(each)}
     broken = False
     if due := [each for each in sweeps if each.claim.id not in found]:
-        with _mutating(jobs, "sweeps") as (runner, track):
+        with _mutating(jobs) as (runner, track):
             for sweep, came in run_sweeps(runner, due, track):
                 if isinstance(came, Swept):
                     store.save(sweep.claim, came)
@@ -147,11 +147,10 @@ def _tell(written: Written, run: Run) -> None:
 
 
 @contextmanager
-def _mutating(jobs: int | None, what: str) -> Iterator[tuple[Runner, Track]]:
-    """Yield a runner that does not retry, and a bar: for the originals, then for their mutants."""
-    titles = iter((f"running the {what}", "running their mutants"))
+def _mutating(jobs: int | None) -> Iterator[tuple[Runner, Track]]:
+    """Yield a runner that does not retry, and a bar for what it runs."""
     with Runner(jobs, tries=1) as runner, common.progress_bar() as bar:
-        yield runner, lambda runs, count: bar.track(runs, count, description=next(titles))
+        yield runner, lambda runs, count, title: bar.track(runs, count, description=title)
 
 
 def _print_caught(rows: Mapping[Claim, tuple[int, ...]], *titles: str) -> None:

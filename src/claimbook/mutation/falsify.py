@@ -21,7 +21,8 @@ SLOWER = 5
 """Time limit of a mutant, as a multiple of its claim's time, but at least the runner's limit: slow
 imports in a new worker must not count as caught."""
 
-Track = Callable[[Iterable[Run], int], Iterable[Run]]
+Track = Callable[[Iterable[Run], int, str], Iterable[Run]]
+"""Wraps an iterable of runs, given their number and a title, in a progress bar."""
 
 
 @dataclass(frozen=True)
@@ -70,14 +71,13 @@ def run_mutants(
 
     Args:
         mutants_of: returns the mutants of a claim; their ids are the claim's, `~` and a number.
-        track: wraps an iterable of runs, given their number, in a progress bar.
 
     Yields:
         Each claim with its run and the runs of its mutants, or None if the claim did not pass.
     """
     by_id = {claim.id: claim for claim in claims}
     passed: dict[str, Run] = {}
-    for run in track(runner.run(by_id.values(), lane), len(by_id)):
+    for run in track(runner.run(by_id.values(), lane), len(by_id), "running the originals"):
         if run.outcome is Outcome.PASSED:
             passed[run.claim] = run
         else:
@@ -86,7 +86,7 @@ def run_mutants(
     yield from ((by_id[name], passed[name], []) for name in due if not due[name])
     mutated = [mutant for of_claim in due.values() for mutant in of_claim]
     tried: dict[str, list[Run]] = {name: [] for name in due}
-    for run in track(runner.run(mutated, lane), len(mutated)):
+    for run in track(runner.run(mutated, lane), len(mutated), "running their mutants"):
         name = run.claim.partition("~")[0]
         tried[name].append(run)
         if len(tried[name]) == len(due[name]):
@@ -94,7 +94,7 @@ def run_mutants(
 
 
 def falsify(
-    runner: Runner, claims: Iterable[Claim], lane: Lane, track: Track = lambda runs, count: runs
+    runner: Runner, claims: Iterable[Claim], lane: Lane, track: Track = lambda runs, *_: runs
 ) -> Iterator[tuple[Claim, Falsified | Run]]:
     """Run claims, then all mutants of those that pass.
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain, groupby, repeat
+from itertools import groupby
 
 from claimbook.checking.compare import compare, mismatches
 from claimbook.checking.difference import Severity, worst
@@ -199,11 +199,12 @@ def spans(claim: Claim, releases: Iterable[BookRun]) -> list[Span]:
     return [Span(group[0][0], group[-1][0], group[0][1]) for group in grouped]
 
 
-def _printed(claim: Claim, result: Result, lane: Lane) -> Iterable[str]:
-    """Return each example's output, followed, if it did not finish, by endless `NOT_REACHED`."""
+def _printed(claim: Claim, result: Result, lane: Lane) -> list[str]:
+    """Return what each example printed; `NOT_REACHED` for those after one that did not finish."""
+    examples = claim.examples(lane)
     if result.holds:
-        return [example.want for example in claim.examples(lane)]
-    return chain(result.outputs, repeat(NOT_REACHED))
+        return [example.want for example in examples]
+    return [*result.outputs, *[NOT_REACHED] * (len(examples) - len(result.outputs))]
 
 
 def _change(claim: Claim, was: Result, now: Result, lane: Lane) -> Change | None:

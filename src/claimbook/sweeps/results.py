@@ -74,9 +74,6 @@ def run_sweeps(
 ) -> Iterator[tuple[Written, Swept | Run]]:
     """Run sweeps, then the mutants of those that find nothing.
 
-    Args:
-        track: wraps an iterable of runs, given their number, in a progress bar.
-
     Yields:
         Each sweep with its result, or with its run if that found a counterexample or crashed.
     """
