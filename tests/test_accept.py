@@ -415,7 +415,7 @@ class MadeUp:
             run = told if isinstance(told, Run) else Run(claim.id, lane, Outcome.PASSED, told)
             if not isinstance(told, Run) and [*mismatches(claim, lane, told)]:
                 run = replace(run, outcome=Outcome.FAILED)
-            yield run
+            yield claim, run
 
 
 @pytest.fixture

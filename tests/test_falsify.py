@@ -262,7 +262,7 @@ def test_mutants_have_the_time_of_their_claim(runner, monkeypatch):
 
         def run(claims, lane, ran=ran):
             ran.append([*claims])
-            return [Run(claim.id, lane, Outcome.PASSED, seconds=1) for claim in ran[-1]]
+            return [(c, Run(c.id, lane, Outcome.PASSED, seconds=1)) for c in ran[-1]]
 
         monkeypatch.setattr(runner, "run", run)
         monkeypatch.setattr(Runner, "environments", dict.fromkeys(Lane, describe(CPU)))

@@ -171,7 +171,7 @@ def test_the_book_is_green_with_any_clock(ratio, monkeypatch, clock):
     for name, value in clock(ratio).items():
         monkeypatch.setenv(name, value)
     with Runner(tries=1) as runner:
-        outcomes = {run.claim: run.outcome for run in runner.run(timed, Lane.CPU)}
+        outcomes = {each.id: run.outcome for each, run in runner.run(timed, Lane.CPU)}
     told = {Outcome.PASSED, Outcome.VARIED}
     assert {name: outcome for name, outcome in outcomes.items() if outcome not in told} == {}
     assert {*outcomes.values()} == told
@@ -195,7 +195,7 @@ def kept(folder, processor, outcome, figure, **changed):
     run = Run(timed.id, Lane.CPU, outcome, ("True", "2"), measurements=figures)
     where = replace(HERE, device=processor, **changed)
     hardware = replace(HARDWARE, model=f"Any {len(processor)} 7")
-    results = results_of([timed], {timed.id: run})
+    results = results_of({timed: run})
     machine = BookRun(machine_name(where, hardware), where, results, hardware, recorded=DAY)
     Machines(folder).save(machine)
     return machine

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from claimbook.engine.worker import receive
 from claimbook.engine.environment import release
 from claimbook.engine.fork_server import KEPT, kept
 from claimbook.engine.pool import TRIES, Runner
+from claimbook.engine.worker import receive
 from claimbook.engine.workers import SLOW_IMPORTS, RunnerError
 from claimbook.model import Environment, Lane, Outcome, Run
 from helpers import ROOT, claim, is_soon, processes, python
@@ -33,7 +33,7 @@ def runner():
 
 
 def run(runner, *claims, lane=Lane.CPU) -> dict[str, Run]:
-    return {each.claim: each for each in runner.run(claims, lane)}
+    return {each.id: run for each, run in runner.run(claims, lane)}
 
 
 def between(runner, session, options="") -> Run:
@@ -329,7 +329,7 @@ def test_a_dirty_worker_begins_no_other_claim(runner, tmp_path):
     spoils = ">>> import sys\n>>> sys.excepthook = print" + 99 * "\n>>> torch.ones(1)\ntensor([1.])"
     notes = f">>> with open({str(begun)!r}, 'a') as file:\n...     _ = file.write('.')"
     claims = [claim(f"c-{n}", notes if n % 2 else spoils) for n in range(18)]
-    assert {each.outcome for each in runner.run(claims, Lane.CPU)} == {Outcome.PASSED}
+    assert {each.outcome for _, each in runner.run(claims, Lane.CPU)} == {Outcome.PASSED}
     assert begun.read_text() == "." * 9
 
 
@@ -476,7 +476,7 @@ def test_each_claim_has_one_outcome():
         for name, session in sessions.items()
     ]
     with Runner(jobs=2) as runner:
-        runs = [*runner.run(claims, Lane.CPU)]
+        runs = [run for _, run in runner.run(claims, Lane.CPU)]
     wanted = {
         "crash": Outcome.CRASHED,
         "hang": Outcome.TIMED_OUT,
@@ -525,7 +525,7 @@ def test_a_caller_may_take_its_time():
         runs = [next(stream)]
         time.sleep(5)
         runs += stream
-    assert [(each.outcome, each.message) for each in runs] == [(Outcome.PASSED, "")] * 6
+    assert [(each.outcome, each.message) for _, each in runs] == [(Outcome.PASSED, "")] * 6
 
 
 @pytest.mark.parametrize("taken", [0, 1, 5])
@@ -651,7 +651,7 @@ def test_settings_of_the_caller_do_not_matter(monkeypatch):
 >>> [name for name in os.environ if name.startswith(%r)]"""
     told = ("CUBLAS", "CUDA_L", "TORCHDY", "RANK", "LOCAL", "WORLD", "MASTER", "NCCL")
     with Runner(jobs=1) as runner:
-        (done,) = runner.run([claim("c", session.replace("%r", repr(told)))], Lane.CPU)
+        ((_, done),) = runner.run([claim("c", session.replace("%r", repr(told)))], Lane.CPU)
     hashed = python("-c", "print(hash('a'))", PYTHONHASHSEED="0").stdout.strip()
     error = "RuntimeError: shape '[3]' is invalid for input of size 2"
     assert done.outputs == (
@@ -904,7 +904,7 @@ from claimbook.model import Lane
 from claimbook.engine.pool import Runner
 from helpers import claim
 with Runner(jobs=1) as runner:
-    (run,) = runner.run([claim("sum", ">>> 1 + 1\\n2")], Lane.CPU)
+    ((_, run),) = runner.run([claim("sum", ">>> 1 + 1\\n2")], Lane.CPU)
 print(run.outcome)
 """
     done = python("-c", code)

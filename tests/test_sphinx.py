@@ -319,7 +319,8 @@ def test_a_lane_without_its_device_runs_nothing():
 
     class NoDevice:
         def run(self, claims, lane):
-            yield from (Run(claim.id, lane, Outcome.SKIPPED, message="no GPU") for claim in claims)
+            for each in claims:
+                yield each, Run(each.id, lane, Outcome.SKIPPED, message="no GPU")
 
     assert not [*_with_progress(NoDevice(), [claim("a", ">>> 1\n1")], Lane.CUDA)]
 
@@ -438,7 +439,7 @@ def replayed(book, date):
     loaded = Book.load(book.root)
     (claim,) = loaded.select(["sum-adds"])
     with Runner(jobs=1) as runner:
-        (run,) = runner.run([claim], Lane.CPU)
+        ((_, run),) = runner.run([claim], Lane.CPU)
     made_in, made = environment.describe(Lane.CPU), Provenance(date, None, None)
     record = record_of(claim, replace(run, lane=Lane.CUDA), made_in, made)
     Records.of(loaded.project.docs, Lane.CUDA, pytest.fail).save(claim, record)

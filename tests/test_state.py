@@ -269,8 +269,8 @@ LOOKS = {"state": STATE, **{name: f">>> {look}" for name, (_, look) in OTHERS.it
 def run(runner, *sessions):
     """What came of claims, run one after the other."""
     claims = [claim(f"claim-{number}", text) for number, text in enumerate(sessions)]
-    runs = {each.claim: each for each in runner.run(claims, Lane.CPU)}
-    return [runs[each.id] for each in claims]
+    runs = dict(runner.run(claims, Lane.CPU))
+    return [runs[each] for each in claims]
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -152,30 +151,28 @@ class _Runs:
     """Runs of a session's claims on one lane, fetched as items ask."""
 
     def __init__(self, items: Iterable[ClaimItem], runner: Runner, *, together: bool) -> None:
-        # By number: samples on one page may share an id and so a pytest name.
-        self.claims = {item: replace(item.claim, id=str(n)) for n, item in enumerate(items)}
+        self.claims = [item.claim for item in items]
         self.runner, self.together = runner, together
-        self.stream: Iterator[Run] | None = None
-        self.done: dict[str, Run] = {}
+        self.stream: Iterator[tuple[Claim, Run]] | None = None
+        self.done: dict[Claim, Run] = {}
         self.ended = ""
         """Why nothing can run any more."""
 
     def of(self, item: ClaimItem) -> Run:
         """Return the run of an item."""
-        claim = self.claims[item]
         if self.stream is None or not self.together:
-            due = [*self.claims.values()] if self.together else [claim]
+            due = self.claims if self.together else [item.claim]
             self.stream = self.runner.run(due, item.lane)
-        while claim.id not in self.done:
+        while item.claim not in self.done:
             if self.ended:
                 raise RunnerError(self.ended)
             try:
-                run = next(self.stream)
+                claim, run = next(self.stream)
             except RunnerError as error:
                 self.ended = str(error)
                 raise
-            self.done[run.claim] = run
-        return replace(self.done[claim.id], claim=item.claim.id)
+            self.done[claim] = run
+        return self.done[item.claim]
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -54,12 +54,10 @@ def _offered(
     book: Book, runner: Runner, claims: list[Claim], lane: Lane
 ) -> tuple[list[Change], int]:
     """Return the outputs that differ, in page order, and how many claims were refused."""
-    by_id = {claim.id: claim for claim in claims}
     offered, refused = [], 0
-    for run in [*common.progress(runner, claims, lane, explained=False)]:
+    for claim, run in [*common.progress(runner, claims, lane, explained=False)]:
         if run.outcome in {Outcome.SKIPPED, Outcome.PASSED}:
             continue
-        claim = by_id[run.claim]
         try:
             offered += _lasting(runner, claim, run, book)
         except AcceptError as error:
@@ -75,11 +73,11 @@ def _lasting(runner: Runner, claim: Claim, run: Run, book: Book) -> list[Change]
         AcceptError: it does not, or the claim's output on the CPU has to be accepted first.
     """
     found = changes(claim, run, book.problems)
-    if [other for other in runner.run([claim], run.lane) if other.outputs != run.outputs]:
+    if [other for _, other in runner.run([claim], run.lane) if other.outputs != run.outputs]:
         raise AcceptError("each run prints something different: make the output repeatable first")
     # A fence for CUDA holds what differs from the CPU, so the CPU's output must be right first.
     on_cpu = runner.run([claim], Lane.CPU) if any(change.adds_fence for change in found) else ()
-    if [run for run in on_cpu if run.outcome is not Outcome.PASSED]:
+    if [run for _, run in on_cpu if run.outcome is not Outcome.PASSED]:
         raise AcceptError(f"accept its CPU output first: claimbook accept {claim.id}")
     return found
 

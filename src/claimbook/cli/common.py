@@ -4,7 +4,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from errno import EPIPE
 from itertools import islice
 from pathlib import Path
@@ -119,25 +119,24 @@ def check_lane(runner: Runner, claims: Collection[Claim], lane: Lane, otherwise:
 
 def progress(
     runner: Runner, claims: list[Claim], lane: Lane, explained: bool = True
-) -> Iterable[Run]:
+) -> Iterator[tuple[Claim, Run]]:
     """Run claims under a progress bar; print failures as they come, and counts at the end."""
-    by_id = {claim.id: claim for claim in claims}
-    left = dict.fromkeys(by_id)
+    left = {claim.id: claim for claim in claims}
     started, outcomes = time.perf_counter(), Counter[Outcome]()
     with progress_bar() as bar:
-        runs = runner.run(by_id.values(), lane)
+        runs = runner.run([*left.values()], lane)
         try:
-            for run in bar.track(runs, len(by_id), description=f"running on {lane}"):
+            for claim, run in bar.track(runs, len(left), description=f"running on {lane}"):
                 outcomes[run.outcome] += 1
-                left.pop(run.claim)
+                left.pop(claim.id)
                 if explained and (run.outcome.is_fault or run.outcome is Outcome.VARIED):
-                    note(explain(by_id[run.claim], run) + "\n")
+                    note(explain(claim, run) + "\n")
                 elif run.outcome is Outcome.SKIPPED and outcomes[run.outcome] == 1:
                     note(f"{lane}: {run.message}")
-                yield run
+                yield claim, run
         except (KeyboardInterrupt, RunnerError):
             some = ", ".join(islice(left, 5))
-            note(f"not run: {len(left)} of {len(by_id)} claims, {some} …")
+            note(f"not run: {len(left)} of {len(claims)} claims, {some} …")
             raise
     counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
     err.print(f"{counts or 'nothing to run'} on {lane} in {time.perf_counter() - started:.1f} s")

@@ -37,23 +37,23 @@ def record(names: tuple[str, ...], lane: Lane, jobs: int | None) -> None:
     Exit status 3 if an output differs from its page. Without the lane's device nothing is
     written, and the exit status is 2.
     """
-    written, runs = 0, dict[str, Run]()
+    written, runs = 0, dict[Claim, Run]()
     with Runner(jobs) as runner:
         book = common.load()
-        claims = {claim.id: claim for claim in common.chosen(book, names, lane)}
+        claims = common.chosen(book, names, lane)
         records = Records.of(book.project.docs, lane, common.tell_broken)
         provenance = environment.provenance(book.project.root)
-        for run in common.progress(runner, list(claims.values()), lane):
-            runs[run.claim] = run
+        for claim, run in common.progress(runner, claims, lane):
+            runs[claim] = run
             if run.outcome is not Outcome.SKIPPED:
-                claim, where = claims[run.claim], runner.environments[lane]
+                where = runner.environments[lane]
                 written += records.save(claim, record_of(claim, run, where, provenance))
-    common.check_lane(runner, claims.values(), lane, "; nothing was recorded")
+    common.check_lane(runner, claims, lane, "; nothing was recorded")
     folder = book.project.name(records.folder)
     common.say(f"{common.counted(written, 'record')} written under {folder}")
     if lane is Lane.CPU:
         where, hardware = runner.environments[lane], environment.hardware()
-        results = book_runs.results_of(claims.values(), runs)
+        results = book_runs.results_of(runs)
         name = book_runs.machine_name(where, hardware)
         file = _keep(book, BookRun(name, where, results, hardware, recorded=provenance))
         common.say(f"this machine's results are in {file}")
@@ -104,27 +104,27 @@ def record_release(report: TextIO | None, changed: bool, lane: Lane) -> None:
 
 def _run(book: Book, lane: Lane, recorded: list[BookRun]) -> BookRun:
     """Run all claims except those already recorded, unchanged, for this environment."""
-    claims = {claim.id: claim for claim in book.claims if lane in claim.lanes}
+    claims = [claim for claim in book.claims if lane in claim.lanes]
     kept = {}
     if recorded:  # only the runner can describe a lane that may be missing
-        kept = book_runs.earlier_results(recorded, claims.values(), environment.describe(lane))
+        kept = book_runs.earlier_results(recorded, claims, environment.describe(lane))
     with Runner() as runner:
-        runs = _runs(runner, [c for c in claims.values() if c.id not in kept], lane)
+        runs = _runs(runner, [claim for claim in claims if claim.id not in kept], lane)
         if lane is not Lane.CPU:
-            common.check_lane(runner, claims.values(), lane, "; nothing was recorded")
+            common.check_lane(runner, claims, lane, "; nothing was recorded")
         here = runner.environments.get(lane) or environment.describe(lane)
-    results = {run.claim: book_runs.result_of(claims[run.claim], run) for run in runs}
+    results = {claim.id: book_runs.result_of(claim, run) for claim, run in runs.items()}
     made = environment.provenance(book.project.root)
     return BookRun(environment.release(here.torch), here, kept | results, recorded=made)
 
 
-def _runs(runner: Runner, claims: list[Claim], lane: Lane) -> list[Run]:
+def _runs(runner: Runner, claims: list[Claim], lane: Lane) -> dict[Claim, Run]:
     """Run claims, and again those that did not pass: the machine may have been busy."""
-    runs: dict[str, Run] = {}
+    runs: dict[Claim, Run] = {}
     for _ in range(2):
-        due = [c for c in claims if c.id not in runs or runs[c.id].outcome is not Outcome.PASSED]
-        runs |= {run.claim: run for run in common.progress(runner, due, lane, explained=False)}
-    return [_lasting(run) for run in runs.values() if run.outcome not in OF_MACHINE]
+        due = [c for c in claims if c not in runs or runs[c].outcome is not Outcome.PASSED]
+        runs |= common.progress(runner, due, lane, explained=False)
+    return {c: _lasting(run) for c, run in runs.items() if run.outcome not in OF_MACHINE}
 
 
 def _lasting(run: Run) -> Run:

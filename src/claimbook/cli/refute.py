@@ -118,16 +118,15 @@ def _tell_missing(book: Book, claims: list[Claim], written: Collection[str]) -> 
 
 def _search(sweeps: list[Written], lane: Lane, jobs: int | None) -> int:
     """Search on another lane with the sweeps of claims that run there; print what is found."""
-    by_id = {each.claim.id: each for each in sweeps if lane in each.claim.lanes}
-    if sweeps and not by_id:
+    searches = {each.runnable(): each for each in sweeps if lane in each.claim.lanes}
+    if sweeps and not searches:
         raise BookError(f"nothing to run: no claim with one of these sweeps runs on {lane}")
-    searches = [each.runnable() for each in by_id.values()]
     with Runner(jobs, tries=1) as runner:
-        runs = list(common.progress(runner, searches, lane, explained=False))
+        runs = list(common.progress(runner, [*searches], lane, explained=False))
         common.check_lane(runner, searches, lane, "; nothing was searched")
-    broken = [run for run in runs if run.outcome.is_fault]
-    for run in broken:
-        _tell(by_id[run.claim], run)
+    broken = [(searches[search], run) for search, run in runs if run.outcome.is_fault]
+    for sweep, run in broken:
+        _tell(sweep, run)
     return 1 if broken else 0
 
 

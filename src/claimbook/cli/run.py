@@ -42,8 +42,8 @@ def run(
         problems = common.tell_problems(book, names)
         if shuffle is not None:
             random.Random(shuffle).shuffle(claims)
-        runs = {run.claim: run for run in common.progress(runner, claims, lane)}
-    ran = [(claim, runs[claim.id]) for claim in claims]
+        runs = dict(common.progress(runner, claims, lane))
+    ran = [(claim, runs[claim]) for claim in claims]
     differing = [(claim, run) for claim, run in ran if run.outcome.is_fault]
     varied = [(claim, run) for claim, run in ran if run.outcome is Outcome.VARIED]
     if as_json:

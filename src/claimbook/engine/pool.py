@@ -62,8 +62,8 @@ class Runner:
         """Return the time limit of a claim in seconds, a day at most."""
         return min(86_400.0, claim.timeout or TIMEOUTS[lane])
 
-    def run(self, claims: Iterable[Claim], lane: Lane) -> Iterator[Run]:
-        """Run each claim; yield the runs as they finish.
+    def run(self, claims: Iterable[Claim], lane: Lane) -> Iterator[tuple[Claim, Run]]:
+        """Run each claim; yield it with its run as that finishes.
 
         After an interrupt, which may have cut an answer in two, nothing more can be run.
         """
@@ -79,7 +79,7 @@ class Runner:
                         if self._may_yet_pass(claim, run, number):
                             again.append([claim])
                         else:
-                            yield self._final(claim, run, number)
+                            yield claim, self._final(claim, run, number)
                 batches, number = again, number + 1
         finally:  # also if the caller stops iterating
             self._end_all()

@@ -21,7 +21,7 @@ SLOWER = 5
 """Time limit of a mutant, as a multiple of its claim's time, but at least the runner's limit: slow
 imports in a new worker must not count as caught."""
 
-Track = Callable[[Iterable[Run], int, str], Iterable[Run]]
+Track = Callable[[Iterable[tuple[Claim, Run]], int, str], Iterable[tuple[Claim, Run]]]
 """Wraps an iterable of runs, given their number and a title, in a progress bar."""
 
 
@@ -70,27 +70,26 @@ def run_mutants(
     """Run claims, then all mutants of those that pass.
 
     Args:
-        mutants_of: returns the mutants of a claim; their ids are the claim's, `~` and a number.
+        mutants_of: returns the mutants of a claim.
 
     Yields:
         Each claim with its run and the runs of its mutants, or None if the claim did not pass.
     """
-    by_id = {claim.id: claim for claim in claims}
-    passed: dict[str, Run] = {}
-    for run in track(runner.run(by_id.values(), lane), len(by_id), "running the originals"):
+    claims, passed = [*claims], dict[Claim, Run]()
+    for claim, run in track(runner.run(claims, lane), len(claims), "running the originals"):
         if run.outcome is Outcome.PASSED:
-            passed[run.claim] = run
+            passed[claim] = run
         else:
-            yield by_id[run.claim], run, None
-    due = {name: [*mutants_of(by_id[name], run)] for name, run in passed.items()}
-    yield from ((by_id[name], passed[name], []) for name in due if not due[name])
-    mutated = [mutant for of_claim in due.values() for mutant in of_claim]
-    tried: dict[str, list[Run]] = {name: [] for name in due}
-    for run in track(runner.run(mutated, lane), len(mutated), "running their mutants"):
-        name = run.claim.partition("~")[0]
-        tried[name].append(run)
-        if len(tried[name]) == len(due[name]):
-            yield by_id[name], passed[name], tried[name]
+            yield claim, run, None
+    due = {claim: [*mutants_of(claim, run)] for claim, run in passed.items()}
+    yield from ((claim, passed[claim], []) for claim in due if not due[claim])
+    origins = {mutant: claim for claim in due for mutant in due[claim]}
+    tried: dict[Claim, list[Run]] = {claim: [] for claim in due}
+    for mutant, run in track(runner.run(origins, lane), len(origins), "running their mutants"):
+        claim = origins[mutant]
+        tried[claim].append(run)
+        if len(tried[claim]) == len(due[claim]):
+            yield claim, passed[claim], tried[claim]
 
 
 def falsify(

@@ -87,12 +87,12 @@ def result_of(claim: Claim, run: Run) -> Result:
     return replace(result, severity=worst(each.severity for each in found), outputs=run.outputs)
 
 
-def results_of(claims: Iterable[Claim], runs: Mapping[str, Run]) -> dict[str, Result]:
+def results_of(runs: Mapping[Claim, Run]) -> dict[str, Result]:
     """Return a machine's results by claim id; figures only for claims that depend on it."""
     return {
         claim.id: replace(result_of(claim, run), measurements=_figures(claim, run))
-        for claim in claims
-        if (run := runs.get(claim.id)) and run.outcome is not Outcome.SKIPPED
+        for claim, run in runs.items()
+        if run.outcome is not Outcome.SKIPPED
     }
 
 

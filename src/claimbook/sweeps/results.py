@@ -77,14 +77,13 @@ def run_sweeps(
     Yields:
         Each sweep with its result, or with its run if that found a counterexample or crashed.
     """
-    by_id = {each.claim.id: each for each in sweeps}
+    by_search = {each.runnable(): each for each in sweeps}
 
     def mutants_of(search: Claim, _: Run) -> Iterator[Claim]:
-        return by_id[search.id].mutants()
+        return by_search[search].mutants()
 
-    searches = [each.runnable() for each in by_id.values()]
-    for search, run, tried in run_mutants(runner, searches, Lane.CPU, mutants_of, track):
-        written = by_id[search.id]
+    for search, run, tried in run_mutants(runner, by_search, Lane.CPU, mutants_of, track):
+        written = by_search[search]
         if tried is None:
             yield written, run
             continue

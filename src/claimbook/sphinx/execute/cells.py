@@ -72,11 +72,11 @@ def draw(domain: ClaimDomain) -> None:
     claims = {name: _as_claim(name, page.cells) for name, page in pages if page.cells}
     files = {name: folder / f"{claim.digest(Lane.CPU)}.json" for name, claim in claims.items()}
     due = [claim for name, claim in claims.items() if not files[name].exists()]
-    for run in _run(due):
+    for claim, run in _run(due):
         if run.outcome is Outcome.PASSED:
             write_atomically(files[run.claim], json.dumps([*map(_picture, run.outputs[1::2])]))
         else:
-            line, problem = _first_problem(claims[run.claim], run)
+            line, problem = _first_problem(claim, run)
             place = f"{env.doc2path(run.claim)}:{line}"
             warn(place, f"a code cell only draws: {problem}", "bad-cell")
     kept = {name: file.read_text("utf-8") for name, file in files.items() if file.exists()}
@@ -98,7 +98,7 @@ def _picture(printed: str) -> str:
     return zlib.decompress(base64.b85decode(printed.removeprefix("picture "))).decode()
 
 
-def _run(due: list[Claim]) -> Iterator[Run]:
+def _run(due: list[Claim]) -> Iterator[tuple[Claim, Run]]:
     if due:
         with Runner(tries=1) as runner:
             yield from runner.run(due, Lane.CPU)

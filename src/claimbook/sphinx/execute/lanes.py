@@ -119,12 +119,11 @@ class Lanes:
 
 def _with_progress(runner: Runner, due: list[Claim], lane: Lane) -> Iterator[tuple[Claim, Run]]:
     """Yield each claim with its run as it ends, if it was not skipped; log the progress."""
-    claims = {claim.id: claim for claim in due}
-    runs = (run for run in runner.run(due, lane) if run.outcome is not Outcome.SKIPPED)
-    for number, run in enumerate(runs, 1):
+    runs = (ran for ran in runner.run(due, lane) if ran[1].outcome is not Outcome.SKIPPED)
+    for number, (claim, run) in enumerate(runs, 1):
         if number % LOGGED == 0:
             logger.info("running claims on %s... %d of %d", lane, number, len(due))
-        yield claims[run.claim], run
+        yield claim, run
 
 
 def _may_run(lane: Lane) -> bool:
