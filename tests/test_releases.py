@@ -91,7 +91,11 @@ def test_where_a_release_was_installed_is_not_kept(book):
 def test_what_was_skipped_is_no_result(book, monkeypatch):
     """A claim of another build of torch says nothing of the release."""
     skipped = Run("sum-adds", Lane.CPU, Outcome.SKIPPED, message="of another build")
-    monkeypatch.setattr("claimbook.cli.common.progress", lambda *_, **__: [skipped])
+
+    def progress(runner, claims, lane, **options):
+        return [(each, skipped) for each in claims]
+
+    monkeypatch.setattr(common, "progress", progress)
     book.write("docs/a/shapes.md", "# S\n")
     book.write("docs/a/sums.md", "# S\n\n" + claim_text("sum-adds", ">>> 1\n1"))
     assert record(book).claims == {}
