@@ -286,6 +286,15 @@ def test_run(book):
     assert error.startswith("4 passed on cpu in ")
 
 
+def test_two_claims_of_one_id(book):
+    """Each is run; the one that holds is not blamed for the other."""
+    book.write("docs/first.md", "# First\n\n" + claim_text("same", ">>> 1 + 1\n2"))
+    book.write("docs/second.md", "# Second\n\n" + claim_text("same", ">>> 1 + 1\n3"))
+    status, said, error = run("run", "-j", "1", "docs/first.md", "docs/second.md")
+    assert (status, said.count("same failed"), "docs/first.md" in said) == (1, 1, False)
+    assert "1 failed, 1 passed on cpu in " in error
+
+
 def test_run_that_fails(book):
     """A claim that fails is told whole, and the status is 1."""
     book.write("docs/wrong.md", f"# Wrong\n\n{WRONG}")

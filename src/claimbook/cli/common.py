@@ -121,21 +121,21 @@ def progress(
     runner: Runner, claims: list[Claim], lane: Lane, explained: bool = True
 ) -> Iterator[tuple[Claim, Run]]:
     """Run claims under a progress bar; print failures as they come, and counts at the end."""
-    left = {claim.id: claim for claim in claims}
+    left = dict.fromkeys(claims)
     started, outcomes = time.perf_counter(), Counter[Outcome]()
     with progress_bar() as bar:
-        runs = runner.run([*left.values()], lane)
+        runs = runner.run(claims, lane)
         try:
-            for claim, run in bar.track(runs, len(left), description=f"running on {lane}"):
+            for claim, run in bar.track(runs, len(claims), description=f"running on {lane}"):
                 outcomes[run.outcome] += 1
-                left.pop(claim.id)
+                left.pop(claim)
                 if explained and (run.outcome.is_fault or run.outcome is Outcome.VARIED):
                     note(explain(claim, run) + "\n")
                 elif run.outcome is Outcome.SKIPPED and outcomes[run.outcome] == 1:
                     note(f"{lane}: {run.message}")
                 yield claim, run
         except (KeyboardInterrupt, RunnerError):
-            some = ", ".join(islice(left, 5))
+            some = ", ".join(claim.id for claim in islice(left, 5))
             note(f"not run: {len(left)} of {len(claims)} claims, {some} …")
             raise
     counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))

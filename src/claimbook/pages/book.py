@@ -163,7 +163,7 @@ class Book:
             BookError: a name selects nothing; the message has similar names, and problems of
                 pages that may hide it.
         """
-        wanted: dict[str, Claim] = {}
+        wanted: dict[Claim, None] = {}
         for name in names:
             path, _, item = name.partition("::")
             id_ = item.partition("[")[0]  # pytest adds the lane: page.md::id[cpu]
@@ -171,8 +171,8 @@ class Book:
             found = [claim for claim in found if id_ in {"", claim.id}]
             if not found:
                 raise BookError(self._nothing_named(name, also))
-            wanted.update((claim.id, claim) for claim in found)
-        return list(wanted.values()) if wanted else list(self.claims)
+            wanted |= dict.fromkeys(found)
+        return list(wanted or self.claims)
 
     def _nothing_named(self, name: str, also: Iterable[str]) -> str:
         known = {*self.by_id, *also, *(claim.location.path for claim in self.claims)}

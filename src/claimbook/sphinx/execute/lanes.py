@@ -119,7 +119,8 @@ class Lanes:
 
 def _with_progress(runner: Runner, due: list[Claim], lane: Lane) -> Iterator[tuple[Claim, Run]]:
     """Yield each claim with its run as it ends, if it was not skipped; log the progress."""
-    runs = (ran for ran in runner.run(due, lane) if ran[1].outcome is not Outcome.SKIPPED)
+    ran = runner.run(due, lane)
+    runs = ((claim, run) for claim, run in ran if run.outcome is not Outcome.SKIPPED)
     for number, (claim, run) in enumerate(runs, 1):
         if number % LOGGED == 0:
             logger.info("running claims on %s... %d of %d", lane, number, len(due))
