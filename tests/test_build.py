@@ -1,6 +1,7 @@
 """The command that builds the site: what it says again, and what it leaves."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -8,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from claimbook.engine.fork_server import KEPT
-from helpers import SUM, TinyBook, claim_text, is_soon, processes
+from helpers import ROOT, SUM, TinyBook, claim_text, is_soon, processes, python
 
 SAME = "nothing has changed since the last build"
 VARIED = "it-varies: value: want '2', got '1'"
@@ -158,3 +159,23 @@ def test_a_build_that_is_terminated_leaves_nothing(tmp_path):
         build.terminate()
     assert build.returncode == 2
     assert is_soon(lambda: not processes(temporary=tmp_path))
+
+
+def test_a_book_of_ones_own(tmp_path):
+    """The page that says how to make one shows all that it needs."""
+    text = (ROOT / "docs/contributing/another-book.md").read_text("utf-8")
+    fences = re.findall(r"^(`{3,})(\w+)\n(.*?)^\1$", text, re.MULTILINE | re.DOTALL)
+    files = [content for _, language, content in fences if language != "shell"]
+    for name, content in zip(
+        ("pyproject.toml", "docs/conf.py", "docs/index.md"), files, strict=True
+    ):
+        assert f"`{name}`" in text
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content, "utf-8")
+    [commands] = [content for _, language, content in fences if language == "shell"]
+    for command in commands.splitlines()[1:]:
+        module = command.replace("sphinx-build", "sphinx").split()
+        done = python("-m", *module, cwd=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+    shown = (tmp_path / "docs/_build/html/index.html").read_text("utf-8")
+    assert 'id="claim-two-ones-are-two"' in shown

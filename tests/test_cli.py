@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tomllib
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -230,6 +231,61 @@ def test_links_and_folders_among_the_pages(book):
     assert "docs/x.md:1  linked-in  cpu cuda\n" in run("list")[1]
     twice, _ = Book.load(book.root).problems
     assert str(twice).startswith("docs/y.md:3: ones-have-a-shape: this id is taken by the claim at")
+
+
+def test_an_interrupt_while_the_command_is_imported(tmp_path):
+    """It shows nobody the insides of Python's imports."""
+    (tmp_path / "click.py").write_text("raise KeyboardInterrupt\n")
+    found = os.pathsep.join([str(tmp_path), *sys.path])
+    done = python("-m", "claimbook", "list", PYTHONPATH=found)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+    [command] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"][
+        "scripts"
+    ].items()
+    assert command == ("claimbook", "claimbook.__main__:main")
+
+
+@pytest.mark.parametrize("linked", ["docs/part", "docs"])
+def test_a_folder_of_pages_that_is_a_link(book, monkeypatch, linked):
+    """Commands, pytest and Sphinx find the same claims in it, by the same names."""
+    there = book.root / "there"
+    if linked == "docs":
+        book.docs.rename(there)
+    else:
+        book.write("there/x.md", claim_text("linked-in", ">>> 1\n2").replace("It", "# X\n\nIt"))
+        (there / "up").symlink_to(there)  # has no end
+    (book.root / linked).symlink_to(there)
+    page, name = ("docs/a/sums.md", "sum-adds") if linked == "docs" else ("docs/part/x.md", "")
+    claims = [claim for claim in Book.load(book.root).claims if claim.location.path == page]
+    assert [claim.id for claim in claims][:1] == [name or "linked-in"]
+    tested = book.pytest(page, "--collect-only", "-q").stdout
+    assert f"{page}::{name or 'linked-in'}[cpu]\n" in tested
+    project = Book.load(book.root).project
+    assert project.name((book.root / page).parent.resolve() / Path(page).name) == (
+        page if linked == "docs" else "there/x.md"
+    )
+    monkeypatch.chdir((book.root / page).parent)
+    assert run("list", Path(page).name)[1].count(f"{page}:") == len(claims)
+
+
+@pytest.mark.parametrize("command", ["run", "list", "show", "accept", "record"])
+def test_an_empty_name_names_nothing(book, command):
+    """It is what a script has of a variable that is not set; it does not stand for the book."""
+    status, _, error = run(command, "")
+    assert (status, error.split(";")[0]) == (
+        2,
+        "claimbook: '': no claim or page with claims has this name",
+    )
+
+
+@pytest.mark.parametrize("command", ["record", "release"])
+def test_a_book_without_claims_records_nothing(tmp_path, monkeypatch, command):
+    """And says so."""
+    monkeypatch.chdir(tmp_path)
+    TinyBook(tmp_path, {"index": "# I\n"})
+    said = "claimbook: nothing to record: no claim of the book runs on cpu\n"
+    assert run(command) == (2, "", said)
+    assert not (tmp_path / "docs/records").exists()
 
 
 @pytest.mark.parametrize(("name", "said"), [("a.py", "a.py:2: it is not"), ("a.yaml", "a.yaml:2:")])

@@ -297,6 +297,7 @@ def test_a_release_needs_the_lane(tmp_path):
     book = TinyBook(tmp_path, {"index": f"# I\n\n{CLAIMS[0]}"})
     done = book.claimbook("release", "--lane", "cuda")
     assert done.returncode == 2
+    assert done.stderr.count("1 skipped") == 1
     assert done.stderr.endswith("the cuda lane cannot run here; nothing was recorded\n")
     assert not (book.docs / "records/cuda-releases").exists()
 
@@ -370,9 +371,23 @@ def test_no_stranger_reaches_our_gpus():
         assert workflow["permissions"] == {}
         for job in workflow["jobs"].values():
             if "cuda" in job.get("runs-on", ""):  # one that calls a workflow names no machine
-                asked = job.get("if") == "github.event_name != 'pull_request'"
+                asked = "github.event_name != 'pull_request'" in job.get("if", "").split(" && ")
                 found.append((path.name, asked or "pull_request" not in workflow["on"]))
     assert {*found} == {("ci.yml", True), ("cuda.yml", True)}
+
+
+def test_a_fork_without_a_gpu_waits_for_none():
+    """Jobs on one, and those that use what they made, do not run where the settings say so."""
+    for name in ("ci", "cuda"):
+        workflow = yaml.safe_load((ROOT / f".github/workflows/{name}.yml").read_text("utf-8"))
+        jobs = workflow["jobs"]
+        on_gpu = {each for each, job in jobs.items() if "cuda" in job["runs-on"]}
+        after = {each for each, job in jobs.items() if on_gpu & {*job.get("needs", ())}}
+        assert on_gpu
+        for each in on_gpu | after:
+            assert "vars.CUDA_RUNNER != 'none'" in jobs[each]["if"]
+        for page in ("cuda", "publish"):
+            assert "`CUDA_RUNNER`" in (ROOT / f"docs/contributing/{page}.md").read_text("utf-8")
 
 
 def test_the_nightly_run_leaves_no_part_out():

@@ -5,6 +5,7 @@ import signal
 from runpy import run_path
 
 import pytest
+from sphinx.util.console import strip_escape_sequences
 from sphinx_gallery.sorting import ExplicitOrder
 
 from claimbook.sphinx.execute import labs
@@ -212,3 +213,39 @@ def test_a_strict_build_demands_what_labs_observe(book, tmp_path):
     assert done.returncode
     assert "a is slower" in done.stderr
     assert len(log.read_text("utf-8")) == TRIES
+
+
+GALLERIES = '"examples_dirs": ["../gallery", "../more"],\n    "gallery_dirs": ["labs", "others"],'
+
+
+def test_several_galleries(tmp_path):
+    """sphinx-gallery takes lists of folders too."""
+    folders = '"examples_dirs": "../gallery",\n    "gallery_dirs": "labs",'
+    assert folders in GALLERY
+    pages = {**PAGES, "index": PAGES["index"].replace("labs/index", "labs/index\nothers/index")}
+    book = TinyBook(tmp_path, pages, conf=CONF + GALLERY.replace(folders, GALLERIES))
+    for folder in ("gallery", "more"):
+        book.write(f"{folder}/GALLERY_HEADER.rst", f"Labs of {folder}\n{'=' * 20}\n")
+        book.write(f"{folder}/plot_{folder}.py", LAB.format(name=folder[:4], height=1))
+    assert drawn(book) == "labs: 2 to draw, 0 as they were"
+    assert drawn(book) == "labs: 0 to draw, 2 as they were"
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        ("gallery/plot_one.py", "gallery/plot_one.py:1: it is not UTF-8: save it"),
+        ("docs/labs", "docs/labs/.drawn-with cannot be written: "),
+    ],
+)
+def test_what_keeps_labs_from_being_drawn(tmp_path, broken, said):
+    """It is told in a line; Sphinx alone would ask to report a crash."""
+    book = TinyBook(tmp_path, PAGES, conf=CONF + GALLERY)
+    book.write("gallery/GALLERY_HEADER.rst", "Labs\n====\n")
+    book.write("gallery/plot_one.py", LAB.format(name="one", height=1))
+    (book.root / broken).write_bytes(b"\xff")
+    done = book.sphinx()
+    assert done.returncode == 2
+    assert f"{book.root}/{said}" in strip_escape_sequences(done.stderr)
+    assert "Traceback" not in done.stderr
+    assert "report this error" not in done.stderr

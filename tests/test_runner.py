@@ -553,6 +553,41 @@ def test_nothing_is_left(taken, monkeypatch, tmp_path):
     assert [*tmp_path.iterdir()] == []
 
 
+@pytest.mark.parametrize("at", ["fork", "wait"])
+def test_nothing_is_left_of_a_runner_that_was_killed(tmp_path, at):
+    """Nor is anything said: who closes a terminal kills what runs in it."""
+    program = f"""
+        import os, sys
+        sys.path.append({str(ROOT / "tests")!r})
+        from claimbook.engine import workers
+        from claimbook.engine.pool import Runner
+        from claimbook.model import Lane
+        from helpers import claim
+
+        ask = workers.Workers._ask
+
+        def asked(self, request, *descriptors):
+            workers.send(self._channel, request)
+            if request.startswith({at!r}):
+                for descriptor in descriptors:
+                    workers.send_handle(self._channel, descriptor, None)
+                os.kill(os.getpid(), 9)
+            return workers.receive(self._channel)
+
+        def forked(self, request, *descriptors):
+            return (asked if request.startswith({at!r}) else ask)(self, request, *descriptors)
+
+        workers.Workers._ask = forked
+        leaves = ">>> import subprocess\\n>>> _ = subprocess.Popen(['sleep', '600'])"
+        with Runner(jobs=1) as runner:
+            [*runner.run([claim("leaves", leaves)], Lane.CPU)]
+        """
+    done = python("-c", textwrap.dedent(program), TMPDIR=str(tmp_path))
+    assert (done.returncode, done.stderr) == (-signal.SIGKILL, "")
+    assert is_soon(lambda: not processes(temporary=tmp_path))
+    assert [*tmp_path.iterdir()] == []
+
+
 @pytest.mark.parametrize("answer", ["fork", "environment", "wait"])
 def test_an_interrupt_within_an_answer_ends_all(monkeypatch, tmp_path, answer):
     """What is left of the answer is taken for no other, and no process waits for its rest."""

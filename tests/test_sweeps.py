@@ -208,6 +208,25 @@ def test_command_tells_a_counterexample(book):
     assert not (book.root / "docs/records/sweeps").exists()
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (", sweep\n", "\n", "NameError: name 'sweep' is not defined"),
+        ("rank=(1, 3)", "ranks=(1, 3)", "unexpected keyword argument 'ranks'"),
+        ("tensors(rank=(1, 3))", "lambda y: tensors()", "KeyError: 'y'"),
+    ],
+)
+def test_a_sweep_that_does_not_run_has_no_counterexample(book, old, new, said):
+    """What its file or its drawing lacks refutes no claim."""
+    book.replace("docs/sweeps/a.py", old, new)
+    done = book.claimbook("sweep")
+    assert done.returncode == 1
+    assert done.stderr.startswith("docs/sweeps/a.py:8: sum-adds: it does not run\n\nTraceback")
+    assert said in done.stderr
+    assert "\n\nCorrect the sweep, or what its file imports" in done.stderr
+    assert "torch is right" not in done.stderr
+
+
 def test_a_claim_without_a_sweep_is_told(book):
     """Asked for by name, it is no sweep that has passed."""
     done = book.claimbook("sweep", "prod-multiplies")
@@ -320,6 +339,17 @@ def test_general_titles_are_swept_or_left_with_a_reason(monkeypatch):
     done = CliRunner().invoke(main, ["sweep", "--missing"])
     assert done.stdout == ""
     assert done.exit_code == 0
+
+
+def test_page_shows_what_a_file_of_sweeps_begins_with(tmp_path):
+    """With these lines alone above it, the sweep that is shown runs."""
+    page = (ROOT / "docs/contributing/add-a-claim.md").read_text("utf-8")
+    sweep, head = re.findall(r"```text\n(@sweep.*?|from claimbook\.sweeps.*?)```", page, re.DOTALL)
+    claim = claim_text("contiguous-makes-view-possible", ">>> 1\n1")
+    book = TinyBook(tmp_path, {"index": f"# I\n\n{claim}"})
+    book.write("docs/sweeps/index.py", f"{head}\n\n{sweep}")
+    done = book.claimbook("sweep")
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_what_is_kept_is_of_the_sweeps_as_they_stand(monkeypatch):

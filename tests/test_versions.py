@@ -13,7 +13,7 @@ from claimbook.pages.book import Book
 from claimbook.records.reading import RecordError
 from claimbook.records.versions import Card, Contents, Version, Versions, ages, changes, contents_of
 from claimbook.sphinx.sidebar import sites
-from helpers import CONF, PAGES, ROOT, SHAPE, TinyBook, claim_text, git
+from helpers import CONF, PAGES, ROOT, SHAPE, TinyBook, claim_text, git, python
 
 SUM = Card("a/sums", "it sums", "x + 1", "2")
 OTHER = Card("a/other", "it says so", "1", "1")
@@ -222,6 +222,20 @@ def test_the_book_is_kept_once(book, monkeypatch):
     monkeypatch.setattr("claimbook.cli.changes.__version__", "0.10.0")
     assert run("--save")[0] == 0
     assert store(book).names() == ["0.9.0", "0.10.0"]
+
+
+def test_another_book_has_versions_of_its_own(book):
+    """The version of this package says nothing of it."""
+    assert book.claimbook("record").returncode == 0
+    book.replace("pyproject.toml", "[tool.claimbook]\n", '[tool.claimbook]\nversion = "0.1"\n')
+    assert run("--save") == (0, "saved as docs/records/versions/0.1.json\n")
+    status, said = run("--save")
+    wanted = "raise version under [tool.claimbook] in pyproject.toml first"
+    assert (status, f"0.1 is kept already, and this is 0.1; {wanted}\n" in said) == (2, True)
+    book.replace("pyproject.toml", '"0.1"', '"../v0.1"')
+    status, said = run("--save")
+    assert status == 2
+    assert said.endswith("numbers joined by points, as in \"0.1.0\", not '../v0.1'\n")
 
 
 @pytest.mark.parametrize(
@@ -438,3 +452,17 @@ def test_a_revision_that_is_none(tmp_path):
     done = TinyBook(tmp_path).claimbook("changes", "--since", "nowhere")
     assert (done.returncode, done.stdout) == (2, "")
     assert "nowhere: neither a git revision nor a saved version" in done.stderr
+
+
+def test_why_a_revision_is_none(tmp_path):
+    """There is no git, or the clone is as a workflow checks it out."""
+    book = TinyBook(tmp_path / "book")
+    done = book.claimbook("changes", "--since", "HEAD", PATH=str(tmp_path))
+    assert done.stderr.endswith("comparing revisions needs git, which is not installed\n")
+    git(book.root, "init")
+    for message in ("one", "two"):
+        git(book.root, "add", "--all")
+        git(book.root, "commit", "--allow-empty", "--message", message)
+    git(tmp_path, "clone", "--depth", "1", book.root.as_uri(), "clone")
+    done = python("-m", "claimbook", "changes", "--since", "HEAD~1", cwd=tmp_path / "clone")
+    assert done.stderr.endswith("; this clone has no old revisions: git fetch --unshallow\n")

@@ -1,5 +1,16 @@
-"""`python -m claimbook`, the same as the command `claimbook`."""
+"""`python -m claimbook`, and the command `claimbook`."""
 
-from claimbook.cli import main
+import sys
 
-main(prog_name="claimbook")
+
+def main() -> None:
+    """Run the command; a ^C while it is imported, which takes half a second, ends it in silence."""
+    try:
+        from claimbook.cli import main as command
+    except KeyboardInterrupt:
+        sys.exit(130)
+    command(prog_name="claimbook")
+
+
+if __name__ == "__main__":
+    main()

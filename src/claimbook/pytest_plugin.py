@@ -50,9 +50,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "PageFile 
     kinds = {".md", ".py", ".yaml", ".yml"}
     if file_path.suffix not in kinds or (project := _project(parent.config)) is None:
         return None
-    if file_path.is_relative_to(project.root) and project.reads(file_path):
-        return PageFile.from_parent(parent, path=file_path)
-    return None
+    return PageFile.from_parent(parent, path=file_path) if project.reads(file_path) else None
 
 
 def _project(config: pytest.Config) -> Project | None:

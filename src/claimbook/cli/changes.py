@@ -54,8 +54,9 @@ def print_changes(since: str | None, save: bool) -> None:
     if save:
         _check(book, store)
         made = environment.provenance(book.project.root)
-        store.save(Version(**vars(contents_of(book)), name=__version__, recorded=made))
-        common.say(f"saved as {book.project.name(store.path(__version__))}")
+        version = book.project.version or __version__
+        store.save(Version(**vars(contents_of(book)), name=version, recorded=made))
+        common.say(f"saved as {book.project.name(store.path(version))}")
 
 
 def _check(book: Book, store: Versions) -> None:
@@ -65,10 +66,12 @@ def _check(book: Book, store: Versions) -> None:
         BookError: the number is not above all saved ones, the book has problems, or a claim has
             not run as printed.
     """
+    now, where = book.project.version, "version under [tool.claimbook] in pyproject.toml"
+    if not now:
+        now, where = __version__, f"__version__ in src/claimbook/__init__.py, or give a {where},"
     for version in store.names():
-        if order(version) >= order(__version__):
-            advice = "raise __version__ in src/claimbook/__init__.py first"
-            raise BookError(f"{version} is kept already, and this is {__version__}; {advice}")
+        if order(version) >= order(now):
+            raise BookError(f"{version} is kept already, and this is {now}; raise {where} first")
     if book.problems:
         raise BookError(str(book.problems[0]))
     records = Records.of(book.project.docs, Lane.CPU, common.tell_broken)
@@ -97,6 +100,8 @@ def _since_revision(book: Book, revision: str, versions: list[str]) -> Iterator[
         raise BookError("comparing revisions needs git, which is not installed") from error
     except subprocess.CalledProcessError as error:
         known = f"there are {', '.join(versions) or 'none'}"
+        if (book.project.root / ".git/shallow").exists():
+            known += "; this clone has no old revisions: git fetch --unshallow"
         raise BookError(
             f"{revision}: neither a git revision nor a saved version; {known}"
         ) from error

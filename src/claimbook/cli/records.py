@@ -22,6 +22,9 @@ from claimbook.records.book_runs import BookRun
 from claimbook.records.reading import RecordError
 from claimbook.records.runs import Records, record_of
 
+LASTING = {Outcome.PASSED, Outcome.SKIPPED}
+"""Outcomes that another run would not change."""
+
 OF_MACHINE = {Outcome.SKIPPED, Outcome.VARIED}
 """Outcomes that depend on the machine or the build of torch, not on the release."""
 
@@ -41,6 +44,7 @@ def record(names: tuple[str, ...], lane: Lane, jobs: int | None) -> None:
     with Runner(jobs) as runner:
         book = common.load()
         claims = common.chosen(book, names, lane)
+        _check_claims(claims, lane)
         records = Records.of(book.project.docs, lane, common.tell_broken)
         provenance = environment.provenance(book.project.root)
         for claim, run in common.progress(runner, claims, lane):
@@ -102,9 +106,20 @@ def record_release(report: TextIO | None, changed: bool, lane: Lane) -> None:
     common.say(f"torch {release.name}: {words}")
 
 
+def _check_claims(claims: list[Claim], lane: Lane) -> None:
+    """End a command that has nothing to record.
+
+    Raises:
+        BookError: no claim runs on the lane.
+    """
+    if not claims:
+        raise BookError(f"nothing to record: no claim of the book runs on {lane}")
+
+
 def _run(book: Book, lane: Lane, recorded: list[BookRun]) -> BookRun:
     """Run all claims except those already recorded, unchanged, for this environment."""
     claims = [claim for claim in book.claims if lane in claim.lanes]
+    _check_claims(claims, lane)
     kept = {}
     if recorded:  # only the runner can describe a lane that may be missing
         kept = book_runs.earlier_results(recorded, claims, environment.describe(lane))
@@ -121,9 +136,11 @@ def _run(book: Book, lane: Lane, recorded: list[BookRun]) -> BookRun:
 def _runs(runner: Runner, claims: list[Claim], lane: Lane) -> dict[Claim, Run]:
     """Run claims, and again those that did not pass: the machine may have been busy."""
     runs: dict[Claim, Run] = {}
+    due = claims
     for _ in range(2):
-        due = [c for c in claims if c not in runs or runs[c].outcome is not Outcome.PASSED]
-        runs |= common.progress(runner, due, lane, explained=False)
+        if due:
+            runs |= common.progress(runner, due, lane, explained=False)
+        due = [claim for claim in claims if runs[claim].outcome not in LASTING]
     return {c: _lasting(run) for c, run in runs.items() if run.outcome not in OF_MACHINE}
 
 

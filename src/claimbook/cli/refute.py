@@ -17,6 +17,11 @@ from claimbook.pages.text import first_sentence
 from claimbook.sweeps.results import Results, Swept, run_sweeps
 from claimbook.sweeps.written import GENERAL, Written, left_out, read_sweeps
 
+OF_SWEEPS = (
+    "Correct the sweep, or what its file imports and defines: `sweep` is imported from\n"
+    "claimbook.sweeps.search, what it may draw from claimbook.sweeps.strategies."
+)
+
 
 @click.command("falsify")
 @common.to_run
@@ -136,6 +141,9 @@ def _tell(written: Written, run: Run) -> None:
     where = f"{written.location}: {written.claim.id}"
     if not printed:
         common.note(f"{where}: {run.message}\n")
+        return
+    if any(run.outputs[:-1]) or printed.startswith("Traceback"):
+        common.note(f"{where}: it does not run\n\n{printed}\n\n{OF_SWEEPS}\n")
         return
     place = written.claim.location
     advice = (

@@ -119,7 +119,8 @@ def main(descriptor: int, *, listens: bool) -> None:
     os.chdir(hello["folder"])
     sys.path[0] = hello["folder"]
     workers: set[int] = set()
-    with contextlib.suppress(EOFError):  # the runner died in the middle of a request
+    # The runner died in the middle of a request, or of its answer.
+    with contextlib.suppress(EOFError, ConnectionError):
         _answer(channel, Path(hello["scratch"]), workers)
     for pid in workers:
         with contextlib.suppress(ProcessLookupError):

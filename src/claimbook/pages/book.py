@@ -1,11 +1,13 @@
 """The whole book: its scanned pages, its register, and their problems."""
 
 import os
+import re
 import tomllib
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from claimbook.files import ReadError, read_text
 from claimbook.model import Claim, Location, Page, Problem, ProblemKind, Remark
@@ -52,7 +54,7 @@ class Project:
         start = start.resolve()
         for folder in (start, *start.parents):
             path = folder / "pyproject.toml"
-            if path.is_file() and _marks_a_book(path):
+            if path.is_file() and _table(path) is not None:
                 project = cls(folder)
                 if not project.docs.is_dir():
                     raise BookError(f"{project.docs}: the folder of the book's pages is missing")
@@ -66,13 +68,41 @@ class Project:
         return self.root / "docs"
 
     @property
+    def version(self) -> str:
+        """The version of the book, from `[tool.claimbook]`; empty if that has none.
+
+        Raises:
+            BookError: it is not numbers joined by points.
+        """
+        path = self.root / "pyproject.toml"
+        version = (_table(path) or {}).get("version", "")
+        if version != "" and not re.fullmatch(r"\d+(\.\d+)*", str(version)):
+            wanted = 'numbers joined by points, as in "0.1.0"'
+            raise BookError(f"{path}: version of [tool.claimbook]: {wanted}, not {version!r}")
+        return str(version)
+
+    @property
     def texts(self) -> list[Path]:
         """The pages outside docs."""
         return [self.root / text for text in TEXTS if (self.root / text).is_file()]
 
     def name(self, path: Path) -> str:
-        """Return a path relative to the root; a symbolic link to a page is not followed."""
+        """Return a path relative to the root, by whichever links one comes there.
+
+        Links in docs, to pages and folders, are not followed; docs itself may be a link, which
+        Sphinx follows.
+        """
+        path = path.absolute()
+        for folder in path.parents:
+            if (there := folder.resolve()) == self._docs:
+                return Path(self.docs.name, path.relative_to(folder)).as_posix()
+            if there == self.root:
+                return path.relative_to(folder).as_posix()
         return Path(os.path.relpath(path.parent.resolve() / path.name, self.root)).as_posix()
+
+    @cached_property
+    def _docs(self) -> Path:
+        return self.docs.resolve()
 
     def reads(self, path: Path) -> bool:
         """Return whether a page, a lab or a part of the register may be at a path."""
@@ -85,7 +115,7 @@ class Project:
 
     def pages(self) -> Iterator[Path]:
         """Yield the paths of all pages, sorted; hidden files are skipped."""
-        for path in _visible(self.docs, "*.md"):
+        for path in _visible(self.docs, ".md"):
             inside = path.relative_to(self.docs).as_posix()
             read = path.is_file() or path.is_symlink()  # a broken link is reported
             if read and not inside.startswith(tuple(f"{folder}/" for folder in MADE)):
@@ -93,21 +123,31 @@ class Project:
         yield from self.texts
 
 
-def _visible(folder: Path, pattern: str) -> list[Path]:
-    """Return the files under a folder, sorted, without hidden ones."""
-    found = sorted(folder.rglob(pattern))
-    return [f for f in found if not any(p.startswith(".") for p in f.relative_to(folder).parts)]
+def _visible(folder: Path, suffix: str) -> list[Path]:
+    """Return the files under a folder, sorted, without hidden ones; as Sphinx, follow links."""
+    found = list[Path]()
+    for name, folders, files in os.walk(folder, followlinks=True):
+        here = Path(name)
+        folders[:] = [each for each in folders if each[0] != "." and not _is_above(here / each)]
+        found += [here / each for each in files if each[0] != "." and each.endswith(suffix)]
+    return sorted(found)
 
 
-def _marks_a_book(path: Path) -> bool:
-    """Return whether a pyproject.toml has `[tool.claimbook]`."""
+def _is_above(path: Path) -> bool:
+    """Return whether a path is a link to a folder above it, which would have no end."""
+    return path.is_symlink() and path.resolve() in [folder.resolve() for folder in path.parents]
+
+
+def _table(path: Path) -> dict[str, Any] | None:
+    """Return the `[tool.claimbook]` of a pyproject.toml; None if it has none."""
     try:
         if "[tool.claimbook]" not in (text := read_text(path)):
-            return False
+            return None
         # It may be in a comment.
-        return isinstance(tomllib.loads(text).get("tool", {}).get("claimbook"), dict)
+        table = tomllib.loads(text).get("tool", {}).get("claimbook")
     except tomllib.TOMLDecodeError as error:
         raise BookError(f"{path}: {error}") from error
+    return table if isinstance(table, dict) else None
 
 
 @dataclass(frozen=True)
@@ -184,7 +224,8 @@ class Book:
 
     def _on(self, path: str) -> list[Claim]:
         """Return the claims on a page or in a folder."""
-        return [claim for claim in self.claims if self._holds(path, claim.location.path)]
+        pages = {page.path for page in self.pages if self._holds(path, page.path)}
+        return [claim for claim in self.claims if claim.location.path in pages]
 
     @cached_property
     def by_id(self) -> dict[str, Claim]:
@@ -205,19 +246,21 @@ class Book:
 
     def _holds(self, place: str, path: str) -> bool:
         """Return whether a place is a page, given by its path, or a folder that contains it."""
-        root = self.project.root
-        chosen = (Path(place).resolve(), root / place)
-        return any((root / path).is_relative_to(each) for each in chosen)
+        page = self.project.root / path
+        chosen = (Path(place).resolve(), self.project.root / place)
+        return bool(place) and any(
+            each.is_relative_to(folder) for each in (page, page.resolve()) for folder in chosen
+        )
 
 
 def unknown(name: str, what: str, known: Iterable[str], hint: str) -> str:
     """Return the message for an unknown name, with similar names or, without any, a hint."""
-    return f"{name}: no {what} has this name{near(name, known) or f'; {hint}'}"
+    return f"{name or repr(name)}: no {what} has this name{near(name, known) or f'; {hint}'}"
 
 
 def script_problems(project: Project) -> Iterator[Problem]:
     """Yield the problems of labs, and of folders that sphinx-gallery would skip."""
-    labs = _visible(project.root / LABS, "*.py")
+    labs = _visible(project.root / LABS, ".py")
     for path in labs:
         try:
             yield from scan_script(read_text(path), project.name(path))

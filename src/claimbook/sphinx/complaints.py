@@ -7,7 +7,8 @@ not finish, all pages are read and written again.
 
 import json
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import wraps
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -101,6 +102,22 @@ class Complaints(logging.Handler):
 
 OF_USERS = (BookError, RunnerError, OSError)
 """Errors of users, whose message says what to do; Sphinx would report them as crashes."""
+
+
+def ends_on_error(step: Callable[..., None]) -> Callable[..., None]:
+    """Return a step before the build, which an error of a user ends in one line.
+
+    `tell_and_keep` comes after those of the build alone.
+    """
+
+    @wraps(step)
+    def ending(*arguments: object) -> None:
+        try:
+            step(*arguments)
+        except OF_USERS as error:
+            _end(error)
+
+    return ending
 
 
 def _end(error: Exception) -> NoReturn:

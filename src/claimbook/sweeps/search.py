@@ -49,7 +49,9 @@ class Sweep:
         try:
             with warnings.catch_warnings(action="ignore"):
                 search(seed(0)(given(_values(self.drawn))(trial.run)))()
-        except Exception as fault:  # any exception refutes the sweep
+        except Exception as fault:  # any exception of the check refutes the sweep
+            if not trial.refuted:  # there is no case: drawing one raised it
+                raise
             print(trial.report(fault))
         else:
             trial.record()

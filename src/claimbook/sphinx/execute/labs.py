@@ -23,10 +23,10 @@ from sphinx_gallery.utils import get_md5sum
 import claimbook
 from claimbook.engine import environment
 from claimbook.engine.fork_server import SETTINGS
-from claimbook.files import Stamp
+from claimbook.files import Stamp, read_text
 from claimbook.model import Lane, digest
 from claimbook.pages.book import Project
-from claimbook.sphinx.complaints import warn
+from claimbook.sphinx.complaints import ends_on_error, warn
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ def connect(app: Sphinx) -> None:
         del os.environ[name]
     os.environ.update(MPLBACKEND="agg", PYTHONWARNINGS="ignore:This DataLoader will create")
     gen_gallery._import_matplotlib = lambda: None  # noqa: SLF001
-    app.connect("config-inited", _connect_gallery)
+    app.connect("config-inited", ends_on_error(_connect_gallery))
     app.connect("build-finished", _end_processes)
 
 
@@ -75,22 +75,27 @@ class _Gallery:
 
     def __init__(self, app: Sphinx) -> None:
         self._conf: dict[str, Any] = app.config.sphinx_gallery_conf
-        folders = self._conf["examples_dirs"], self._conf["gallery_dirs"]
-        scripts, made = (Path(app.srcdir, folder) for folder in folders)
-        self._labs = {
-            lab: Stamp(made / f"{lab.relative_to(scripts)}.md5", get_md5sum(str(lab), mode="t"))
-            for lab in scripts.rglob("plot_*.py")
-        }
-        self._pens = Stamp(made / ".drawn-with", drawn_with())
-        app.connect("builder-inited", self._prepare, priority=400)  # before sphinx-gallery runs
-        app.connect("builder-inited", self._try_again, priority=600)
+        self._labs = dict[Path, Stamp]()
+        self._pens = list[Stamp]()
+        folders = map(_listed, (self._conf["examples_dirs"], self._conf["gallery_dirs"]))
+        for pair in zip(*folders, strict=False):
+            scripts, made = (Path(app.srcdir, folder) for folder in pair)
+            self._pens.append(Stamp(made / ".drawn-with", drawn_with()))
+            for lab in scripts.rglob("plot_*.py"):
+                read_text(lab.resolve())  # sphinx-gallery would not say which one it cannot read
+                drawn = get_md5sum(str(lab), mode="t")
+                self._labs[lab] = Stamp(made / f"{lab.relative_to(scripts)}.md5", drawn)
+        # Before sphinx-gallery runs, and after it has.
+        app.connect("builder-inited", ends_on_error(self._prepare), priority=400)
+        app.connect("builder-inited", ends_on_error(self._try_again), priority=600)
 
     def _prepare(self, app: Sphinx) -> None:
         """Remove outdated figures, and the pages of deleted labs."""
-        self._pens.renew()
-        for page in self._pens.path.parent.rglob("plot_*.rst"):
-            if page.with_suffix(".py.md5") not in [lab.path for lab in self._labs.values()]:
-                page.unlink()
+        for pens in self._pens:
+            pens.renew()
+            for page in pens.path.parent.rglob("plot_*.rst"):
+                if page.with_suffix(".py.md5") not in [lab.path for lab in self._labs.values()]:
+                    page.unlink()
         due = [lab for lab, drawn in self._labs.items() if not drawn.is_current()]
         logger.info("labs: %d to draw, %d as they were", len(due), len(self._labs) - len(due))
         self._conf["parallel"] = PROCESSES if len(due) > 1 else False
@@ -108,6 +113,11 @@ class _Gallery:
         for lab, traceback in failing.items():
             _tell_failed(Path(lab), traceback)
         failing.clear()  # or sphinx-gallery would report them again and fail
+
+
+def _listed(folders: str | list[str]) -> list[str]:
+    """Return folders as a list; sphinx-gallery takes one of them without."""
+    return folders if isinstance(folders, list | tuple) else [folders]
 
 
 def _tell_failed(lab: Path, traceback: str) -> None:
