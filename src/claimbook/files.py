@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +38,23 @@ def read_text(path: Path) -> str:
         raise ReadError(path, line, "it is not UTF-8: save it with this encoding") from error
     except OSError as error:
         raise ReadError(path, 1, f"it cannot be read: {error.strerror}") from error
+
+
+def walk(folder: Path, skips: Callable[[str], bool] = lambda name: False) -> Iterator[Path]:
+    """Yield the files under a folder; links are followed, except those to a folder above.
+
+    Args:
+        skips: whether to leave out a folder of a given name.
+    """
+    for name, folders, files in os.walk(folder, followlinks=True):
+        here = Path(name)
+        folders[:] = [each for each in folders if not (skips(each) or _is_above(here / each))]
+        yield from (here / each for each in files)
+
+
+def _is_above(path: Path) -> bool:
+    """Return whether a path is a link to a folder above it, which would have no end."""
+    return path.is_symlink() and path.resolve() in [folder.resolve() for folder in path.parents]
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from claimbook.files import ReadError, read_text
+from claimbook.files import ReadError, read_text, walk
 from claimbook.model import Claim, Location, Page, Problem, ProblemKind, Remark
 from claimbook.pages.parser import scan_page, scan_script
 from claimbook.pages.register import Answer, Register, answers, check_relations, load_register
@@ -124,18 +124,13 @@ class Project:
 
 
 def _visible(folder: Path, suffix: str) -> list[Path]:
-    """Return the files under a folder, sorted, without hidden ones; as Sphinx, follow links."""
-    found = list[Path]()
-    for name, folders, files in os.walk(folder, followlinks=True):
-        here = Path(name)
-        folders[:] = [each for each in folders if each[0] != "." and not _is_above(here / each)]
-        found += [here / each for each in files if each[0] != "." and each.endswith(suffix)]
-    return sorted(found)
+    """Return the files under a folder, sorted, without hidden ones."""
+    found = walk(folder, _is_hidden)
+    return sorted(path for path in found if path.suffix == suffix and not _is_hidden(path.name))
 
 
-def _is_above(path: Path) -> bool:
-    """Return whether a path is a link to a folder above it, which would have no end."""
-    return path.is_symlink() and path.resolve() in [folder.resolve() for folder in path.parents]
+def _is_hidden(name: str) -> bool:
+    return name.startswith(".")
 
 
 def _table(path: Path) -> dict[str, Any] | None:

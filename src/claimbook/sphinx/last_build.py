@@ -4,7 +4,6 @@ This compares the state of every file that a build reads, not what is in it.
 """
 
 import json
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import astuple
 from pathlib import Path
@@ -12,7 +11,7 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 from claimbook.engine import environment
-from claimbook.files import write_atomically
+from claimbook.files import walk, write_atomically
 from claimbook.model import Lane, digest
 from claimbook.pages.book import LABS
 from claimbook.sphinx.domain import claim_domain
@@ -79,22 +78,15 @@ def _settings(app: Sphinx) -> Iterator[object]:
 def _inputs(app: Sphinx) -> Iterator[Path]:
     project = claim_domain(app.env).project
     yield from (project.root / "pyproject.toml", *project.texts)
-    yield from _files(project.root / LABS)
-    yield from _files(project.docs, without=BUILT)
+    yield from walk(project.root / LABS)
+    yield from walk(project.docs, BUILT.__eq__)
 
 
 def _left(app: Sphinx) -> Iterator[object]:
     """Yield the names in the site, and the states of the records and pictures of this machine."""
-    yield sorted(map(str, _files(Path(app.outdir), without=Path(app.doctreedir).name)))
+    yield sorted(map(str, walk(Path(app.outdir), Path(app.doctreedir).name.__eq__)))
     for folder in ("records", "cells"):
-        yield from _states(_files(Path(app.srcdir, BUILT, folder)))
-
-
-def _files(folder: Path, without: str = "") -> Iterator[Path]:
-    """Yield the files in a folder and in those below it, except in those with a given name."""
-    for place, folders, names in os.walk(folder, followlinks=True):
-        folders[:] = [name for name in folders if name != without]
-        yield from (Path(place, name) for name in names)
+        yield from _states(walk(Path(app.srcdir, BUILT, folder)))
 
 
 def _states(paths: Iterable[Path]) -> Iterator[tuple[str, int, int, int]]:
