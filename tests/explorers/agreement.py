@@ -24,7 +24,7 @@ from helpers import ROOT
 SCRIPTS = Path(claimbook.__file__).parent / "sphinx/static/explorers"
 RECORD = ROOT / "docs/records/explorers.json"
 CASES = 6000
-FOR_MUTANTS = 30, 250, 1000, 3000
+FOR_MUTANTS = 30, 100, 300, 600, 1000, 3000
 """So many cases find each change of a rule: the first few most of them."""
 PATIENCE = 60_000
 """Milliseconds for one program: a changed rule may never end."""
@@ -169,21 +169,30 @@ def sampled(name, count):
 
 
 def uncaught(name, ask):
-    """The changes of the rule that go unnoticed; a rule that breaks is noticed."""
-    return [mutant for mutant in EXPLORERS[name].MUTANTS if not caught(name, ask, mutant)]
+    """The changes of the rule that go unnoticed."""
+    return [mutant for mutant in EXPLORERS[name].MUTANTS if not cases_to_catch(name, ask, mutant)]
 
 
-def caught(name, ask, mutant):
-    """Whether a change of the rule is noticed; a rule that breaks is noticed too."""
+def enough(name, ask):
+    """So many cases find each change of the rule."""
+    return max(cases_to_catch(name, ask, mutant) or 0 for mutant in EXPLORERS[name].MUTANTS)
+
+
+@cache
+def cases_to_catch(name, ask, mutant):
+    """So many cases notice a change of the rule, or that it breaks; None if it goes unnoticed."""
     old, new = mutant
     text = rule(name)
     assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in the rule of {name}"
-    try:
-        changed = text.replace(old, new)
-        batches = (answered(name, count)[tried:] for tried, count in pairwise((0, *FOR_MUTANTS)))
-        return any(next(compared(name, ask, cases, changed), None) for cases in batches if cases)
-    except Exception as error:  # noqa: BLE001 - whatever breaks is noticed
-        return "Error" in str(error)
+    changed = text.replace(old, new)
+    for tried, count in pairwise((0, *FOR_MUTANTS)):
+        cases = answered(name, count)[tried:]
+        try:
+            if cases and next(compared(name, ask, cases, changed), None):
+                return count
+        except Exception as error:  # noqa: BLE001 - whatever breaks is noticed
+            return count if "Error" in str(error) else None
+    return None
 
 
 def record(name, ask):

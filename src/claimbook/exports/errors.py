@@ -60,7 +60,7 @@ UNNAMED = (
 """What ends a program where no error of Python is named: an exception of C++, and a signal."""
 READINGS = 5
 """Most errors of a text that are looked up, until one is known."""
-ADDED = [noise["pattern"] for noise in CUT["added"]]
+ADDED = [re.compile(noise["pattern"], re.ASCII) for noise in CUT["added"]]
 """Additions of torch or Python to any message; not shown."""
 PYTHONS = "|".join(noise["pattern"] for noise in CUT["python"])
 """General errors of Python, which no example explains."""
@@ -179,7 +179,7 @@ def readings(text: str) -> Iterator[Message]:
         after = takewhile(lambda line: not _begins_another(line), lines[number + 1 :])
         whole = _message(kind, "\n".join([first, *after]))
         begins = whole.text.split("\n")
-        for part in (whole.text, begins[0], "".join(begins[:2])):
+        for part in dict.fromkeys((whole.text, begins[0], "".join(begins[:2]))):
             message = replace(whole, text=part)
             if message.words not in read:
                 read.add(message.words)
@@ -195,7 +195,7 @@ def _decoded(text: str) -> str:
 
 def _message(kind: str, said: str) -> Message:
     for pattern in ADDED:
-        said = re.sub(pattern, "", said, flags=re.ASCII)
+        said = pattern.sub("", said)
     return Message(kind.rpartition(".")[2], said.strip())
 
 

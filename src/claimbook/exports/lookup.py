@@ -153,10 +153,10 @@ def _patterns() -> dict[str, Any]:
     """Return the patterns that read a message, with JavaScript's `$1` for groups."""
     return {
         "message": errors.MESSAGE,
-        "encoded": [(what.pattern, meant.replace("\\", "$")) for what, meant in errors.ENCODED],
+        "encoded": [(each.pattern, meant.replace("\\", "$")) for each, meant in errors.ENCODED],
         "echoes": errors.ECHOES,
         "unnamed": errors.UNNAMED,
-        "added": errors.ADDED,
+        "added": [each.pattern for each in errors.ADDED],
         "readings": errors.READINGS,
         "traceback": errors.TRACEBACK,
         "word": errors.WORD,
