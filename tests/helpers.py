@@ -156,7 +156,14 @@ FORKS.set_forkserver_preload(
         "claimbook.cli",
         "sphinx.cmd.build",
         *builtin_extensions,
-        *("claimbook.sphinx.page_outputs", "myst_parser.sphinx_ext.main", "furo", "genanki"),
+        *(
+            "claimbook.sphinx.page_outputs",
+            "myst_parser.sphinx_ext.main",
+            "furo",
+            "genanki",
+            "matplotlib.pyplot",
+            "sphinx_gallery.gen_gallery",
+        ),
     ]
 )
 
