@@ -18,6 +18,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import jinja2
+import yaml
 from bs4 import BeautifulSoup
 from sphinx.application import builtin_extensions
 
@@ -28,6 +29,7 @@ from claimbook.exports.sections import Section, sections
 from claimbook.model import Claim, Page, ProblemKind, digest
 from claimbook.pages.book import Book
 from claimbook.pages.parser import scan_page
+from claimbook.pages.register import LOADER
 
 ROOT = Path(__file__).parents[1]
 SITE = ROOT / "docs/_build/html"
@@ -73,6 +75,12 @@ def known_errors() -> list[errors.Message]:
 def error_lookup() -> Lookup:
     """Return the book's lookup of errors, as Python has it."""
     return Lookup(known_errors())
+
+
+@cache
+def read_yaml(path):
+    """Return what a file says, with the loader in C, if there is one: a tenth of the time."""
+    return yaml.load(path.read_text("utf-8"), LOADER)
 
 
 def processes(*words, temporary=None):

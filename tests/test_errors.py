@@ -11,13 +11,21 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-import yaml
 
 from claimbook.exports import errors, lookup
 from claimbook.exports.lookup import LIKE, Lookup
 from claimbook.exports.sections import sections
 from claimbook.pages.parser import scan_page
-from helpers import ROOT, claim, claim_text, error_lookup, known_errors, whole_book, whole_sections
+from helpers import (
+    ROOT,
+    claim,
+    claim_text,
+    error_lookup,
+    known_errors,
+    read_yaml,
+    whole_book,
+    whole_sections,
+)
 
 FOUND = ROOT / "tests/found"
 
@@ -431,7 +439,7 @@ def first_place(text):
 @pytest.mark.parametrize("name", ["errors", "errors_apart"])
 def test_errors_of_issues_and_forums(name):
     """Of errors as people pasted them, 95 of 100 lead to cause and cure first, and one astray."""
-    items = yaml.safe_load((FOUND / f"{name}.yaml").read_text("utf-8"))
+    items = read_yaml(FOUND / f"{name}.yaml")
     told = {item["text"]: first_place(item["text"]) for item in items}
     right = [i for i in items if {told[i["text"]], told[i["text"]].split("#")[0]} & {*i["found"]}]
     silent = [item for item in items if not told[item["text"]]]
@@ -455,7 +463,7 @@ def test_what_is_to_be_found_is_there(path):
     """A section that is renamed is named anew in the lists of what is asked."""
     there = {errors.place(page, section) for page, found in whole_sections() for section in found}
     there |= {place.partition("#")[0] for place in there}
-    wanted = {place for item in yaml.safe_load(path.read_text("utf-8")) for place in item["found"]}
+    wanted = {place for item in read_yaml(path) for place in item["found"]}
     assert wanted - there == set()
 
 
@@ -609,7 +617,7 @@ def test_the_wrapper_of_a_compilers_error_is_none():
     assert first_place(text) == ""
 
 
-QUERIES = yaml.safe_load((ROOT / "tests/error_queries.yaml").read_text("utf-8"))
+QUERIES = read_yaml(ROOT / "tests/error_queries.yaml")
 
 
 def test_errors_of_other_programs():

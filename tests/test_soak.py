@@ -1,4 +1,4 @@
-"""Thousands of claims with faults among them: no result is lost."""
+"""A thousand claims with faults among them: no result is lost."""
 
 import random
 from collections import Counter
@@ -27,7 +27,7 @@ FAULTS = {
         Outcome.PASSED
     ),
 }
-COUNT = 2000
+COUNT = 1000
 
 
 def claim(name, examples):
@@ -37,12 +37,11 @@ def claim(name, examples):
 
 
 def test_no_result_is_lost():
-    """Of 2,000 claims one in a hundred misbehaves; each gets its own outcome, and no other's."""
-    chance = random.Random(0)
-    faulty = set(chance.sample(range(COUNT), COUNT // 100))
+    """Of 1,000 claims 22 misbehave; each gets its own outcome, and no other's."""
+    faults = dict(zip(random.Random(0).sample(range(COUNT), 22), 2 * [*FAULTS], strict=True))
     claims, expected = [], {}
     for number in range(COUNT):
-        fault = chance.choice(list(FAULTS)) if number in faulty else None
+        fault = faults.get(number)
         name = f"claim-{number}"
         claims.append(claim(name, ((fault, ""),) if fault else GOOD))
         expected[name] = FAULTS[fault] if fault else Outcome.PASSED

@@ -335,6 +335,7 @@ def test_page_shows_a_sweep_as_it_stands():
 
 def test_general_titles_are_swept_or_left_with_a_reason(monkeypatch):
     """What speaks of all is searched, or a person says why not."""
+    monkeypatch.setattr("claimbook.cli.common.load", whole_book)
     monkeypatch.chdir(ROOT)
     done = CliRunner().invoke(main, ["sweep", "--missing"])
     assert done.stdout == ""

@@ -5,20 +5,18 @@ import json
 from pathlib import Path
 
 import pytest
-import yaml
 
 from browser.conftest import opener
 from browser.test_browser import OF_COLOURS, serious
 from claimbook.exports import errors, lookup, words
-from helpers import ROOT, SITE, error_lookup
+from helpers import ROOT, SITE, error_lookup, read_yaml
 
 QUERIES, ASKED = (
-    yaml.safe_load(Path(__file__).with_name(name).read_text("utf-8"))
-    for name in ("queries.yaml", "asked.yaml")
+    read_yaml(Path(__file__).with_name(name)) for name in ("queries.yaml", "asked.yaml")
 )
 FOUND = ROOT / "tests/found"
 QUESTIONS, APART, ERRORS, ERRORS_APART = (
-    yaml.safe_load((FOUND / f"{name}.yaml").read_text("utf-8"))
+    read_yaml(FOUND / f"{name}.yaml")
     for name in ("questions", "questions_apart", "errors", "errors_apart")
 )
 ENOUGH = 0.98
