@@ -160,7 +160,7 @@ from claimbook.sweeps.search import same, sweep
 from claimbook.sweeps.strategies import dims, tensors
 
 
-@sweep(x=tensors(rank=(1, 3)))
+@sweep(cases=100, x=tensors(rank=(1, 3)))
 def sum_adds(x):
     same(x.sum(), x.flatten().sum(0))
 '''
@@ -188,7 +188,7 @@ def test_command_keeps_what_it_found(swept, tmp_path):
     (before, first), book = swept, TinyBook(tmp_path)
     shutil.copytree(before.root, book.root, dirs_exist_ok=True)
     assert (first.returncode, first.stderr) == (0, "")
-    assert re.search(r"sum-adds +300 +\d+ +[1-9]", first.stdout)
+    assert re.search(r"sum-adds +100 +\d+ +[1-9]", first.stdout)
     kept = book.root / "docs/records/sweeps/a.jsonl"
     lines = kept.read_text()
     assert book.claimbook("sweep").stdout == first.stdout
@@ -316,12 +316,12 @@ def test_pages_show_sweeps(swept):
     html = (book.site / "a/sums.html").read_text("utf-8")
     said = re.search(r'claim-swept">(.*?)</p>', html)[1]
     assert said == (
-        "No counterexample among 300 drawn cases: ranks 1 to 3, 2 dtypes, empty tensors, "
+        "No counterexample among 100 drawn cases: ranks 1 to 3, 2 dtypes, empty tensors, "
         "non-contiguous tensors."
     )
     data = {c["id"]: c for c in json.loads((book.site / "claims.json").read_text())["claims"]}
-    assert data["sum-adds"]["swept"]["cases"] == 300
-    assert "1 statements also hold in 300 randomly drawn cases" in (
+    assert data["sum-adds"]["swept"]["cases"] == 100
+    assert "1 statements also hold in 100 randomly drawn cases" in (
         book.site / "index.html"
     ).read_text("utf-8")
 
