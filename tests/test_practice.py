@@ -11,7 +11,7 @@ from claimbook.exports import deck
 from claimbook.exports.cards import CardKind, card_data, inline, page_cards, said_cards
 from claimbook.exports.sections import sections
 from claimbook.pages.parser import scan_page
-from helpers import REGISTER, ROOT, TinyBook, claim_text, data_of, whole_book
+from helpers import REGISTER, TinyBook, claim_text, data_of, whole_book, whole_sections
 
 TWO = claim_text("two-lines", ">>> x = torch.ones(2)\n>>> x.sum()\ntensor(2.)\n>>> y = x")
 PAGE = f"""\
@@ -60,31 +60,31 @@ def test_texts_of_a_card_are_html():
     assert data["link"] == "a/p.html#claim-tag"
 
 
-BOOK = whole_book()
-SAID = list(said_cards(BOOK.answers.values()))
+@pytest.fixture(scope="module")
+def said():
+    """The cards of what is often said."""
+    return list(said_cards(whole_book().answers.values()))
 
 
-def test_what_is_said_is_right_or_wrong():
+def test_what_is_said_is_right_or_wrong(said):
     """Every corrected entry is a card, and right ones stand among them."""
-    wrong = [card for card in SAID if card.answer.startswith("**Wrong.**")]
-    right = [card for card in SAID if card.answer.startswith("**Right.**")]
-    assert len(wrong) == sum(answer.word == "corrects" for answer in BOOK.answers.values())
+    wrong = [card for card in said if card.answer.startswith("**Wrong.**")]
+    right = [card for card in said if card.answer.startswith("**Right.**")]
+    assert len(wrong) == sum(answer.word == "corrects" for answer in whole_book().answers.values())
     assert len(wrong) / 2 < len(right) <= len(wrong)
 
 
-def test_names_keep_their_underscores():
+def test_names_keep_their_underscores(said):
     """The register's texts are no Markdown, which would take them for emphasis."""
-    asked = [inline(f"{card.topic} {card.ask}") for card in SAID]
+    asked = [inline(f"{card.topic} {card.ask}") for card in said]
     assert [text for text in asked if "<strong>" in text] == []
     assert any("__main__" in text for text in asked)
 
 
-def test_ids_are_unique_in_the_book():
+def test_ids_are_unique_in_the_book(said):
     """A reader's progress is kept by them."""
-    ids = [card.id for card in SAID]
-    for page in BOOK.pages:
-        text = (ROOT / page.path).read_text("utf-8")
-        ids += [card.id for card in page_cards(page, sections(text))]
+    ids = [card.id for card in said]
+    ids += [card.id for page, found in whole_sections() for card in page_cards(page, found)]
     assert len(ids) == len(set(ids)) > 1500
 
 

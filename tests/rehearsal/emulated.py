@@ -57,6 +57,7 @@ def compile_into(file: Path, package: Path) -> None:
     folders = [include, include / "torch/csrc/api/include", Path(sysconfig.get_path("include"))]
     libraries = ["-lc10", "-ltorch_cpu", "-ltorch", "-ltorch_python"]
     command = [compiler, "-shared", "-fPIC", "-std=c++20", "-O1", "-w", str(SOURCE)]
+    command += ["-DAT_PER_OPERATOR_HEADERS"]  # a sixth less to compile than all operators
     command += [f"-isystem{folder}" for folder in folders]
     command += [f"-L{package / 'lib'}", *libraries, "-o", str(file)]
     if subprocess.run(command, check=False).returncode:

@@ -1,7 +1,12 @@
 // The cells that CUDA has of its own; recurrent layers use them where there is no cuDNN.
 #pragma once
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/slow_conv_dilated2d.h>
+#include <ATen/ops/zeros_like.h>
 
 namespace {
 
