@@ -1,14 +1,15 @@
 """The book's sentences: torch has the names in them, and a claim begins with what is true."""
 
 import re
+from functools import cache
 from pkgutil import resolve_name
 
 import pytest
 
-from claimbook.exports.sections import reading_minutes, sections
+from claimbook.exports.sections import reading_minutes
 from claimbook.model import Lane
 from claimbook.pages.text import first_sentence
-from helpers import ROOT, whole_book
+from helpers import ROOT, whole_book, whole_sections
 
 SHORT = {"nn": "torch.nn", "F": "torch.nn.functional", "Tensor": "torch.Tensor"}
 FENCED = re.compile(r"^(`{3,})[^`\n]*\n.*?^\1$", re.MULTILINE | re.DOTALL)
@@ -75,11 +76,11 @@ def test_outputs_hold_on_every_python():
     assert [name for name, printed in wants.items() if "OrderedDict(" in "".join(printed)] == []
 
 
-CHAPTERS = {
-    page.path: page
-    for page in whole_book().pages
-    if page.path.count("/") == 2 and "/contributing/" not in page.path and page.claims
-}
+CHAPTERS = [
+    path.relative_to(ROOT).as_posix()
+    for path in sorted((ROOT / "docs").glob("*/*.md"))
+    if path.parts[-2] != "contributing" and ":::{claim}" in path.read_text("utf-8")
+]
 POINTING = re.compile(r"\b(?:this (?:error|message|page|section)|here of)\b")
 """What leads out of a title, which stands alone in lists."""
 MINUTES = 15
@@ -88,14 +89,22 @@ MINUTES = 15
 @pytest.mark.parametrize("path", CHAPTERS)
 def test_titles_stand_alone(path):
     """A card's title points to nothing that does not stand beside it in a list."""
-    titles = {str(c.location): first_sentence(c.statement) for c in CHAPTERS[path].claims}
+    page, _ = read()[path]
+    assert page.claims
+    titles = {str(c.location): first_sentence(c.statement) for c in page.claims}
     assert {where: t for where, t in titles.items() if POINTING.search(t)} == {}
+
+
+@cache
+def read():
+    """The pages of docs by their paths, each with its sections."""
+    return {page.path: (page, found) for page, found in whole_sections()}
 
 
 def unlike_a_chapter(path):
     """Yield what a section lacks or has too much of, with what to do."""
-    page, text = CHAPTERS[path], (ROOT / path).read_text("utf-8")
-    for section in sections(text):
+    page, found = read()[path]
+    for section in found:
         claims, place = section.claims(page), f"{path}:{section.lines[0]}: {section.title}"
         if twice := [line for line in section.asked if section.asked.count(line) > 1]:
             yield f"{place}: {twice[0]!r} is asked twice"
@@ -107,7 +116,7 @@ def unlike_a_chapter(path):
             yield f"{place}: write three questions that people type, in an {{asked}} at its end"
         if (opened := [claim.detail for claim in claims].count(False)) > 6:
             yield f"{place}: {opened} cards are open, 6 are the most: fold some with :detail:"
-    if (minutes := reading_minutes(text, page)) > MINUTES:
+    if (minutes := reading_minutes((ROOT / path).read_text("utf-8"), page)) > MINUTES:
         yield f"{path}:1: {minutes} minutes to read, {MINUTES} are the most: make it two pages"
 
 
