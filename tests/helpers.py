@@ -169,8 +169,6 @@ FORKS.set_forkserver_preload(
             "myst_parser.sphinx_ext.main",
             "furo",
             "genanki",
-            "matplotlib.pyplot",
-            "sphinx_gallery.gen_gallery",
         ),
     ]
 )
