@@ -316,7 +316,10 @@ function hitItem(place, line) {
 
 // The status line of a question: corrected words, words that no section has, the number of hits.
 function toldHits(search, question, hits) {
-  if (!hits.length) return ["Nothing on this site has these words."];
+  if (!hits.length) {
+    return [search.asked(question).size ? "Nothing on this site has these words."
+      : "Words as common as these are not searched for. Add what the question is about."];
+  }
   const quoted = (word) => element("q", {}, word);
   const best = hits.length === HITS ? "the best " : "";
   const count = `${best}${hits.length} section${hits.length === 1 ? "" : "s"}`;
