@@ -253,6 +253,17 @@ def test_a_word_that_no_section_says_is_named(search):
     assert status.inner_text() == "The best 20 sections"
 
 
+def test_a_question_of_common_words_alone_is_told_so(search):
+    """They are in every section, so that none has more of them."""
+    status = search.locator("section.search [role=status]")
+    for question, said in {
+        "the the the": "Words as common as these are not searched for.",
+        "xylophone": "Nothing on this site has these words.",
+    }.items():
+        search.fill("#query", question)
+        assert status.inner_text().startswith(said)
+
+
 def test_a_corrected_word_is_named(search):
     """What was read for it is said; a name that only lost its number was not misspelled."""
     search.fill("#query", "gradeint of resnet34")
