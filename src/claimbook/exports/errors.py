@@ -84,7 +84,7 @@ LOOKS = (
 
 WORDINGS = Path(__file__).with_name("wordings.toml")
 SAYS_NOTHING = (
-    r"(?:Runtime|Value|Type|Key|Index|Attribute|Assertion|Import|OS|User)?(?:Error|Warning)"
+    r"(?:Runtime|Value|Type|Key|Index|Attribute|Assertion|Import|OS|EOF|User)?(?:Error|Warning)"
 )
 """Types so general that without a text they are no message."""
 LEAST = 4
