@@ -32,6 +32,10 @@ ENOUGH, NEARLY_ALL = 4, 0.75
 """A match needs common marks that weigh as much as `ENOUGH` unique marks, or make up `NEARLY_ALL`
 of the weight of the book's message."""
 
+SIGN = 7
+"""Least weight of the heaviest common mark, which then is in fewer than one of a thousand messages.
+Words of everybody's, such as *is not available*, match only the very same message."""
+
 PART, SOME = 2, 4
 """A text of at least `SOME` words may be part of a message, whose weight then counts as at most
 `PART` times the text's; and the other way round."""
@@ -72,13 +76,13 @@ class Lookup:
     def _weight(self, marks: Iterable[str]) -> float:
         return sum(self._weights.get(mark, self._unknown) for mark in marks)
 
-    def _common(self, wanted: Message) -> list[tuple[int, float]]:
-        """Return the number of each message that shares marks with a text, and their weight."""
-        common = defaultdict[int, float](float)
-        for mark in wanted.marks & self._having.keys():
+    def _common(self, wanted: Message) -> list[tuple[int, float, float]]:
+        """Return each message that shares marks with a text: number, their weight, the heaviest."""
+        common = defaultdict[int, list[float]](list)
+        for mark in sorted(wanted.marks & self._having.keys()):
             for number in self._having[mark]:
-                common[number] += self._weights[mark]
-        return sorted(common.items())
+                common[number].append(self._weights[mark])
+        return sorted((number, sum(each), max(each)) for number, each in common.items())
 
     def search(self, text: str, limit: int = 5) -> list[Match]:
         """Return the messages similar to the one in a text, most similar first, one per section.
@@ -86,7 +90,7 @@ class Lookup:
         The likeness is the weight of the common marks over the geometric mean of both weights; a
         mark weighs the logarithm of its rarity. If one of the two may be part of the other, the
         other's weight is bounded (see `PART`). Among similar likenesses, explained messages come
-        first. Messages with too little in common do not match (see `ENOUGH`).
+        first. Messages with too little in common do not match (see `ENOUGH` and `SIGN`).
         """
         for wanted in errors.readings(text):
             if found := self._like(wanted):
@@ -96,11 +100,13 @@ class Lookup:
     def _like(self, wanted: Message) -> list[Match]:
         matches, asked = [], self._weight(wanted.marks)
         part = len(wanted.words) >= SOME
-        for number, common in self._common(wanted):
+        for number, common, heaviest in self._common(wanted):
             message, whole = self._among[number], self._whole[number]
             if len(message.words) == 1 and message.words != wanted.words:
                 continue  # a single word matches only itself
             if common < min(ENOUGH * self._unknown, NEARLY_ALL * whole):
+                continue
+            if heaviest < SIGN and common < SAME * max(whole, asked):
                 continue
             size = min(whole, PART * asked) if part else whole
             text_size = min(asked, PART * whole) if len(message.words) >= SOME else asked
@@ -140,6 +146,7 @@ def data(
             "part": PART,
             "some": SOME,
             "enough": ENOUGH,
+            "sign": SIGN,
             "nearlyAll": NEARLY_ALL,
             "same": SAME,
         },

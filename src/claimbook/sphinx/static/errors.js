@@ -28,13 +28,14 @@ class ErrorLookup {
     return [...marks].reduce((sum, mark) => sum + this.rarity(mark), 0);
   }
 
-  // The number of each message that shares marks with a text, and their weight.
+  // Each message that shares marks with a text: its number, their weight, that of the heaviest.
   common(marks) {
     const shared = new Map();
     for (const mark of marks) {
       const rarity = this.rarity(mark);
       for (const number of this.having.get(mark) ?? []) {
-        shared.set(number, (shared.get(number) ?? 0) + rarity);
+        const [sum, heaviest] = shared.get(number) ?? [0, 0];
+        shared.set(number, [sum + rarity, Math.max(heaviest, rarity)]);
       }
     }
     return [...shared].sort(([a], [b]) => a - b);
@@ -136,13 +137,14 @@ class ErrorLookup {
   }
 
   like(wanted) {
-    const { sameType, explains, like, part, some, enough, nearlyAll, same } = this.numbers;
+    const { sameType, explains, like, part, some, enough, sign, nearlyAll, same } = this.numbers;
     const matches = [], asked = this.weight(wanted.marks), isPart = wanted.words.length >= some;
-    for (const [number, common] of this.common(wanted.marks)) {
+    for (const [number, [common, heaviest]] of this.common(wanted.marks)) {
       const message = this.messages[number], whole = this.whole[number];
       // A single word matches only itself.
       if (message.words.length === 1 && wanted.words.join(" ") !== message.words[0]) continue;
       if (common < Math.min(enough * Math.log(1 + this.all), nearlyAll * whole)) continue;
+      if (heaviest < sign && common < same * Math.max(whole, asked)) continue;
       const size = isPart ? Math.min(whole, part * asked) : whole;
       const textSize = message.words.length >= some ? Math.min(asked, part * whole) : asked;
       const likeness = common / Math.sqrt(size * textSize)
