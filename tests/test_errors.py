@@ -472,6 +472,16 @@ AttributeError: 'list' object has no attribute 'lower'
 AttributeError: 'NoneType' object has no attribute 'lower'
 AttributeError: 'UserModel' object has no attribute 'items'
 AttributeError: module 'cv2' has no attribute 'xfeatures2d'
+AttributeError: 'Namespace' object has no attribute 'device'
+AttributeError: 'Sequential' object has no attribute 'predict_classes'
+AttributeError: 'Tensor' object has no attribute '_keras_history'
+ConnectionRefusedError: [Errno 111] Connection refused
+EOFError
+ERROR: No matching distribution found for mmcv-full==1.3.9
+Process finished with exit code 1
+UserWarning: 'torch_geometric.compile' is deprecated in favor of 'torch.compile'
+ValueError: NVIDIA_API_KEY environment variable is not set
+ValueError: Requested device 'cuda' but CUDA is not available.
 AttributeError: module 'torchvision.models' has no attribute 'vit_b_16'
 FileNotFoundError: [Errno 2] No such file or directory: 'data/train.csv'
 ImportError: libGL.so.1: cannot open shared object file: No such file or directory
