@@ -19,6 +19,10 @@ from helpers import CONF, PAGES, TinyBook, claim, claim_text
 
 TORCH = environment.release(environment.torch_version())
 WRONG = claim_text("two-is-three", ">>> torch.ones(2).sum()\ntensor(3.)")
+OURS = claim_text(
+    "the-package-has-a-file",
+    ">>> import claimbook\n>>> print(claimbook.__file__, '/a/b/Python-3.11.7/main.c')\ngone",
+)
 FILE = claim_text("torch-has-a-file", ">>> print(torch.__file__)\n__init__.py")
 GONE = claim_text("it-exits", ">>> import os; os._exit(3)")
 ERROR = claim(
@@ -86,6 +90,13 @@ def test_where_a_release_was_installed_is_not_kept(book):
     (said,) = record(book).claims["torch-has-a-file"].outputs
     assert not Path(said).is_absolute()
     assert Path(sys.prefix, said).is_file()
+
+
+def test_no_folder_of_the_machine_is_kept(book):
+    """Tracebacks name files of this package and, in frames of C, where Python was compiled."""
+    book.write("docs/file.md", f"# File\n\n{OURS}")
+    said = record(book).claims["the-package-has-a-file"].outputs
+    assert said[-1].split() == ["claimbook/__init__.py", "Python-3.11.7/main.c"]
 
 
 def test_what_was_skipped_is_no_result(book, monkeypatch):
