@@ -126,14 +126,12 @@ def _end(error: Exception) -> NoReturn:
     raise SystemExit(2)
 
 
+@ends_on_error
 def _check_files(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
     """End the build on an error of a user, before anything of the last build is lost."""
-    try:
-        Project.find(Path(app.srcdir))
-        for docname in docnames:
-            read_text(Path(env.doc2path(docname)))
-    except OF_USERS as error:
-        _end(error)
+    Project.find(Path(app.srcdir))
+    for docname in docnames:
+        read_text(Path(env.doc2path(docname)))
 
 
 def _place(location: Any) -> str:
