@@ -12,12 +12,8 @@ from hypothesis import HealthCheck, settings
 from claimbook.engine.fork_server import SETTINGS, kept
 
 pytest_plugins = ["pytester"]
-collect_ignore = [
-    "clock",
-    "modules",
-    "stand_in",
-    "rehearsal",
-]  # not tests; their sitecustomize may clash with the system's
+# Not tests; their sitecustomize may clash with the system's.
+collect_ignore = ["records/clock", "engine/modules", "cuda/stand_in", "rehearsal"]
 
 # Background jobs of a shell script ignore SIGINT, and child processes inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)

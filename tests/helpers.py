@@ -34,7 +34,9 @@ from claimbook.pages.register import LOADER
 ROOT = Path(__file__).parents[1]
 SITE = ROOT / "docs/_build/html"
 STAND_IN = {
-    "PYTHONPATH": os.pathsep.join([str(ROOT / "tests/stand_in"), os.environ.get("PYTHONPATH", "")])
+    "PYTHONPATH": os.pathsep.join(
+        [str(ROOT / "tests/cuda/stand_in"), os.environ.get("PYTHONPATH", "")]
+    )
 }
 """Environment variables that make a stand-in serve as the lane `cuda`."""
 

@@ -627,7 +627,7 @@ def test_the_wrapper_of_a_compilers_error_is_none():
     assert first_place(text) == ""
 
 
-QUERIES = read_yaml(ROOT / "tests/error_queries.yaml")
+QUERIES = read_yaml(Path(__file__).with_name("error_queries.yaml"))
 
 
 def test_errors_of_other_programs():

@@ -1,6 +1,5 @@
 """Pages as small texts: what is read from them, with lines, and what is reported."""
 
-from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
@@ -13,9 +12,8 @@ from claimbook.pages.directive import STAR
 from claimbook.pages.myst import ClaimSyntax
 from claimbook.pages.parser import scan_page, scan_script
 from claimbook.pages.session import parse_session
-from helpers import TinyBook, claim_text, whole_book
+from helpers import ROOT, TinyBook, claim_text, whole_book
 
-ROOT = Path(__file__).parents[1]
 FENCE = "```"
 CLAIM = """\
 :::{claim} sum-adds

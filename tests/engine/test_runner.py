@@ -935,7 +935,7 @@ ctypes.CDLL(None).prctl(24, 24, 0, 0, 0)  # no program that is started may raise
 del os.environ[{KEPT!r}]  # whose limits are those of the tests
 resource.setrlimit(resource.RLIMIT_DATA, (4 << 30, 4 << 30))
 resource.setrlimit(resource.RLIMIT_FSIZE, (500 << 20, 500 << 20))
-sys.path.insert(0, {str(Path(__file__).parent)!r})
+sys.path.insert(0, {str(ROOT / "tests")!r})
 from claimbook.model import Lane
 from claimbook.engine.pool import Runner
 from helpers import claim
