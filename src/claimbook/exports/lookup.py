@@ -25,8 +25,8 @@ SAME_TYPE = 0.1
 EXPLAINS = 0.015
 """Ranking bonus of a message that a claim explains; doubled if a section is about nothing else."""
 
-LIKE = 0.55
-"""Least likeness of a match."""
+LIKE, PASSING = 0.55, 0.65
+"""Least likeness of a match, and of one that no claim and no section of errors explains."""
 
 ENOUGH, NEARLY_ALL = 4, 0.75
 """A match needs common marks that weigh as much as `ENOUGH` unique marks, or make up `NEARLY_ALL`
@@ -40,6 +40,10 @@ PART, SOME = 2, 4
 """A text of at least `SOME` words may be part of a message, whose weight then counts as at most
 `PART` times the text's; and the other way round."""
 
+ABOUT = 0.71
+"""Least part of an error's weight in a text that is about another thing (see `_about_another`):
+*num_samples should be a positive integer value* says nothing of a *block_size*."""
+
 SAME = 0.9
 """A match is exact if this much of the lighter of the two is in the other."""
 
@@ -49,7 +53,7 @@ LENGTH, SHOWN = 400, 2
 
 @dataclass(frozen=True)
 class Match:
-    """A message similar to the one looked up; `likeness` is at least `LIKE`."""
+    """A message similar to the one looked up; `likeness` is at least `LIKE` or `PASSING`."""
 
     message: Message
     likeness: float
@@ -108,11 +112,13 @@ class Lookup:
                 continue
             if heaviest < SIGN and common < SAME * max(whole, asked):
                 continue
+            if message.type and common < ABOUT * whole and _about_another(message, wanted):
+                continue
             size = min(whole, PART * asked) if part else whole
             text_size = min(asked, PART * whole) if len(message.words) >= SOME else asked
             likeness = common / sqrt(size * text_size)
             likeness += SAME_TYPE * (message.type == wanted.type or (part and not message.type))
-            if likeness >= LIKE:
+            if likeness >= (LIKE if message.explained else PASSING):
                 same = common >= SAME * min(whole, asked)
                 matches.append(Match(message, likeness, same))
         matches.sort(key=lambda m: -round(m.likeness + EXPLAINS * m.message.explained, 6))
@@ -120,6 +126,13 @@ class Lookup:
         for match in matches:
             by_section.setdefault(match.message.place or match.message.text, match)
         return [*by_section.values()]
+
+
+def _about_another(message: Message, wanted: Message) -> bool:
+    """Return whether a text lacks the first word of an error, and begins or is typed otherwise."""
+    typed = wanted.type not in ("", message.type)
+    begins = wanted.words[0] not in message.marks
+    return message.words[0] not in wanted.marks and (typed or begins)
 
 
 def data(
@@ -143,11 +156,13 @@ def data(
             "sameType": SAME_TYPE,
             "explains": EXPLAINS,
             "like": LIKE,
+            "passing": PASSING,
             "part": PART,
             "some": SOME,
             "enough": ENOUGH,
             "sign": SIGN,
             "nearlyAll": NEARLY_ALL,
+            "about": ABOUT,
             "same": SAME,
         },
         "everyday": EVERYDAY,

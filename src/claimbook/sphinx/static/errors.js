@@ -136,8 +136,16 @@ class ErrorLookup {
     return [];
   }
 
+  // Whether a text lacks the first word of an error, and begins or is typed otherwise.
+  isAboutAnother(message, wanted) {
+    const typed = wanted.type && wanted.type !== message.type;
+    const begins = !message.marks.has(wanted.words[0]);
+    return !wanted.marks.has(message.words[0]) && (typed || begins);
+  }
+
   like(wanted) {
-    const { sameType, explains, like, part, some, enough, sign, nearlyAll, same } = this.numbers;
+    const { sameType, explains, like, passing, part, some } = this.numbers;
+    const { enough, sign, nearlyAll, about, same } = this.numbers;
     const matches = [], asked = this.weight(wanted.marks), isPart = wanted.words.length >= some;
     for (const [number, [common, heaviest]] of this.common(wanted.marks)) {
       const message = this.messages[number], whole = this.whole[number];
@@ -145,11 +153,12 @@ class ErrorLookup {
       if (message.words.length === 1 && wanted.words.join(" ") !== message.words[0]) continue;
       if (common < Math.min(enough * Math.log(1 + this.all), nearlyAll * whole)) continue;
       if (heaviest < sign && common < same * Math.max(whole, asked)) continue;
+      if (message.type && common < about * whole && this.isAboutAnother(message, wanted)) continue;
       const size = isPart ? Math.min(whole, part * asked) : whole;
       const textSize = message.words.length >= some ? Math.min(asked, part * whole) : asked;
       const likeness = common / Math.sqrt(size * textSize)
         + (message.type === wanted.type || (isPart && !message.type) ? sameType : 0);
-      if (likeness < like) continue;
+      if (likeness < (message.explained ? like : passing)) continue;
       matches.push({ message, likeness, same: common >= same * Math.min(whole, asked) });
     }
     const rank = ({ message, likeness }) =>
