@@ -56,8 +56,10 @@ SIGNAL = r"[Kk]illed|[Ss]egmentation fault|[Bb]us error|Aborted"
 UNNAMED = (
     r"\bwhat\(\):[ \t]*([^\n]+)",
     rf"(?:^|[\n\]]|\d +|zsh: )({SIGNAL})(?=$|\n|  | \()",
+    r"\b(invoked oom-killer|oom-kill:constraint=|(?:[Tt]erminated|[Kk]illed) by signal \d+)",
 )
-"""What ends a program where no error of Python is named: an exception of C++, and a signal."""
+"""What ends a program where no error of Python is named: an exception of C++, a signal, and the
+kernel's words for one."""
 READINGS = 5
 """Most errors of a text that are looked up, until one is known."""
 ADDED = [re.compile(noise["pattern"], re.ASCII) for noise in CUT["added"]]
