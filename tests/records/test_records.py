@@ -22,11 +22,13 @@ from claimbook.model import (
     Outcome,
     Provenance,
     Record,
+    Run,
     Status,
 )
 from claimbook.mutation.falsify import Falsified, Results
 from claimbook.pages.book import Book
-from claimbook.records.runs import Records, shown, status
+from claimbook.records.book_runs import result_of
+from claimbook.records.runs import Records, record_of, shown, status
 from helpers import TinyBook, claim, git, signed
 
 CLAIM = claim("sums", ">>> 1\n1")
@@ -60,6 +62,25 @@ def test_provenance_is_what_git_says(tmp_path, monkeypatch):
     assert (len(found.commit or ""), found.clean) == (12, True)
     (tmp_path / "page.md").write_text("two")
     assert environment.provenance(tmp_path) == replace(found, clean=False)
+
+
+@pytest.mark.parametrize(
+    ("printed", "kept"),
+    [
+        (f'File "{os.__file__}", line 2', 'File "os.py", line 2'),
+        (f'File "{environment.__file__}"', 'File "claimbook/engine/environment.py"'),
+        (pytest.__file__, "pytest/__init__.py"),
+        ('File "/root/a/Python-3.11.7/Objects/call.c"', 'File "Python-3.11.7/Objects/call.c"'),
+        ("/tmp/claims-ub_abgcb/tmpe42jq87m/guard.py", "guard.py"),
+        ("/var/t/claims-ub_abgcb/torchinductor_me/c.py", "torchinductor_me/c.py"),
+        ("/usr/local/cuda/bin/nvcc, /data/x", "/usr/local/cuda/bin/nvcc, /data/x"),
+    ],
+)
+def test_no_folder_of_the_machine_is_kept(printed, kept):
+    """Tracebacks name files of packages, of Python where it was compiled, and of the run itself."""
+    run = Run("sums", Lane.CPU, Outcome.CRASHED, (printed,), message=f"it died: {printed}")
+    for saved in (record_of(CLAIM, run, HERE, RECORD.recorded), result_of(CLAIM, run)):
+        assert (saved.outputs, saved.message) == ((kept,), f"it died: {kept}")
 
 
 @pytest.fixture

@@ -1,18 +1,14 @@
 """The commands that record what claims print: `record` on a machine, `release` of a torch."""
 
-import os
-import re
 import sys
 from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
-from pathlib import Path
 from typing import TextIO
 
 import click
 
-import claimbook
 from claimbook.checking.compare import mismatches
 from claimbook.checking.report import differing
 from claimbook.cli import common
@@ -144,19 +140,7 @@ def _runs(runner: Runner, claims: list[Claim], lane: Lane) -> dict[Claim, Run]:
         if due:
             runs |= common.progress(runner, due, lane, explained=False)
         due = [claim for claim in claims if runs[claim].outcome not in LASTING]
-    return {c: _lasting(run) for c, run in runs.items() if run.outcome not in OF_MACHINE}
-
-
-def _lasting(run: Run) -> Run:
-    """Strip this machine's folders from outputs: tracebacks name files of torch and of others."""
-    outputs = tuple(_without_folders(output) for output in run.outputs)
-    return replace(run, outputs=outputs, message=_without_folders(run.message))
-
-
-def _without_folders(text: str) -> str:
-    for folder in (sys.prefix, Path(claimbook.__file__).parents[1]):
-        text = text.replace(f"{folder}{os.sep}", "")
-    return re.sub(r'/[^"\s]*/(?=Python-3[.\d]+/)', "", text)  # where Python was compiled
+    return {c: run for c, run in runs.items() if run.outcome not in OF_MACHINE}
 
 
 def _flips(book: Book, old: BookRun, new: BookRun) -> list[str]:

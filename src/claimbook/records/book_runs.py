@@ -18,6 +18,7 @@ from claimbook.model import (
     Run,
 )
 from claimbook.records.by_name import ByName
+from claimbook.records.runs import lasting
 
 NOT_REACHED = "(not reached)"
 
@@ -78,7 +79,7 @@ def short_digest(claim: Claim, lane: Lane) -> str:
 
 def result_of(claim: Claim, run: Run) -> Result:
     """Return the result to save for a run."""
-    result = Result(short_digest(claim, run.lane), run.outcome)
+    result, run = Result(short_digest(claim, run.lane), run.outcome), lasting(run)
     if run.outcome is Outcome.PASSED:
         return result
     if run.outcome is not Outcome.FAILED:

@@ -1,7 +1,9 @@
 """Records of claims, one file per page and lane, and the status they give a claim."""
 
+import re
+import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from operator import attrgetter
 from pathlib import Path
@@ -17,6 +19,9 @@ KEPT = 14
 
 SAID = attrgetter("digest", "environment", "outcome", "outputs", "message")
 """The fields that make a record different; the others are times, dates and figures."""
+
+FOLDERS = re.compile(r'/[^"\s]*/(?:(?=Python-3[.\d]+/)|claims-\w{8}/(?:tmp\w{8}/)?)')
+"""Where Python was compiled, and where a claim ran: its workers' folder, and in that its own."""
 
 RANKS = [Status.FAILING, Status.VARIED, Status.CURRENT, Status.STALE, Status.MISSING]
 """Statuses by precedence."""
@@ -70,8 +75,20 @@ class Records(ByPage[Record]):
 
 def record_of(claim: Claim, run: Run, environment: Environment, recorded: Provenance) -> Record:
     """Return the record of a run."""
-    digest = claim.digest(run.lane)
-    return Record(**vars(run), digest=digest, environment=environment, recorded=recorded)
+    digest, kept = claim.digest(run.lane), lasting(run)
+    return Record(**vars(kept), digest=digest, environment=environment, recorded=recorded)
+
+
+def lasting(run: Run) -> Run:
+    """Strip this machine's folders from outputs: tracebacks name files of torch and of others."""
+    outputs = tuple(map(_without_folders, run.outputs))
+    return replace(run, outputs=outputs, message=_without_folders(run.message))
+
+
+def _without_folders(text: str) -> str:
+    for folder in sorted(sys.path, key=len, reverse=True):  # one may lie in another
+        text = text.replace(f"{folder}/", "") if folder else text
+    return FOLDERS.sub("", text)
 
 
 def status(claim: Claim, lane: Lane, record: Record | None, torch: str) -> Status:
