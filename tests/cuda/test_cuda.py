@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import jsonschema
 import pytest
@@ -388,6 +389,30 @@ def test_a_fork_without_a_gpu_waits_for_none():
             assert "vars.CUDA_RUNNER != 'none'" in jobs[each]["if"]
         for page in ("cuda", "publish"):
             assert "`CUDA_RUNNER`" in (ROOT / f"docs/contributing/{page}.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "site"),
+    [
+        ("book", "https://ada.github.io/book/"),
+        ("ada.github.io", "https://ada.github.io/"),
+    ],
+)
+def test_the_address_of_the_site(name, site):
+    """GitHub Pages gives each repository a folder, except the one that is named as the site is."""
+    text = (ROOT / ".github/workflows/docs.yml").read_text("utf-8")
+    address = yaml.safe_load(text)["env"]["BOOK_URL"]
+    about = SimpleNamespace(
+        repository_owner="ada", event=SimpleNamespace(repository=SimpleNamespace(name=name))
+    )
+    names = {"github": about, "format": str.format}
+
+    def said(expression):
+        code = expression[1].replace("&&", "and").replace("||", "or")
+        return eval(code, names)
+
+    assert re.sub(r"\${{ (.*?) }}", said, address) == site
+    assert text.count(".github.io") == address.count(".github.io")  # nothing else spells it out
 
 
 def test_the_nightly_run_leaves_no_part_out():
