@@ -10,6 +10,7 @@ from helpers import CONF, PAGES, PRODUCT, SHAPE, TinyBook, claim_text, python
 
 FORMS = CONF + 'extensions += ["claimbook.sphinx.page_outputs"]\n'
 FURO = FORMS.replace("alabaster", "furo") + "myst_heading_anchors = 3\n"
+STYLED = FURO + 'html_static_path = ["_static"]\nhtml_css_files = ["own.css"]\n'
 INDEX = """\
 # Book
 
@@ -128,6 +129,7 @@ EDITS: dict[str, Callable[[TinyBook], None]] = {
     "a page no longer listed": replace("docs/tools/index.md", "a\nnew\n", "a\n"),
     "a route": replace("docs/index.md", "sums/sums\n", "sums/sums\nsums/shapes\n"),
     "a caption": replace("docs/index.md", "The whole", "Everything"),
+    "a stylesheet": replace("docs/_static/own.css", "red", "blue"),
 }
 
 
@@ -148,7 +150,8 @@ def files(site: Path) -> dict[str, bytes]:
 @pytest.fixture(scope="module")
 def sites(tmp_path_factory):
     """After each edit, in turn: the site that was built upon, and one built from nothing."""
-    book = TinyBook(tmp_path_factory.mktemp("edited"), BOOK, conf=FURO)
+    book = TinyBook(tmp_path_factory.mktemp("edited"), BOOK, conf=STYLED)
+    book.write("docs/_static/own.css", "a { color: red }\n")
     upon = book.root / "upon"
     assert build(book, upon) == 0
     found = {}

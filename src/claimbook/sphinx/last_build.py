@@ -15,6 +15,7 @@ from claimbook.files import walk, write_atomically
 from claimbook.model import Lane, digest
 from claimbook.pages.book import LABS
 from claimbook.sphinx.domain import claim_domain
+from claimbook.sphinx.outdated import assets
 
 KEPT = "last-build.json"
 """The file, in Sphinx's doctree folder, with digests of what the last build read and left."""
@@ -78,6 +79,7 @@ def _settings(app: Sphinx) -> Iterator[object]:
 def _inputs(app: Sphinx) -> Iterator[Path]:
     project = claim_domain(app.env).project
     yield from (project.root / "pyproject.toml", *project.texts)
+    yield from assets(app.env)
     yield from walk(project.root / LABS)
     yield from walk(project.docs, BUILT.__eq__)
 

@@ -10,6 +10,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
+from claimbook.files import walk
 from claimbook.model import digest
 from claimbook.records.book_runs import BookRun
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
@@ -35,9 +36,15 @@ def replaced(
     return [*other, *(name for name, pages in lists if not removed.isdisjoint(pages))]
 
 
-def digest_of(page: Path) -> str:
-    """Return the digest of a page's file."""
-    return hashlib.sha256(page.read_bytes()).hexdigest()
+def digest_of(file: Path) -> str:
+    """Return the digest of a file, such as a page."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def assets(env: BuildEnvironment) -> list[Path]:
+    """Return the styles, scripts and pictures that Sphinx copies to the site."""
+    folders = (Path(env.srcdir, folder) for folder in env.config.html_static_path)
+    return sorted(path for folder in folders for path in walk(folder))
 
 
 def to_write(domain: ClaimDomain) -> list[str]:
@@ -55,13 +62,15 @@ def _seen_everywhere(domain: ClaimDomain) -> Iterator[object]:
     """Yield what every page shows, Sphinx's parts included: all are written when it changes.
 
     The sidebar and the links to the previous and next page come from the contents and the titles.
-    A page also holds a digest of the routes, so that browsers do not use cached ones.
+    A page also holds digests of the routes, styles and scripts, so that browsers do not use cached
+    ones.
     """
     env = domain.env
     for name, toc in sorted(env.tocs.items()):
         yield name, [tree.pformat() for tree in toc.findall(addnodes.toctree)]
     yield {name: title.pformat() for name, title in sorted(env.titles.items())}
     yield list(guides.routes(env))
+    yield [digest_of(path) for path in assets(env)]
     yield [(run.name, run.environment, run.hardware) for run in _runs(domain)]
 
 
