@@ -1,5 +1,6 @@
 """Outputs taken over into pages: which bytes change, what is refused, what is asked."""
 
+import os
 import re
 import stat
 from dataclasses import replace
@@ -243,7 +244,18 @@ def test_removed_page_is_refused(tmp_path):
     path.write_bytes(page_of(">>> 1\n2\n"))
     draft = Draft.read(tmp_path, scan_page(path.read_text(), "p.md"))
     path.unlink()
-    with pytest.raises(AcceptError, match="cannot be written"):
+    with pytest.raises(AcceptError, match=r"^No such file or directory$"):
+        draft.write(changes_of(draft, {"one": ("1",)}))
+
+
+def test_unwritable_page_is_named_once(tmp_path):
+    """So is what to do."""
+    path = tmp_path / "p.md"
+    path.write_bytes(page_of(">>> 1\n2\n"))
+    draft = Draft.read(tmp_path, scan_page(path.read_text(), "p.md"))
+    (tmp_path / f".p.md.{os.getpid()}").mkdir()  # in the place of the new page
+    said = f"^{path} cannot be written: Is a directory; free space there or make it writable"
+    with pytest.raises(AcceptError, match=said):
         draft.write(changes_of(draft, {"one": ("1",)}))
 
 

@@ -151,7 +151,7 @@ class Draft:
                 raise AcceptError("the page changed since it was scanned: run this again")
             write_atomically(self.path, text)
         except OSError as error:
-            raise AcceptError(f"it cannot be written: {error}") from error
+            raise AcceptError(error.strerror or str(error)) from error
 
 
 def _revise(lines: list[str], page: Page, wants: Mapping[int, str], lane: Lane) -> None:
