@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from claimbook import __version__
 from claimbook.cli import _stop, main
+from claimbook.cli.explain import HINT
 from claimbook.engine import environment
 from claimbook.model import Environment, Lane
 from claimbook.pages.book import Book
@@ -726,5 +727,9 @@ def test_explain_what_nobody_knows(book):
         1,
         "No claim of the book prints an error like this one.\n",
     )
+    (book.root / "log.txt").write_text("a/b")
+    for name in ("eror.txt", "logs/eror", "docs/", "[b]", "log.txt"):
+        none = f"No file {name} can be read.\n" * (name not in {"[b]", "log.txt"})
+        assert run("explain", name)[2] == f"{none}{HINT}\n"
     done = CliRunner().invoke(main, ["explain"], input=" ")
     assert (done.exit_code, "give an error in quotes" in done.stderr) == (2, True)

@@ -1,5 +1,6 @@
 """The command `explain`: find the claims that explain a pasted error."""
 
+import re
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -44,6 +45,8 @@ def explain_error(given: tuple[str, ...]) -> None:
         _show(match, shorts.get(match.message.place))
     if not matches:
         common.out.print("No claim of the book prints an error like this one.")
+        if text == " ".join(given) and re.fullmatch(r"\S*(/\S*|\.\w+)", text):
+            common.note(f"No file {text} can be read.")
         if not errors.looks_like_error(text):
             common.err.print(HINT)
         sys.exit(1)
