@@ -8,18 +8,19 @@ import sys
 import tomllib
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 from click.testing import CliRunner
 
 from claimbook import __version__
-from claimbook.cli import _stop, main
+from claimbook.cli import _stop, common, main
 from claimbook.cli.explain import HINT
 from claimbook.engine import environment
-from claimbook.model import Environment, Lane
+from claimbook.model import Environment, Lane, Outcome, Run
 from claimbook.pages.book import Book
-from helpers import ROOT, TinyBook, claim_text, python
+from helpers import ROOT, TinyBook, claim, claim_text, python
 
 WRONG = claim_text("two-is-three", ">>> torch.ones(2).sum()\ntensor(3.)")
 REPORT = """\
@@ -245,6 +246,27 @@ def test_links_and_folders_among_the_pages(book):
     assert "docs/x.md:1  linked-in  cpu cuda\n" in run("list")[1]
     twice, _ = Book.load(book.root).problems
     assert str(twice).startswith("docs/y.md:3: ones-have-a-shape: this id is taken by the claim at")
+
+
+@pytest.mark.parametrize(
+    ("done", "said"),
+    [
+        (0, "not run: 7 of 7 claims: c0, c1, c2, c3, c4, …\n"),
+        (2, "not run: 5 of 7 claims: c2, c3, c4, c5, c6\n"),
+        (7, ""),
+    ],
+)
+def test_what_an_interrupt_leaves_is_named(capsys, done, said):
+    """The first of the claims that did not run, and whether there are more."""
+    claims = [claim(f"c{number}", ">>> 1\n1") for number in range(7)]
+
+    def run(claims, lane):
+        yield from [(each, Run(each.id, lane, Outcome.PASSED)) for each in claims[:done]]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        [*common.progress(SimpleNamespace(run=run), claims, Lane.CPU)]
+    assert capsys.readouterr().err == said
 
 
 def test_an_interrupt_while_the_command_is_imported(tmp_path):

@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from errno import EPIPE
-from itertools import islice
 from pathlib import Path
 
 import click
@@ -135,8 +134,8 @@ def progress(
                     note(f"{lane}: {run.message}")
                 yield claim, run
         except (KeyboardInterrupt, RunnerError):
-            some = ", ".join(claim.id for claim in islice(left, 5))
-            note(f"not run: {len(left)} of {len(claims)} claims, {some} …")
+            if left:
+                note(f"not run: {len(left)} of {len(claims)} claims: {some(left)}")
             raise
     counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
     err.print(f"{counts or 'nothing to run'} on {lane} in {time.perf_counter() - started:.1f} s")
@@ -155,6 +154,12 @@ def note(text: str) -> None:
 def counted(count: int, what: str) -> str:
     """Return a number of things: `1 page`, `2 pages`."""
     return f"{count} {what}{'s' * (count != 1)}"
+
+
+def some(claims: Collection[Claim]) -> str:
+    """Return the ids of the first claims, and `…` if there are more."""
+    ids = [claim.id for claim in claims]
+    return ", ".join(ids[:5]) + ", …" * (len(ids) > 5)
 
 
 def warn(message: str) -> None:
