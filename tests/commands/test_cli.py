@@ -157,6 +157,15 @@ def test_what_an_editor_keeps(book, path):
     assert Book.load(book.root).problems == problems
 
 
+def test_a_page_with_brackets_in_its_name(book):
+    """It is named as it is called: brackets are no marks of a style."""
+    raises = ">>> 1 / 0\nTraceback (most recent call last):\nZeroDivisionError: division by zero"
+    book.write("docs/a [bold].md", f"# Z\n\n{claim_text('zero-fails', raises)}")
+    for command in ("list", "show", "falsify"):
+        assert "docs/a [bold].md" in run(command, "zero-fails")[1]
+    assert "docs/a [bold].md:3" in run("explain", "division by zero")[1]
+
+
 def test_settings_in_a_comment(book):
     """The words alone make no book."""
     book.write("pyproject.toml", "# [tool.claimbook]\n[[tool.claimbook]]\n")

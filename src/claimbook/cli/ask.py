@@ -4,6 +4,7 @@ import sys
 from collections import Counter
 
 import click
+from rich.markup import escape
 
 from claimbook.checking.report import session
 from claimbook.cli import common
@@ -20,7 +21,8 @@ def list_claims(names: tuple[str, ...]) -> None:
     """List claims with their page and line."""
     claims = common.load().select(names)
     for claim in claims:
-        common.out.print(f"{claim.location}  [bold]{claim.id}[/]  [dim]{' '.join(claim.lanes)}[/]")
+        place, lanes = escape(str(claim.location)), " ".join(claim.lanes)
+        common.out.print(f"{place}  [bold]{claim.id}[/]  [dim]{lanes}[/]")
     common.say(common.counted(len(claims), "claim"))
 
 
@@ -80,7 +82,8 @@ def _counts(answers: list[Answer]) -> tuple[int, ...]:
 
 
 def _show_claim(claim: Claim) -> None:
-    common.out.print(f"[bold]{claim.id}[/]  {claim.location}  [dim]{' '.join(claim.lanes)}[/]")
+    place, lanes = escape(str(claim.location)), " ".join(claim.lanes)
+    common.out.print(f"[bold]{claim.id}[/]  {place}  [dim]{lanes}[/]")
     common.say(claim.statement + "\n")
     for line in session(claim):
         common.say(f"  {line}")

@@ -76,7 +76,8 @@ def _check(book: Book, store: Versions) -> None:
         raise BookError(str(book.problems[0]))
     records = Records.of(book.project.docs, Lane.CPU, common.tell_broken)
     if due := [claim for claim in book.claims if not _ran(records, claim)]:
-        some, advice = common.some(due), "build the book or run claimbook record, and fix what fails"
+        some = common.some(due)
+        advice = "build the book or run claimbook record, and fix what fails"
         raise BookError(f"claims that have not run as printed: {len(due)} ({some}); {advice}")
 
 

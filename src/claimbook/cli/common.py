@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 from rich.box import SIMPLE
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -191,6 +192,6 @@ def print_counts(groups: Mapping[str, Mapping[str, tuple[int, ...]]], *titles: s
     for group, rows in groups.items():
         for name, counts in rows.items():
             add(name, [counts])
-        add(f"[bold]{group}[/]", rows.values(), last=True)
+        add(f"[bold]{escape(group)}[/]", rows.values(), last=True)
     add("[bold]all[/]", [counts for rows in groups.values() for counts in rows.values()])
     out.print(table)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import click
+from rich.markup import escape
 
 from claimbook.cli import common
 from claimbook.exports import errors, lookup
@@ -82,6 +83,6 @@ def _show(match: lookup.Match, section: Section | None) -> None:
         common.say(f"  {message.place}")
         common.say(f"    {section.short}")
     for claim in message.claims:
-        common.out.print(f"  {claim.location}  [bold]{claim.id}[/]")
+        common.out.print(f"  {escape(str(claim.location))}  [bold]{claim.id}[/]")
         common.say(f"    {claim.statement}")
     common.out.print()
