@@ -257,6 +257,16 @@ def test_links_and_folders_among_the_pages(book):
     assert str(twice).startswith("docs/y.md:3: ones-have-a-shape: this id is taken by the claim at")
 
 
+@pytest.mark.parametrize("option", [["--fresh"], ["--jobs", "2"], ["--lane", "cuda"]])
+def test_options_of_a_run_without_one(book, option):
+    """What would be passed over is an error."""
+    status, _, error = run("sweep", "--missing", *option)
+    assert (status, error.splitlines()[-1]) == (
+        2,
+        "Error: --missing runs nothing: leave out --fresh, --jobs and --lane.",
+    )
+
+
 @pytest.mark.parametrize(
     ("done", "said"),
     [

@@ -72,6 +72,8 @@ def sweep_claims(
     Results are saved only on the CPU. Exit status 1 if a counterexample is found, or if a sweep
     still passes however its rule is changed.
     """
+    if missing and (fresh or jobs or lane is not Lane.CPU):
+        raise click.UsageError("--missing runs nothing: leave out --fresh, --jobs and --lane.")
     book = common.load()
     claims, written = book.select(names), read_sweeps(book.project, book.claims)
     if missing:
