@@ -73,7 +73,10 @@ def test_provenance_is_what_git_says(tmp_path, monkeypatch):
         ('File "/root/a/Python-3.11.7/Objects/call.c"', 'File "Python-3.11.7/Objects/call.c"'),
         ("/tmp/claims-ub_abgcb/tmpe42jq87m/guard.py", "guard.py"),
         ("/var/t/claims-ub_abgcb/torchinductor_me/c.py", "torchinductor_me/c.py"),
+        ("in=/tmp/claims-ub_abgcb/tmpe42jq87m/a:/b", "in=a:/b"),
         ("/usr/local/cuda/bin/nvcc, /data/x", "/usr/local/cuda/bin/nvcc, /data/x"),
+        ("/" * 100_000, "/" * 100_000),
+        (":/" * 50_000, ":/" * 50_000),
     ],
 )
 def test_no_folder_of_the_machine_is_kept(printed, kept):

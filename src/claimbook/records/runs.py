@@ -20,8 +20,13 @@ KEPT = 14
 SAID = attrgetter("digest", "environment", "outcome", "outputs", "message")
 """The fields that make a record different; the others are times, dates and figures."""
 
-FOLDERS = re.compile(r'/[^"\s]*/(?:(?=Python-3[.\d]+/)|claims-\w{8}/(?:tmp\w{8}/)?)')
-"""Where Python was compiled, and where a claim ran: its workers' folder, and in that its own."""
+FOLDERS = re.compile(
+    r"""(?<![^\s"'=:(])/[^\s"'=:(]*/(?:(?=Python-3[.\d]+/)|claims-\w{8}/(?:tmp\w{8}/)?)"""
+)
+"""Where Python was compiled, and where a claim ran: its workers' folder, and in that its own.
+
+A path is searched from its beginning alone, so that a flood of slashes takes linear time.
+"""
 
 RANKS = [Status.FAILING, Status.VARIED, Status.CURRENT, Status.STALE, Status.MISSING]
 """Statuses by precedence."""
