@@ -135,6 +135,14 @@ def test_what_is_wrong_is_red_until_it_is_mended(faulty):
     assert "To be fixed" not in mended[0].stdout
 
 
+def test_a_claim_that_fails_is_told_again_where_nothing_else_is_wrong(tmp_path):
+    """What is wrong with the book as a whole is on no page that is read again."""
+    book = TinyBook(tmp_path, {"index": FAULTS["claim.md"][0]})
+    for done in (book.build(), book.build()):
+        assert done.returncode == 1
+        assert "want 3., got 2." in done.stderr
+
+
 def test_an_older_file_in_place_of_a_page_is_seen(tmp_path):
     """A backup that is moved back keeps its time, which is before the last build."""
     book = TinyBook(tmp_path, {"index": "# New\n"})

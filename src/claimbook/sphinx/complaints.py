@@ -71,8 +71,7 @@ class Complaints(logging.Handler):
 
         Return all if it did not finish, or warned without a place. Every build checks other files.
         """
-        text = self.file.read_text("utf-8") if self.file.exists() else '[["", ""]]'
-        places = {place.partition(":")[0] for place, _ in json.loads(text)}
+        places = {place.partition(":")[0] for place, _ in last(app)}
         pages = {env.path2doc(place) if "." in place else place for place in places}
         return env.all_docs.keys() if "" in places else env.all_docs.keys() & pages
 
@@ -98,6 +97,12 @@ class Complaints(logging.Handler):
         if page in self.app.env.all_docs:
             page = f"{self.app.srcdir.name}/{self.app.env.doc2path(page, base=False)}"
         return f"{page}{colon}{line}: " if place else ""
+
+
+def last(app: Sphinx) -> list[tuple[str, str]]:
+    """Return the places and warnings of the last build; one without a place if it did not end."""
+    file = Path(app.doctreedir, KEPT)
+    return json.loads(file.read_text("utf-8")) if file.exists() else [("", "")]
 
 
 OF_USERS = (BookError, RunnerError, OSError)

@@ -14,6 +14,7 @@ from claimbook.engine import environment
 from claimbook.files import walk, write_atomically
 from claimbook.model import Lane, digest
 from claimbook.pages.book import LABS
+from claimbook.sphinx import complaints
 from claimbook.sphinx.domain import claim_domain
 from claimbook.sphinx.outdated import assets
 
@@ -37,13 +38,13 @@ class LastBuild:
         """What it said at its end."""
 
     def is_same(self) -> bool:
-        """Return whether nothing has changed since; note what this build reads.
+        """Return whether nothing has changed since, and it warned of nothing; note what this reads.
 
         To be called before claims run: what changes from then on is left to the next build.
         """
         self._read = digest([*_settings(self._app), *_states(_inputs(self._app))])
         fresh = claim_domain(self._app.env).has_read or self._late()
-        if fresh or not self._file.exists():
+        if complaints.last(self._app) or fresh or not self._file.exists():
             return False
         kept = json.loads(self._file.read_text("utf-8"))
         self.said = kept["said"]
