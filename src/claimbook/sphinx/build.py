@@ -21,7 +21,7 @@ from claimbook.exports.sections import reading_minutes, sections
 from claimbook.model import Lane, Page
 from claimbook.pages.book import read_page
 from claimbook.sphinx import demands, elements, outdated, page_norm, render
-from claimbook.sphinx.card import ran
+from claimbook.sphinx.card import ran, session
 from claimbook.sphinx.claims_json import write_json
 from claimbook.sphinx.data_files import beside
 from claimbook.sphinx.domain import ClaimDomain, PageData, Placed, claim_domain, tell_missing
@@ -164,6 +164,7 @@ def _remark(domain: ClaimDomain, place: nodes.Element) -> list[nodes.Node]:
 
 
 FILLED: dict[str, Callable[[ClaimDomain, nodes.Element], list[nodes.Node]]] = {
+    "session": session.show,
     "status": ran.show,
     "remark": _remark,
     "provenance": page_norm.show,

@@ -65,6 +65,9 @@ class Cell(NamedTuple):
     """The page line of its directive."""
 
 
+ByLane = dict[Lane, Shown]
+"""Lane → the status and records of a claim."""
+
 ROLE = XRefRole(innernodeclass=nodes.inline, warn_dangling=True)
 """Role that links to a claim by its id; shows the given title, or its first sentence."""
 
@@ -112,8 +115,8 @@ class ClaimDomain(Domain):
         """By docname."""
         self.environments: dict[Lane, Environment] = self.data["environments"]
         """Lane → its environment in this build or the last."""
-        self.shown = dict[str, dict[Lane, Shown]]()
-        """Claim id → lane → its status and records in this build."""
+        self.shown = dict[str, ByLane]()
+        """Claim id → its results in this build."""
         self.viewed = dict[str, list[list[nodes.Node]]]()
         """Docname → the nodes of each of its views in this build."""
         self.has_read = False
@@ -203,6 +206,12 @@ class ClaimDomain(Domain):
         """Return the claim with an id on a page; None if there is none."""
         claims = self.pages[docname].scanned.claims
         return next((claim for claim in claims if claim.id == claim_id), None)
+
+    def claim_at(self, place: nodes.Element) -> Claim:
+        """Return the claim of a placeholder."""
+        claim = self.claim_on(place["page"], place["claim"])
+        assert claim
+        return claim
 
     def clear_doc(self, docname: str) -> None:
         """Forget a page."""

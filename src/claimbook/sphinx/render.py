@@ -53,17 +53,10 @@ def differing(
     fold = elements.fold(title=title, classes=["claim-fold"])
     for mismatch in mismatches(claim, lane, tuple(outputs)):
         fold += code(mismatch.example.source)
-        fold += got(mismatch.got)
+        fold += output(mismatch.got, "", "differs")
     if message:
         fold += nodes.paragraph("", message)
     return fold
-
-
-def got(text: str) -> nodes.container:
-    """Return an output that differs from the page."""
-    box = output(text)
-    box["classes"].append("differs")
-    return box
 
 
 def code(source: str) -> nodes.container:
@@ -75,18 +68,18 @@ LINE = 98
 """Characters of a line that fit in a card; longer ones wrap."""
 
 
-def output(want: str) -> nodes.container:
-    """Return the output of code in a box."""
-    is_error = want.startswith(HEADER) or f"\n{HEADER}" in want
-    classes = ["claim-output"]
-    if is_error:
-        classes.append("claim-error")
-    lines = want.rstrip("\n").split("\n")
-    if is_error or "Warning: " in want or len(lines) == 1 or max(map(len, lines)) > LINE:
-        classes.append("claim-message")
-    shown = want.translate(PICTURES) or "(nothing)"
-    label = nodes.paragraph("", "Output", classes=["claim-unseen"])  # for screen readers
-    return nodes.container("", label, block(shown, "text"), classes=classes)
+def output(text: str, label: str = "", *classes: str) -> nodes.container:
+    """Return the output of code in a box; a label says where it is from, or what it is."""
+    is_error = text.startswith(HEADER) or f"\n{HEADER}" in text
+    lines = text.rstrip("\n").split("\n")
+    wraps = is_error or "Warning: " in text or len(lines) == 1 or max(map(len, lines)) > LINE
+    kinds = ["claim-error"] * is_error + ["claim-message"] * wraps
+    # Without a label, it has one for screen readers.
+    said = nodes.paragraph(
+        "", label or "Output", classes=["claim-lane" if label else "claim-unseen"]
+    )
+    shown = block(text.translate(PICTURES) or "(nothing)", "text")
+    return nodes.container("", said, shown, classes=["claim-output", *kinds, *classes])
 
 
 def block(text: str, language: str) -> nodes.literal_block:

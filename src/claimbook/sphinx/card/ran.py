@@ -1,4 +1,4 @@
-"""Add the results of its runs to a claim's card when the page is written."""
+"""Say under a claim's code what came of its runs, when the page is written."""
 
 from collections.abc import Container, Iterable, Iterator
 from typing import Any
@@ -6,25 +6,19 @@ from urllib.parse import urlencode
 
 from docutils import nodes
 
-from claimbook.checking.compare import compare, mismatches
-from claimbook.model import Claim, Lane, Outcome, Record, Status
-from claimbook.records.runs import Shown
+from claimbook.checking.compare import mismatches
+from claimbook.model import Claim, Lane, Outcome, Status
 from claimbook.sphinx import page_norm, render
 from claimbook.sphinx.card import machines, releases
-from claimbook.sphinx.domain import ClaimDomain
+from claimbook.sphinx.domain import ByLane, ClaimDomain
 
 ON = {Lane.CPU: "the CPU", Lane.CUDA: "CUDA"}
 
-ByLane = dict[Lane, Shown]
-"""Lane → the status and records of a claim."""
-
 
 def show(domain: ClaimDomain, place: nodes.Element) -> list[nodes.Node]:
-    """Return a card's badges, verdicts and run details; update its outputs."""
-    claim = domain.claim_on(place["page"], place["claim"])
-    assert claim
+    """Return a card's badges, verdicts and run details."""
+    claim = domain.claim_at(place)
     shown = domain.shown[claim.id]
-    _show_run(place.parent, claim, shown)
     norm = page_norm.norm_of(domain, place["page"])
     others = [*machines.badges(claim, domain), *releases.badges(claim, domain, norm.releases)]
     return [
@@ -46,50 +40,6 @@ def _more(domain: ClaimDomain, claim: Claim, shown: ByLane) -> nodes.Node:
     titles = [render.verdicts(pairs) if pairs else "", "Other releases" if others else ""]
     title = " · ".join(filter(None, [*titles, "How it ran"]))
     return render.more(title, *said, *others, *how)
-
-
-def _show_run(card: nodes.Element, claim: Claim, lanes: ByLane) -> None:
-    """Insert what the run printed where it differs from the page.
-
-    Label outputs that no current run has confirmed.
-    """
-    for box in list(card.findall(nodes.container)):
-        if "claim-output" in box["classes"] and "line" in box:
-            lane = _lane_of(box, lanes)
-            shown = lanes[lane]
-            if shown.first and shown.status in (Status.FAILING, Status.VARIED):
-                _show_got(box, claim, lane, shown.first)
-            elif shown.status is not Status.CURRENT:
-                _mark_unproved(box, render.STATUS_WORDS[shown.status])
-
-
-def _lane_of(box: nodes.Element, lanes: ByLane) -> Lane:
-    """Return the lane of an output; the CPU if it is for both."""
-    of_cuda = f"on-{Lane.CUDA}" in box["classes"] or Lane.CPU not in lanes
-    return Lane.CUDA if of_cuda else Lane.CPU
-
-
-def _show_got(box: nodes.Element, claim: Claim, lane: Lane, record: Record) -> None:
-    lines = [example.line for fence in claim.fences for example in fence.examples]
-    number = lines.index(box["line"])
-    example, outputs = claim.examples(lane)[number], record.outputs
-    if number >= len(outputs):
-        _mark_unproved(box, "not reached in this run; the page says")
-    elif compare(example.want, outputs[number], lane):
-        got = render.got(outputs[number])
-        where = f"printed on {record.environment.device}"
-        got[0] = nodes.paragraph("", where, classes=["claim-lane"])
-        box.parent.insert(box.parent.index(box), got)
-        _mark_unproved(box, "the page says")
-
-
-def _mark_unproved(box: nodes.Element, words: str) -> None:
-    box["classes"].append("unproved")
-    label = next(box.findall(nodes.paragraph))
-    if "claim-lane" in label["classes"]:
-        label.append(nodes.Text(f", {words}"))
-    else:
-        box[0] = nodes.paragraph("", words, classes=["claim-lane"])
 
 
 def _badges(
@@ -127,7 +77,7 @@ def _failing(claim: Claim, lanes: ByLane) -> Iterator[nodes.Node]:
                 continue
             title = f"On {render.LANE_NAMES[lane]} ({record.environment.device})"
             ended = record.outcome in (Outcome.FAILED, Outcome.VARIED)
-            boxed = ended and record is shown.first and lane is next(iter(lanes))  # _show_run
+            boxed = ended and record is shown.first and lane is next(iter(lanes))  # `session`
             found = mismatches(claim, lane, record.outputs)
             if not (boxed and all(each.example.want for each in found)):
                 message = "" if ended else record.message

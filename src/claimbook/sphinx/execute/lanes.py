@@ -15,9 +15,9 @@ from claimbook.engine import environment
 from claimbook.engine.pool import Runner
 from claimbook.files import Stamp
 from claimbook.model import Claim, Environment, Lane, Outcome, Run, Status
-from claimbook.records.runs import Records, Shown, record_of, shown, status
+from claimbook.records.runs import Records, record_of, shown, status
 from claimbook.sphinx.complaints import warn
-from claimbook.sphinx.domain import claim_domain, tell_broken
+from claimbook.sphinx.domain import ByLane, claim_domain, tell_broken
 
 logger = logging.getLogger(__name__)
 
@@ -48,10 +48,10 @@ class Lanes:
         app.connect("env-before-read-docs", self._prepare)
         app.connect("build-finished", self.close, priority=100)
 
-    def shown(self) -> dict[str, dict[Lane, Shown]]:
-        """Run claims without a valid record; return claim id → lane → its status and records."""
+    def shown(self) -> dict[str, ByLane]:
+        """Run claims without a valid record; return the results of all by claim id."""
         domain = claim_domain(self._app.env)
-        found: dict[str, dict[Lane, Shown]] = {claim.id: {} for claim in domain.book.claims}
+        found: dict[str, ByLane] = {claim.id: {} for claim in domain.book.claims}
         pinned = environment.torch_version()
         for lane in Lane:
             claims = [claim for claim in domain.book.claims if lane in claim.lanes]
