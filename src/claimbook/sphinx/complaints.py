@@ -7,13 +7,13 @@ not finish, all pages are read and written again.
 
 import json
 import logging
+import sys
 from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from docutils import nodes
-from docutils.utils import get_source_line
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging as sphinx_logging
@@ -41,11 +41,15 @@ def warn(
     logger.warning(message, location=location, type=kind, subtype=subtype)
 
 
-class Complaints(logging.Handler):
-    """Records each warning and error of a build with its place."""
+class Complaints(sphinx_logging.WarningStreamHandler):
+    """Records each warning and error of a build with its place.
+
+    It gets them as Sphinx's own handler does, and after it, which gives each its path and line.
+    """
 
     def __init__(self, app: Sphinx) -> None:
-        super().__init__(logging.WARNING)
+        super().__init__(sphinx_logging.SafeEncodingWriter(sys.stderr))  # it writes nothing there
+        self.setLevel(logging.WARNING)
         self.app = app
         self.file = Path(app.doctreedir, KEPT)
         self.found: list[tuple[str, str]] = []
@@ -58,10 +62,10 @@ class Complaints(logging.Handler):
         kind = str(getattr(record, "type", "")), str(getattr(record, "subtype", ""))
         if sphinx_logging.is_suppressed_warning(*kind, self.app.config.suppress_warnings):
             return
-        place = _place(getattr(record, "location", None))
+        place = (getattr(record, "location", None) or "").removesuffix(":")  # of no line
         message = logging.LogRecord.getMessage(record)  # Sphinx's own method adds the place
         lines = [line for line in message.splitlines() if line.strip()]
-        if (told := (place, "\n".join(lines[:TOLD]))) not in self.found:  # once
+        if (told := (place, "\n".join(lines[:TOLD]))) not in self.found:
             self.found.append(told)
 
     def pages_to_mend(
@@ -71,9 +75,9 @@ class Complaints(logging.Handler):
 
         Return all if it did not finish, or warned without a place. Every build checks other files.
         """
-        places = {place.partition(":")[0] for place, _ in last(app)}
-        pages = {env.path2doc(place) if "." in place else place for place in places}
-        return env.all_docs.keys() if "" in places else env.all_docs.keys() & pages
+        files = {place.partition(":")[0] for place, _ in last(app)}
+        pages = {env.path2doc(file) for file in files}
+        return env.all_docs.keys() if "" in files else env.all_docs.keys() & pages
 
     def begin(self, *_: object) -> list[str]:
         """Delete the file of the last build before Sphinx saves its environment; return no page."""
@@ -86,17 +90,14 @@ class Complaints(logging.Handler):
         if not exception and app.doctreedir.is_dir():
             write_atomically(self.file, json.dumps(self.found))
         if self.found:
-            lines = (f"{self._shown(place)}{text}" for place, text in self.found)
+            # Places as the commands print them: `docs/page.md:3`.
+            root = f"{self.app.srcdir.parent}/"
+            lines = (
+                f"{place.removeprefix(root)}: " * bool(place) + text for place, text in self.found
+            )
             logger.info("\nTo be fixed:\n%s", "\n".join(lines))
         if isinstance(cause := getattr(exception, "orig_exc", exception), OF_USERS):
             _end(cause)
-
-    def _shown(self, place: str) -> str:
-        """Return a place as the commands print it: `docs/page.md:3: `."""
-        page, colon, line = place.removeprefix(f"{self.app.srcdir.parent}/").partition(":")
-        if page in self.app.env.all_docs:
-            page = f"{self.app.srcdir.name}/{self.app.env.doc2path(page, base=False)}"
-        return f"{page}{colon}{line}: " if place else ""
 
 
 def last(app: Sphinx) -> list[tuple[str, str]]:
@@ -137,17 +138,6 @@ def _check_files(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> Non
     Project.find(Path(app.srcdir))
     for docname in docnames:
         read_text(Path(env.doc2path(docname)))
-
-
-def _place(location: Any) -> str:
-    """Return the location of a log record as text: `page` or `path:line`."""
-    if isinstance(location, nodes.Node):
-        source, line = get_source_line(location)
-        return f"{source or ''}:{line or 1}"
-    if isinstance(location, tuple):
-        page, line = location
-        return f"{page}:{line}" if line else str(page or "")
-    return str(location or "")
 
 
 def connect(app: Sphinx) -> None:
