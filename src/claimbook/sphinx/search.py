@@ -8,6 +8,7 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
 
 from claimbook.exports import errors, lookup, search, words
 from claimbook.pages.text import curly
@@ -34,18 +35,17 @@ def _take_over(app: Sphinx, config: Config) -> None:
 def _replace(app: Sphinx) -> None:
     if app.builder.name == "html" and isinstance(app.builder, StandaloneHTMLBuilder):
         app.builder.search = False
-        read, written = list[str](), list[str]()
-        app.connect("env-purge-doc", lambda _, env, docname: read.append(docname))
         # Before claims run: weighting all words takes as long as all that follows.
-        app.connect("env-updated", lambda app, env: _start_data(app, read), priority=400)
+        app.connect("env-updated", _start_data, priority=400)
+        written = list[str]()
         app.connect("doctree-resolved", lambda _, doctree, docname: written.append(docname))
         app.connect("html-collect-pages", lambda app: _page(app, written))
         app.connect("html-page-context", _add_files)
 
 
-def _start_data(app: Sphinx, read: list[str]) -> None:
+def _start_data(app: Sphinx, env: BuildEnvironment) -> None:
     """Write the search data, if pages were read or removed."""
-    if read or not Path(app.outdir, DATA).exists():
+    if claim_domain(env).has_read or not Path(app.outdir, DATA).exists():
         beside(app, lambda: _write_data(app))
 
 

@@ -60,10 +60,7 @@ def _explained(domain: ClaimDomain, claim: Claim) -> nodes.list_item:
 
 def by_name(domain: ClaimDomain) -> list[nodes.Node]:
     """Return a section for each module or class, with its names and the claims about each."""
-    addresses, found = _addresses(domain), dict[str, list[Claim]]()
-    for claim in domain.book.claims:
-        for name in addresses.keys() & domain.pages[claim.docname].apis[claim.id]:
-            found.setdefault(name, []).append(claim)
+    addresses, found = _addresses(domain), _claims_by_name(domain)
     by_holder: dict[str, nodes.bullet_list] = {}
     for name in sorted(found, key=lambda name: (_holder(name), name.lower())):
         listed = by_holder.setdefault(_holder(name), nodes.bullet_list(classes=["api-list"]))
@@ -88,11 +85,18 @@ def _used(name: str, address: str, claims: list[Claim]) -> nodes.list_item:
 
 def name_links(domain: ClaimDomain) -> dict[str, str]:
     """Return name of torch → its place in that list; empty if no page has the list."""
-    page, known = domain.page_with("apis"), _addresses(domain)
-    used = {
-        name for each in domain.pages.values() for names in each.apis.values() for name in names
-    }
-    return {name: f"{page}.html#{_anchor(name)}" for name in sorted(used & known.keys()) if page}
+    page = domain.page_with("apis")
+    names = sorted(_claims_by_name(domain)) if page else ()
+    return {name: f"{page}.html#{_anchor(name)}" for name in names}
+
+
+def _claims_by_name(domain: ClaimDomain) -> dict[str, list[Claim]]:
+    """Return name of torch → the claims that may use it."""
+    addresses, found = _addresses(domain), dict[str, list[Claim]]()
+    for claim in domain.book.claims:
+        for name in addresses.keys() & domain.pages[claim.docname].apis[claim.id]:
+            found.setdefault(name, []).append(claim)
+    return found
 
 
 def _anchor(name: str) -> str:
