@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
@@ -110,20 +111,13 @@ def _write_notebook(app: Sphinx, page: str, doctree: nodes.document) -> bool:
     """Write the notebook of a page; return False if the page has no claims and so no notebook."""
     path = Path(app.outdir, f"{page}.ipynb")
     scanned = claim_domain(app.env).pages[page].scanned
-    claims = () if scanned.problems else scanned.claims
-    if claims:
-        address = _address(app, page)
-        data = notebook(
-            doctree,
-            claims,
-            lambda node: markdown(app.builder, doctree, node, address),
-            app.config.claimbook_repository,
-        )
-        text = json.dumps(data, ensure_ascii=False, indent=1) + "\n"
-        write_atomically(path, text)
-    else:
+    if scanned.problems or not scanned.claims:
         path.unlink(missing_ok=True)
-    return bool(claims)
+        return False
+    write = partial(markdown, app.builder, doctree, page=_address(app, page))
+    data = notebook(doctree, scanned.claims, write, app.config.claimbook_repository)
+    write_atomically(path, json.dumps(data, ensure_ascii=False, indent=1) + "\n")
+    return True
 
 
 def write_lists(app: Sphinx, exception: Exception | None) -> None:

@@ -22,7 +22,7 @@ def usual(claims: Iterable[Claim], releases: list[BookRun]) -> str:
     """Return the span of releases on which most claims of a page hold; empty without any."""
     found = (spans(claim, releases) for claim in claims if Lane.CPU in claim.lanes)
     held = Counter(str(s[0]) for s in found if len(s) == 1 and s[0].result.holds)
-    return max(held, key=held.__getitem__, default="")
+    return next((span for span, _ in held.most_common(1)), "")
 
 
 def badges(claim: Claim, domain: ClaimDomain, usual: str) -> Iterator[nodes.Node]:

@@ -8,8 +8,6 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from textwrap import dedent
 from typing import Any
@@ -102,14 +100,17 @@ class _Gallery:
 
     def _try_again(self, app: Sphinx) -> None:
         """Retry failed labs that observe their machine, one at a time; report those that fail."""
+        from claimbook.teach import observation
+
         failing = self._conf["failing_examples"]
         for again in range(2, TRIES + 1):
             if any("observe(" in Path(lab).read_text("utf-8") for lab in failing):
                 logger.info("labs: tried again: %s", ", ".join(Path(lab).name for lab in failing))
                 failing.clear()
                 self._conf["parallel"] = False
-                with _telling(again == TRIES and not app.config.claimbook_strict):
-                    gen_gallery.generate_gallery_rst(app)
+                # They run in this process, and print what they expected but did not observe.
+                observation.told = again == TRIES and not app.config.claimbook_strict
+                gen_gallery.generate_gallery_rst(app)
         for lab, traceback in failing.items():
             _tell_failed(Path(lab), traceback)
         failing.clear()  # or sphinx-gallery would report them again and fail
@@ -128,16 +129,6 @@ def _tell_failed(lab: Path, traceback: str) -> None:
     error = traceback.strip().rpartition("\n")[2]
     place = f"{lab.relative_to(Project.find(lab).root)}:{line}"
     warn(place, f"the lab failed: {error}\n{own}", "failed-lab")
-
-
-@contextmanager
-def _telling(told: bool) -> Iterator[None]:
-    """Let labs in this process print what they expected but did not observe."""
-    from claimbook.teach import observation
-
-    observation.told = told
-    yield
-    observation.told = False
 
 
 def _end_processes(app: Sphinx, exception: Exception | None) -> None:
