@@ -12,7 +12,7 @@ from claimbook.model import Claim, Lane, Record, RelationKind, anchor
 from claimbook.pages.register import Answer
 from claimbook.records.book_runs import BookRun, Result
 from claimbook.records.runs import Shown
-from claimbook.records.versions import Age, ages
+from claimbook.records.versions import Age, ages, contents_of
 from claimbook.sphinx.domain import ClaimDomain
 
 SCHEMA = 1
@@ -20,7 +20,7 @@ SCHEMA = 1
 
 def write_json(domain: ClaimDomain, path: Path) -> None:
     """Write the book as data, if the file differs."""
-    known = ages(domain.versions, domain.contents())
+    known = ages(domain.versions, contents_of(domain.book))
     data = {
         "schema": SCHEMA,
         "environment": asdict(environment.describe(Lane.CPU)),

@@ -39,7 +39,7 @@ def _problems(domain: ClaimDomain) -> list[Problem]:
 
 def _report_orphans(domain: ClaimDomain) -> None:
     """Warn of each record whose claim does not exist."""
-    for path, line, name in orphans(domain.project.docs, domain.places):
+    for path, line, name in orphans(domain.project.docs, domain.book.by_id):
         place = f"{domain.project.name(path)}:{line}"
         advice = f"renamed? claimbook rename {name} NEW. Deleted? remove this line"
         warn(place, f"no claim has the id {name!r}; {advice}", "orphan")

@@ -22,13 +22,13 @@ from claimbook.exports import errors
 from claimbook.exports.prose import Sentence
 from claimbook.exports.sections import Section
 from claimbook.files import ReadError
-from claimbook.model import Claim, Environment, Lane, Page, anchor
+from claimbook.model import Claim, Environment, Example, Lane, Page, anchor
 from claimbook.mutation import falsify
 from claimbook.pages.book import Book, BookError, Project
 from claimbook.pages.text import curly, first_sentence, near
 from claimbook.records.book_runs import BookRun, CudaReleases, Machines, Releases
 from claimbook.records.runs import Shown
-from claimbook.records.versions import Contents, Version, Versions, contents_of
+from claimbook.records.versions import Version, Versions
 from claimbook.sphinx import render
 from claimbook.sphinx.complaints import warn
 from claimbook.sweeps import results as sweeps
@@ -54,17 +54,6 @@ class Placed(NamedTuple):
     title: str
 
 
-class Cell(NamedTuple):
-    """A code cell of a page."""
-
-    setup: str
-    """Its statements but the last."""
-    picture: str
-    """Its last expression, which draws."""
-    line: int
-    """The page line of its directive."""
-
-
 ByLane = dict[Lane, Shown]
 """Lane → the status and records of a claim."""
 
@@ -87,7 +76,8 @@ class PageData:
     apis: dict[str, list[str]] = field(default_factory=dict)
     """Claim id → the names of torch that its code may use."""
     views: list[Placed] = field(default_factory=list)
-    cells: list[Cell] = field(default_factory=list)
+    cells: list[Example] = field(default_factory=list)
+    """Two for each code cell: its statements but the last, and what prints the picture."""
     explorers: list[str] = field(default_factory=list)
     claims_linked: list[str] = field(default_factory=list)
     """The ids of the claims to which it links."""
@@ -137,11 +127,6 @@ class ClaimDomain(Domain):
         return Book(self.project, pages, self.project.register())
 
     @cached_property
-    def places(self) -> dict[str, str]:
-        """Claim id → the docname of its page."""
-        return {claim.id: claim.docname for claim in self.book.claims}
-
-    @cached_property
     def messages(self) -> list[errors.Message]:
         """All errors and warnings that claims print."""
         return errors.messages(self.book.claims)
@@ -187,10 +172,6 @@ class ClaimDomain(Domain):
                 if claim_id in found:
                     found[claim_id].append((docname, self.env.titles[docname].astext()))
         return found
-
-    def contents(self) -> Contents:
-        """Return the current contents of the book."""
-        return contents_of(self.book)
 
     def page_with(self, view: str) -> str:
         """Return the docname of the page with a view; empty if there is none."""
@@ -281,7 +262,7 @@ def tell_missing(app: Sphinx, domain: Domain | None, node: pending_xref) -> bool
     if not isinstance(domain, ClaimDomain):
         return None
     name = node["reftarget"]
-    message = f"no claim has the id {name!r}{near(name, domain.places) or '; was it renamed?'}"
+    message = f"no claim has the id {name!r}{near(name, domain.book.by_id) or '; was it renamed?'}"
     warn(node, message, "claim", kind="ref")
     return True
 

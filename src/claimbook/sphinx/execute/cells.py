@@ -23,7 +23,7 @@ from claimbook.files import write_atomically
 from claimbook.model import Claim, Example, Fence, Lane, Location, Outcome, Run
 from claimbook.sphinx import elements
 from claimbook.sphinx.complaints import warn
-from claimbook.sphinx.domain import Cell, ClaimDomain, claim_domain
+from claimbook.sphinx.domain import ClaimDomain, claim_domain
 from claimbook.sphinx.execute.labs import drawn_with
 
 SECONDS = 120.0
@@ -61,8 +61,13 @@ class CellDirective(SphinxDirective):
             raise self.error("a code cell must end with an expression that draws")
         setup = "".join(f"{ast.unparse(statement)}\n" for statement in statements)
         cells = claim_domain(self.env).pages[self.env.docname].cells
-        cells.append(Cell(setup, ast.unparse(last), self.lineno))
-        return [elements.place(what="cell", page=self.env.docname, number=len(cells) - 1)]
+        place = elements.place(what="cell", page=self.env.docname, number=len(cells) // 2)
+        for source, want in (
+            (f"exec({setup!r})\n", ""),
+            (PRINT.format(ast.unparse(last)), "picture ..."),
+        ):
+            cells.append(Example(source, want, self.lineno, self.lineno))
+        return [place]
 
 
 def draw(domain: ClaimDomain) -> None:
@@ -83,15 +88,11 @@ def draw(domain: ClaimDomain) -> None:
     domain.drawings = {name: json.loads(text) for name, text in kept.items()}
 
 
-def _as_claim(docname: str, cells: list[Cell]) -> Claim:
-    """Return the cells of a page as a claim: two examples for each, its statements and picture."""
-    examples = list[Example]()
-    for setup, picture, line in cells:
-        examples.append(Example(f"exec({setup!r})\n", "", line, line))
-        examples.append(Example(PRINT.format(picture), "picture ...", line, line))
-    place = Location(docname, cells[0].line)
-    fences = (Fence(place.line, tuple(examples)),)
-    return Claim(docname, "", place, fences, lanes=(Lane.CPU,), timeout=SECONDS)
+def _as_claim(docname: str, cells: list[Example]) -> Claim:
+    """Return the cells of a page as a claim."""
+    fence = Fence(cells[0].line, tuple(cells))
+    place = Location(docname, fence.line)
+    return Claim(docname, "", place, (fence,), lanes=(Lane.CPU,), timeout=SECONDS)
 
 
 def _picture(printed: str) -> str:

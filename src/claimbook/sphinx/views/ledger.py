@@ -40,7 +40,7 @@ def _cells(domain: ClaimDomain, answer: Answer) -> render.Cells:
         said += [nodes.Text(" "), nodes.inline("", "", *parts, classes=["ledger-claim"])]
     if answer.remark and not answer.claims:
         for part in render.inline(f" {answer.remark.text}"):
-            name = part.astext()  # the id of a claim, perhaps
-            said.append(render.claim_link(domain.places.get(name, ""), name, part))
+            named = domain.book.by_id.get(part.astext())
+            said.append(render.claim_link(named.docname, named.id, part) if named else part)
     entry = nodes.inline("", answer.entry.id, ids=[f"entry-{answer.entry.id}"])
     return [entry], list(render.inline(answer.entry.statement)), said

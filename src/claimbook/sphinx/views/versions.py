@@ -6,7 +6,7 @@ from itertools import groupby, pairwise
 
 from docutils import nodes
 
-from claimbook.records.versions import Changes, ClaimChange, Kind, changes
+from claimbook.records.versions import Changes, ClaimChange, Kind, changes, contents_of
 from claimbook.sphinx import render
 from claimbook.sphinx.domain import ClaimDomain
 
@@ -23,7 +23,10 @@ def show(domain: ClaimDomain) -> list[nodes.Node]:
     first = domain.versions[0]
     size = f"{len(first.claims):,} statements and {len(first.entries):,} verdicts"
     text = f"The first version is {first.name} of {first.recorded.date}, with {size}."
-    known = [*((version.name, version) for version in domain.versions), (NOW, domain.contents())]
+    known = [
+        *((version.name, version) for version in domain.versions),
+        (NOW, contents_of(domain.book)),
+    ]
     sections = [
         _section(domain, older, newer, changes(was, now))
         for (older, was), (newer, now) in pairwise(known)
