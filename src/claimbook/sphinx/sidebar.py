@@ -29,11 +29,11 @@ def connect(app: Sphinx) -> None:
     app.connect("config-inited", _find_sites)
 
     @cache
-    def contents(**options: Any) -> Contents:
-        return Contents(_html(app, options))
+    def contents(**options: Any) -> ET.Element:
+        return _contents(app, options)
 
     def show(page: str, **options: Any) -> str:
-        return contents(**options).seen_from(app.builder.get_target_uri(page))
+        return seen_from(app.builder.get_target_uri(page), contents(**options))
 
     def replace(app: Sphinx, page: str, _: str, context: dict[str, Any], __: object) -> None:
         if "toctree" in context:
@@ -42,42 +42,34 @@ def connect(app: Sphinx) -> None:
     app.connect("html-page-context", replace, priority=300)
 
 
-def _html(app: Sphinx, options: dict[str, Any]) -> str:
+def _contents(app: Sphinx, options: dict[str, Any]) -> ET.Element:
+    """Return the contents without a current page, links relative to the root of the site."""
     assert isinstance(app.builder, StandaloneHTMLBuilder)
     tree = global_toctree_for_doc(app.env, "", app.builder, tags=app.tags, **options)
-    return str(app.builder.render_partial(tree)["fragment"])
+    html = app.builder.render_partial(tree)["fragment"]
+    return ET.fromstring(f"<div>{html}</div>")  # noqa: S314 (Sphinx wrote it)
 
 
-class Contents:
-    """The contents of the book, rendered without a current page.
+def seen_from(page: str, contents: ET.Element) -> str:
+    """Return contents as HTML, with links relative to a page and that page marked as current.
 
     Args:
-        html: the lists, with links relative to the root of the site.
+        page: its address in the site, such as `autograd/leaves.html`.
     """
-
-    def __init__(self, html: str) -> None:
-        self._tree = ET.fromstring(f"<div>{html}</div>")  # noqa: S314 (Sphinx wrote it)
-
-    def seen_from(self, page: str) -> str:
-        """Return the HTML with links relative to a page and that page marked as current.
-
-        Args:
-            page: its address in the site, such as `autograd/leaves.html`.
-        """
-        tree = deepcopy(self._tree)
-        above = {child: parent for parent in tree.iter() for child in parent}
-        around = set[ET.Element]()
-        for link in tree.iterfind(".//a[@href]"):
-            address, part = link.attrib["href"], link
-            if address == page:
-                link.set("class", f"current {link.get('class')}")
-                while (part := above[part]) is not tree:
-                    around.add(part)
-            if "internal" in link.get("class", ""):
-                link.set("href", relative_uri(page, address) or "#")
-        for part in around:
-            part.set("class", f"{part.get('class', '')} current".strip())
-        return "".join(ET.tostring(part, "unicode", "html") for part in tree)
+    tree = deepcopy(contents)
+    above = {child: parent for parent in tree.iter() for child in parent}
+    around = set[ET.Element]()
+    for link in tree.iterfind(".//a[@href]"):
+        address, part = link.attrib["href"], link
+        if address == page:
+            link.set("class", f"current {link.get('class')}")
+            while (part := above[part]) is not tree:
+                around.add(part)
+        if "internal" in link.get("class", ""):
+            link.set("href", relative_uri(page, address) or "#")
+    for part in around:
+        part.set("class", f"{part.get('class', '')} current".strip())
+    return "".join(ET.tostring(part, "unicode", "html") for part in tree)
 
 
 def _find_sites(app: Sphinx, config: Config) -> None:
