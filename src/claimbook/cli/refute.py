@@ -1,17 +1,17 @@
 """The commands that try to refute the book: `falsify` and `sweep`."""
 
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 import click
 
 from claimbook.checking.report import explain
 from claimbook.cli import common
-from claimbook.engine.pool import Runner
+from claimbook.engine.pool import Runner, Track
 from claimbook.model import Claim, Lane, Outcome, Run
 from claimbook.mutation import falsify
-from claimbook.mutation.falsify import Falsified, Track
+from claimbook.mutation.falsify import Falsified
 from claimbook.pages.book import Book, BookError
 from claimbook.pages.text import first_sentence
 from claimbook.sweeps.results import Results, Swept, run_sweeps
@@ -39,7 +39,7 @@ def falsify_claims(names: tuple[str, ...], lane: Lane, jobs: int | None, fresh: 
     found = {c.id: r for c, r in kept if r and r.lane == lane and r.is_of(c)}
     failed = []
     if due := [claim for claim in claims if claim.id not in found]:
-        with _mutating(jobs) as (runner, track):
+        with _tracked(jobs) as (runner, track):
             for claim, result in falsify.falsify(runner, due, lane, track):
                 if isinstance(result, Falsified):
                     store.save(claim, result)
@@ -50,7 +50,10 @@ def falsify_claims(names: tuple[str, ...], lane: Lane, jobs: int | None, fresh: 
                 if result.outcome is not Outcome.SKIPPED:
                     failed.append(claim.id)
     results = {claim: found[claim.id] for claim in claims if claim.id in found}
-    _print_caught({claim: (r.mutants, r.killed) for claim, r in results.items()})
+    pages: dict[str, dict[str, tuple[int, ...]]] = {}
+    for claim, result in results.items():
+        pages.setdefault(claim.location.path, {})[claim.id] = result.mutants, result.killed
+    common.print_counts(pages, "claim", "mutants", "caught")
     for claim, result in results.items():
         for survivor in result.survivors:
             where = claim.place(survivor.line, result.lane)
@@ -69,8 +72,8 @@ def sweep_claims(
 ) -> None:
     """Search for counterexamples to general claims.
 
-    Results are saved only on the CPU. Exit status 1 if a counterexample is found, or if a sweep
-    still passes however its rule is changed.
+    Results are saved only on the CPU. Exit status 1 if a counterexample is found, or if no case
+    reaches an assertion.
     """
     if missing and (fresh or jobs or lane is not Lane.CPU):
         raise click.UsageError("--missing runs nothing: leave out --fresh, --jobs and --lane.")
@@ -90,7 +93,7 @@ def sweep_claims(
     found = {each.claim.id: result for each, result in kept if result and result.is_of(each)}
     broken = False
     if due := [each for each in sweeps if each.claim.id not in found]:
-        with _mutating(jobs) as (runner, track):
+        with _tracked(jobs) as (runner, track):
             for sweep, came in run_sweeps(runner, due, track):
                 if isinstance(came, Swept):
                     store.save(sweep.claim, came)
@@ -98,13 +101,10 @@ def sweep_claims(
                 else:
                     broken = True
                     _tell(sweep, came)
-    results = {each: found[each.claim.id] for each in sweeps if each.claim.id in found}
-    _print_caught({s.claim: (r.cases, r.mutants, r.killed) for s, r in results.items()}, "cases")
-    weak = [sweep for sweep, result in results.items() if not result.killed]
-    for sweep in weak:
-        place = f"{sweep.location}: {sweep.claim.id}"
-        common.warn(f"{place}: it passes however its rule is changed: it tests nothing")
-    sys.exit(1 if weak or broken else 0)
+    results = [found[each.claim.id] for each in sweeps if each.claim.id in found]
+    for result in results:
+        common.say(f"{result.claim}: {result.cases} cases: {result.domain()}")
+    sys.exit(1 if broken else 0)
 
 
 def _tell_missing(book: Book, claims: list[Claim], written: Collection[str]) -> int:
@@ -139,13 +139,16 @@ def _search(sweeps: list[Written], lane: Lane, jobs: int | None) -> int:
 
 def _tell(written: Written, run: Run) -> None:
     """Print the counterexample to a sweep as code, or why the search failed."""
-    printed = next((text for text in run.outputs if text), "")
-    where = f"{written.location}: {written.claim.id}"
+    number, printed = next(((n, text) for n, text in enumerate(run.outputs) if text), (0, ""))
+    where, searched = f"{written.location}: {written.claim.id}", len(written.setup) + 1
     if not printed:
         common.note(f"{where}: {run.message}\n")
         return
-    if any(run.outputs[:-1]) or printed.startswith("Traceback"):
+    if number < searched or printed.startswith("Traceback"):
         common.note(f"{where}: it does not run\n\n{printed}\n\n{OF_SWEEPS}\n")
+        return
+    if number > searched:
+        common.note(f"{where}: {printed}\n")
         return
     place = written.claim.location
     advice = (
@@ -156,15 +159,7 @@ def _tell(written: Written, run: Run) -> None:
 
 
 @contextmanager
-def _mutating(jobs: int | None) -> Iterator[tuple[Runner, Track]]:
+def _tracked(jobs: int | None) -> Iterator[tuple[Runner, Track]]:
     """Yield a runner that does not retry, and a bar for what it runs."""
     with Runner(jobs, tries=1) as runner, common.progress_bar() as bar:
         yield runner, lambda runs, count, title: bar.track(runs, count, description=title)
-
-
-def _print_caught(rows: Mapping[Claim, tuple[int, ...]], *titles: str) -> None:
-    """Print the counts of each claim, of which the last two are its mutants and those caught."""
-    pages: dict[str, dict[str, tuple[int, ...]]] = {}
-    for claim, counts in rows.items():
-        pages.setdefault(claim.location.path, {})[claim.id] = counts
-    common.print_counts(pages, "claim", *titles, "mutants", "caught")

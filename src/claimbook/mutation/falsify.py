@@ -5,13 +5,13 @@ the claim says, or the change makes no difference. Results are saved in one file
 book, a line per claim.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any
 
 from claimbook.engine.environment import today
-from claimbook.engine.pool import Runner
+from claimbook.engine.pool import Runner, Track
 from claimbook.model import Claim, Lane, Outcome, Run, Status
 from claimbook.mutation.mutants import Edit, mutants
 from claimbook.mutation.operators import OPERATORS_DIGEST
@@ -20,9 +20,6 @@ from claimbook.records.by_page import ByPart
 SLOWER = 5
 """Time limit of a mutant, as a multiple of its claim's time, but at least the runner's limit: slow
 imports in a new worker must not count as caught."""
-
-Track = Callable[[Iterable[tuple[Claim, Run]], int, str], Iterable[tuple[Claim, Run]]]
-"""Wraps an iterable of runs, given their number and a title, in a progress bar."""
 
 
 @dataclass(frozen=True)
@@ -56,40 +53,9 @@ class Results(ByPart[Falsified]):
     """The saved results of a book's mutants."""
 
     kind = "falsified"
+    shared = ("operators", "torch", "date")
     value_type = Falsified
     wrong = "no result of falsify"
-
-
-def run_mutants(
-    runner: Runner,
-    claims: Iterable[Claim],
-    lane: Lane,
-    mutants_of: Callable[[Claim, Run], Iterable[Claim]],
-    track: Track,
-) -> Iterator[tuple[Claim, Run, list[Run] | None]]:
-    """Run claims, then all mutants of those that pass.
-
-    Args:
-        mutants_of: returns the mutants of a claim.
-
-    Yields:
-        Each claim with its run and the runs of its mutants, or None if the claim did not pass.
-    """
-    claims, passed = [*claims], dict[Claim, Run]()
-    for claim, run in track(runner.run(claims, lane), len(claims), "running the originals"):
-        if run.outcome is Outcome.PASSED:
-            passed[claim] = run
-        else:
-            yield claim, run, None
-    due = {claim: [*mutants_of(claim, run)] for claim, run in passed.items()}
-    yield from ((claim, passed[claim], []) for claim in due if not due[claim])
-    origins = {mutant: claim for claim in due for mutant in due[claim]}
-    tried: dict[Claim, list[Run]] = {claim: [] for claim in due}
-    for mutant, run in track(runner.run(origins, lane), len(origins), "running their mutants"):
-        claim = origins[mutant]
-        tried[claim].append(run)
-        if len(tried[claim]) == len(due[claim]):
-            yield claim, passed[claim], tried[claim]
 
 
 def falsify(
@@ -100,23 +66,31 @@ def falsify(
     Yields:
         Each claim with the results for its mutants, or with its own run if that did not pass.
     """
-    edits: dict[str, Edit] = {}
-
-    def mutants_of(claim: Claim, run: Run) -> Iterator[Claim]:
-        limit = max(runner.limit(claim, lane), SLOWER * run.seconds)
-        for mutant, edit in mutants(claim, lane):
-            edits[mutant.id] = edit
-            yield replace(mutant, timeout=limit)
-
-    for claim, run, tried in run_mutants(runner, claims, lane, mutants_of, track):
-        if tried is None:
+    claims, due = [*claims], dict[Claim, dict[Claim, Edit]]()
+    for claim, run in track(runner.run(claims, lane), len(claims), "running the originals"):
+        if run.outcome is Outcome.PASSED:
+            limit = max(runner.limit(claim, lane), SLOWER * run.seconds)
+            due[claim] = {replace(each, timeout=limit): edit for each, edit in mutants(claim, lane)}
+        else:
             yield claim, run
-            continue
-        survivors = [edits[each.claim] for each in tried if each.outcome is Outcome.PASSED]
-        survivors.sort(key=attrgetter("line", "operator", "after"))
-        of = claim.id, lane, claim.digest(lane), OPERATORS_DIGEST
-        found = len(tried), len(tried) - len(survivors), tuple(survivors)
-        yield claim, Falsified(*of, *found, runner.environments[lane].torch, today())
+    origins = {mutant: claim for claim, edits in due.items() for mutant in edits}
+    left = {claim: len(edits) for claim, edits in due.items()}
+    survivors: dict[Claim, list[Edit]] = {claim: [] for claim in due}
+
+    def result(claim: Claim) -> Falsified:
+        found = sorted(survivors[claim], key=attrgetter("line", "operator", "after"))
+        of, count = (claim.id, lane, claim.digest(lane), OPERATORS_DIGEST), len(due[claim])
+        torch = runner.environments[lane].torch
+        return Falsified(*of, count, count - len(found), tuple(found), torch, today())
+
+    yield from ((claim, result(claim)) for claim in due if not due[claim])
+    for mutant, run in track(runner.run(origins, lane), len(origins), "running their mutants"):
+        claim = origins[mutant]
+        left[claim] -= 1
+        if run.outcome is Outcome.PASSED:
+            survivors[claim].append(due[claim][mutant])
+        if not left[claim]:
+            yield claim, result(claim)
 
 
 def falsified_data(claim: Claim, result: Falsified) -> dict[str, Any]:

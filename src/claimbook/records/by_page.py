@@ -161,7 +161,6 @@ class ByPart(ByPage[Kept]):
 
     kind: ClassVar[str]
     """The name of the folder in docs/records."""
-    shared = ("operators", "torch", "date")
 
     @classmethod
     def of(cls, docs: Path, tell: Tell) -> Self:

@@ -1,14 +1,12 @@
-"""Run sweeps and their mutants; save the results in one file per part of the book."""
+"""Run sweeps; save the results in one file per part of the book."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from claimbook.engine.environment import today
-from claimbook.engine.pool import Runner
-from claimbook.model import Claim, Lane, Run, Status
-from claimbook.mutation.falsify import Track, run_mutants
-from claimbook.mutation.operators import OPERATORS_DIGEST
+from claimbook.engine.pool import Runner, Track
+from claimbook.model import Lane, Outcome, Run, Status
 from claimbook.records.by_page import ByPart
 from claimbook.sweeps.written import Written
 
@@ -20,18 +18,14 @@ class Swept:
     claim: str
     digest: str
     """The digest of the sweep and the claim's statement."""
-    operators: str
     drawn: dict[str, int]
     """The number of cases, and what they covered, by the names that `search` gives."""
-    mutants: int
-    killed: int
-    """The number of mutants of its rule that fail an assertion."""
     torch: str
     date: str = field(compare=False)
 
     def is_of(self, written: Written) -> bool:
-        """Return whether it is current for a sweep and the operators."""
-        return (self.operators, self.digest) == (OPERATORS_DIGEST, written.digest())
+        """Return whether it is current for a sweep."""
+        return self.digest == written.digest()
 
     @property
     def cases(self) -> int:
@@ -55,6 +49,7 @@ class Results(ByPart[Swept]):
     """The saved results of a book's sweeps."""
 
     kind = "sweeps"
+    shared = ("torch", "date")
     value_type = Swept
     wrong = "no result of a sweep"
 
@@ -72,23 +67,18 @@ def swept_data(written: Written, result: Swept) -> dict[str, Any]:
 def run_sweeps(
     runner: Runner, sweeps: Iterable[Written], track: Track
 ) -> Iterator[tuple[Written, Swept | Run]]:
-    """Run sweeps, then the mutants of those that find nothing.
+    """Run sweeps.
 
     Yields:
         Each sweep with its result, or with its run if that found a counterexample or crashed.
     """
-    by_search = {each.runnable(): each for each in sweeps}
-
-    def mutants_of(search: Claim, _: Run) -> Iterator[Claim]:
-        return by_search[search].mutants()
-
-    for search, run, tried in run_mutants(runner, by_search, Lane.CPU, mutants_of, track):
-        written = by_search[search]
-        if tried is None:
+    searches = {each.runnable(): each for each in sweeps}
+    runs = runner.run(searches, Lane.CPU)
+    for search, run in track(runs, len(searches), "searching"):
+        written = searches[search]
+        if run.outcome is not Outcome.PASSED:
             yield written, run
             continue
         drawn = {measured.name: int(measured.value) for measured in run.measurements}
-        killed = sum("\n# AssertionError" in "".join(each.outputs) for each in tried)
-        of = search.id, written.digest(), OPERATORS_DIGEST
         torch = runner.environments[Lane.CPU].torch
-        yield written, Swept(*of, drawn, len(tried), killed, torch, today())
+        yield written, Swept(search.id, written.digest(), drawn, torch, today())

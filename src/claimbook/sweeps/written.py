@@ -13,7 +13,6 @@ import yaml
 
 from claimbook.files import read_text
 from claimbook.model import Claim, Example, Fence, Lane, Location, digest
-from claimbook.mutation.mutants import mutants
 from claimbook.pages.book import BookError, Project, unknown
 
 GENERAL = re.compile(
@@ -26,9 +25,6 @@ FOLDER = "sweeps"
 """The folder of sweeps in docs."""
 COMPARE = {"same", "close", "assert_close"}
 """Functions that raise if their arguments differ."""
-DENY = "from claimbook.sweeps.search import differ\n"
-OF_MUTANTS = 40
-"""Number of cases for a changed rule."""
 LIMIT = 120.0
 """Time limit of a sweep in seconds."""
 
@@ -56,45 +52,24 @@ class Written:
         helpers = [each for each in self.setup if not each.startswith(("import ", "from "))]
         return digest([self.claim.statement, self.source, *helpers])
 
-    def mutants(self) -> Iterator[Claim]:
-        """Yield the sweep with its rule changed in one place, or with one assertion negated.
-
-        A negated assertion passes only if no case reaches it.
-        """
-        rules = [mutant.code for mutant, _ in mutants(self._as_claim([self.rule]), Lane.CPU)]
-        search = self._search(f"shrink=False, at_most={OF_MUTANTS}")
-        for number, rule in enumerate([*rules, *self._denied()], start=1):
-            mutant = self._as_claim([*self.setup, DENY, rule, search])
-            yield replace(mutant, id=f"{self.claim.id}~{number}")
-
-    def _denied(self) -> Iterator[str]:
-        for number in range(len(_assertions(ast.parse(self.rule)))):
-            tree = ast.parse(self.rule)
-            node = _assertions(tree)[number]
-            if isinstance(node, ast.Assert):
-                node.test = ast.UnaryOp(ast.Not(), node.test)
-            else:
-                node.value = ast.parse(f"differ(lambda: {ast.unparse(node)})", mode="eval").body
-            yield ast.unparse(tree) + "\n"
-
     def runnable(self) -> Claim:
-        """Return a claim, for a runner, that the sweep prints nothing."""
-        return self._as_claim([*self.setup, self.rule, self._search("")])
+        """Return a claim, for a runner, that the search prints nothing and reaches all assertions.
 
-    def _search(self, arguments: str) -> str:
-        return f"{self.drawn}({self._name}).search({arguments})\n"
-
-    @property
-    def _name(self) -> str:
-        return self.claim.id.replace("-", "_")
-
-    def _as_claim(self, sources: list[str]) -> Claim:
+        Its examples are `setup`, the rule and the search; then, for each assertion, the rule that
+        fails in its place and another search.
+        """
+        made = f"{self.drawn}({self.claim.id.replace('-', '_')})"
+        sources = [*self.setup, self.rule, f"{made}.search()\n"]
+        lines = self.rule.splitlines(keepends=True)
+        for node in _assertions(ast.parse(self.rule)):
+            fails = f"{' ' * node.col_offset}assert False\n"
+            sources.append("".join([*lines[: node.lineno - 1], fails, *lines[node.end_lineno :]]))
+            place = replace(self.location, line=self.location.line + node.lineno - 1)
+            sources.append(f"{made}.reach({str(place)!r})\n")
         line = self.location.line
         fence = Fence(line, tuple(Example(source, "", line, line) for source in sources))
-        lanes = (Lane.CPU,)
-        return Claim(
-            self.claim.id, self.claim.statement, self.location, (fence,), lanes=lanes, timeout=LIMIT
-        )
+        about = self.claim.id, self.claim.statement, self.location
+        return Claim(*about, (fence,), lanes=(Lane.CPU,), timeout=LIMIT)
 
 
 def read_sweeps(project: Project, claims: Iterable[Claim]) -> dict[str, Written]:
@@ -102,7 +77,7 @@ def read_sweeps(project: Project, claims: Iterable[Claim]) -> dict[str, Written]
 
     Raises:
         BookError: a file has a syntax error, a function is not named after a claim or is the
-            second for one, or an assertion uses no names; the message says where.
+            second for one, or asserts nothing about what is drawn; the message says where.
     """
     by_id = {claim.id: claim for claim in claims}
     found: dict[str, Written] = {}
@@ -135,7 +110,9 @@ def _in_file(text: str, name: str, claims: dict[str, Claim]) -> Iterator[Written
 
 
 def _check_assertions(function: ast.FunctionDef, name: str) -> None:
-    """Reject an assertion without names, which does not depend on what is drawn."""
+    """Reject an assertion without names, which does not depend on what is drawn, or none at all."""
+    if not _assertions(function):
+        raise BookError(f"{name}:{function.lineno}: {function.name} asserts nothing")
     for node in (node for node in ast.walk(function) if isinstance(node, ast.Assert)):
         if not any(isinstance(part, ast.Name) for part in ast.walk(node.test)):
             what = f"`{ast.unparse(node)}` uses nothing that is drawn, so it tests nothing"
@@ -151,7 +128,9 @@ def _assertions(tree: ast.AST) -> list[ast.Assert | ast.Expr]:
 def _compares(node: ast.expr) -> bool:
     """Return whether an expression is a comparing call with two different arguments."""
     match node:
-        case ast.Call(func=ast.Name(id=name), args=[first, second, *_]) if name in COMPARE:
+        case ast.Call(
+            func=ast.Name(id=name) | ast.Attribute(attr=name), args=[first, second, *_]
+        ) if name in COMPARE:
             return ast.dump(first) != ast.dump(second)
     return False
 
