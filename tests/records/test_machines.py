@@ -251,15 +251,15 @@ def test_record_keeps_this_machine(tmp_path, clock):
     assert done.returncode == 0, done.stderr
     (file,) = (book.docs / "records/machines").glob("*.json")
     assert f"this machine's results are in docs/records/machines/{file.name}" in done.stdout
-    machine = Machines(file.parent).load(file.stem)
+    machine = Machines(file.parent).load(file.stem, pytest.fail)
     assert machine.environment == HERE
     assert machine.hardware == environment.hardware()
     assert {*machine.claims} == {"sum-adds", "slow-is-slower"}
     book.replace("docs/index.md", ">>> 1 + 1\n2", ">>> 1 + 2\n3")
     assert book.claimbook("record", "sum-adds", **clock(100)).returncode == 0
-    assert {*Machines(file.parent).load(file.stem).claims} == {"sum-adds"}
+    assert {*Machines(file.parent).load(file.stem, pytest.fail).claims} == {"sum-adds"}
     assert book.claimbook("record", "slow-is-slower", **clock(1.0)).returncode == 0
-    found = Machines(file.parent).load(file.stem).claims["slow-is-slower"]
+    found = Machines(file.parent).load(file.stem, pytest.fail).claims["slow-is-slower"]
     assert (found.outcome, found.outputs[3]) == (Outcome.VARIED, "False")
 
 

@@ -11,7 +11,6 @@ from claimbook.engine import environment
 from claimbook.model import Lane, Outcome, Provenance, Run
 from claimbook.pages.book import Book
 from claimbook.records.book_runs import BookRun, Releases, changed, flipped, result_of, spans
-from claimbook.records.reading import RecordError
 from claimbook.sphinx.views.timeline import title_of
 from helpers import CONF, PAGES, TinyBook, claim, claim_text
 
@@ -60,7 +59,7 @@ def record(book, *options):
     """What the command keeps of the torch that runs this test."""
     done = CliRunner().invoke(main, ["release", *options])
     assert done.exit_code == 0, done.output
-    return Releases.of(book.docs).load(TORCH)
+    return Releases.of(book.docs).load(TORCH, pytest.fail)
 
 
 def test_a_release_is_what_ran(book):
@@ -158,8 +157,6 @@ def test_a_broken_file_is_named(tmp_path, old, new):
     [(where, why)] = told
     assert where == f"{path}:1"
     assert why.startswith("no record of a release: ")
-    with pytest.raises(RecordError):
-        kept.load("2.8.0")
 
 
 def test_spans():

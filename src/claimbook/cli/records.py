@@ -2,7 +2,6 @@
 
 import sys
 from collections import Counter
-from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from typing import TextIO
@@ -18,7 +17,6 @@ from claimbook.model import Claim, Lane, Outcome, Run
 from claimbook.pages.book import Book, BookError
 from claimbook.records import book_runs
 from claimbook.records.book_runs import BookRun
-from claimbook.records.reading import RecordError
 from claimbook.records.runs import Records, record_of
 
 LASTING = {Outcome.PASSED, Outcome.SKIPPED}
@@ -66,9 +64,8 @@ def record(names: tuple[str, ...], lane: Lane, jobs: int | None) -> None:
 
 def _keep(book: Book, machine: BookRun) -> str:
     """Save this machine's results, merged with earlier ones from the same environment."""
-    machines, known = book_runs.Machines.of(book.project.docs), None
-    with suppress(RecordError):  # a broken record is replaced
-        known = machines.load(machine.name)
+    machines = book_runs.Machines.of(book.project.docs)
+    known = machines.load(machine.name, common.tell_broken)  # a broken record is replaced
     kept = book_runs.earlier_results([known] if known else [], book.claims, machine.environment)
     machines.save(replace(machine, claims={**kept, **machine.claims}))
     return book.project.name(machines.path(machine.name))

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, Self
 
 from claimbook.files import write_atomically
-from claimbook.records.reading import SCHEMA, Kept, RecordError, Tell, load_file, structure
+from claimbook.records.reading import SCHEMA, Kept, Tell, load_file, structure
 
 
 @dataclass(frozen=True)
@@ -35,22 +35,10 @@ class ByName(Generic[Kept]):
 
     def load_all(self, tell: Tell) -> list[Kept]:
         """Return the content of all files that are not broken, oldest first."""
-        found = list[Kept]()
-        for name in self.names():
-            try:
-                if (value := self.load(name)) is not None:
-                    found.append(value)
-            except RecordError as error:
-                path = self.path(name)
-                tell(f"{path}:1", str(error).removeprefix(f"{path}: "))
-        return found
+        return [value for name in self.names() if (value := self.load(name, tell)) is not None]
 
-    def load(self, name: str) -> Kept | None:
-        """Return the content of one file; None if it does not exist.
-
-        Raises:
-            RecordError: the file is broken, too large, or of another name.
-        """
+    def load(self, name: str, tell: Tell) -> Kept | None:
+        """Return the content of one file; None if it does not exist, or if it is broken."""
 
         def checked(data: Any) -> Kept:
             named = {"schema": SCHEMA, self.kind: name}
@@ -59,7 +47,7 @@ class ByName(Generic[Kept]):
             found: Kept = structure({**data, "name": name}, self.value_type)
             return found
 
-        return load_file(self.path(name), checked, f"no record of a {self.kind}")
+        return load_file(self.path(name), checked, f"no record of a {self.kind}", tell)
 
     def save(self, value: Kept) -> None:
         """Write a file with one line per id, for readable diffs.

@@ -30,25 +30,19 @@ structure = msgspec.convert
 """Converts data to a dataclass, with every field checked; `BROKEN` has what it raises."""
 
 
-class RecordError(ValueError):
-    """A file is not a valid record; the message names it and says what is wrong."""
-
-
-def load_file(path: Path, parse: Callable[[Any], T], wrong: str) -> T | None:
-    """Return the parsed content of a JSON file; None if it does not exist.
+def load_file(path: Path, parse: Callable[[Any], T], wrong: str, tell: Tell) -> T | None:
+    """Return the parsed content of a JSON file; None if it does not exist or is broken.
 
     Args:
         wrong: the message for a file that cannot be parsed.
-
-    Raises:
-        RecordError: the file cannot be parsed, or is too large.
     """
     try:
         return parse(json.loads(read(path)))
     except FileNotFoundError:
-        return None
+        pass
     except BROKEN as error:
-        raise RecordError(f"{path}: {wrong}: {error}") from error
+        tell(f"{path}:1", f"{wrong}: {error}")
+    return None
 
 
 BROKEN = (OSError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError)

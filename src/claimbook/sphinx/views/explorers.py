@@ -12,7 +12,7 @@ from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
-from claimbook.records.reading import RecordError, load_file, structure
+from claimbook.records.reading import load_file, structure
 from claimbook.sphinx import elements
 from claimbook.sphinx.domain import claim_domain
 
@@ -34,10 +34,7 @@ class ExplorerDirective(SphinxDirective):
             raise self.error(f"there is no explorer `{name}`")
         record = Path(self.env.srcdir, RECORD)
         self.env.note_dependency(str(record))
-        try:
-            kept = load_file(record, _agreements, "no record of explorers") or {}
-        except RecordError as error:
-            raise self.error(str(error)) from error
+        kept = load_file(record, _agreements, "no record of explorers", self._fail) or {}
         said = escape(kept[name].said) if name in kept else ""
         start = escape(self.options.get("start", ""))
         claim_domain(self.env).pages[self.env.docname].explorers.append(name)
@@ -46,6 +43,9 @@ class ExplorerDirective(SphinxDirective):
             f'data-start="{start}">\n<p class="explorer-agreed">{said}</p></div>\n'
         )
         return [elements.site_html("", text, format="html")]
+
+    def _fail(self, place: str, why: str) -> None:
+        raise self.error(f"{place}: {why}")
 
 
 @dataclass(frozen=True)
