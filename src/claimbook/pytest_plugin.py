@@ -1,6 +1,5 @@
 """Collect claims as pytest items, one per lane: `docs/autograd/sums.md::backward-adds[cpu]`."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from claimbook.checking.report import VARIED, explain
+from claimbook.checking.report import explain
 from claimbook.engine.pool import Runner
 from claimbook.engine.workers import RunnerError
 from claimbook.model import Claim, Lane, Outcome, Page, Problem, Run
@@ -17,7 +16,6 @@ from claimbook.pages.book import Book, BookError, NoBookError, Project
 PROJECT = pytest.StashKey["Project | None"]()
 BOOK = pytest.StashKey[Book]()
 RUNS = pytest.StashKey["dict[Lane, _Runs]"]()
-OTHERWISE = "came out otherwise on this machine: "
 
 
 class ClaimFailed(Exception):
@@ -43,6 +41,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="a claim about a machine that differs on this one is an error, not just reported",
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have pytest say at the end which claims were skipped or differ on this machine, and why."""
+    config.option.reportchars = f"sx{config.option.reportchars}"
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "PageFile | None":
@@ -133,14 +136,14 @@ class ClaimItem(_PageItem):
     def runtest(self) -> None:
         """Pass if the claim passes; skip, with the reason, if its lane cannot run here."""
         runs = self.config.stash[RUNS][self.lane]
-        run = runs.of(self)
+        run = runs.of(self.claim)
         if run.outcome is Outcome.SKIPPED:
             if self.config.getoption("require_lane") and self.lane not in runs.runner.environments:
                 self.session.shouldfail = f"the {self.lane} lane cannot run here: {run.message}"
                 raise ClaimFailed(str(self.session.shouldfail))
             pytest.skip(f"{self.lane}: {run.message}")
         if run.outcome is Outcome.VARIED and not self.config.getoption("strict_machine"):
-            pytest.xfail(f"{OTHERWISE}{run.message}")
+            pytest.xfail(f"came out otherwise on this machine: {run.message}")
         if run.outcome is not Outcome.PASSED:
             raise ClaimFailed(explain(self.claim, run))
 
@@ -148,29 +151,25 @@ class ClaimItem(_PageItem):
 class _Runs:
     """Runs of a session's claims on one lane, fetched as items ask."""
 
-    def __init__(self, items: Iterable[ClaimItem], runner: Runner, *, together: bool) -> None:
-        self.claims = [item.claim for item in items]
-        self.runner, self.together = runner, together
-        self.stream: Iterator[tuple[Claim, Run]] | None = None
+    def __init__(self, runner: Runner, lane: Lane, due: Iterable[Claim]) -> None:
+        self.runner, self.lane = runner, lane
+        self.stream = runner.run(due, lane) if due else None
+        """The runs of all claims; None if each is run when its item asks for it."""
         self.done: dict[Claim, Run] = {}
         self.ended = ""
         """Why nothing can run any more."""
 
-    def of(self, item: ClaimItem) -> Run:
-        """Return the run of an item."""
-        if self.stream is None or not self.together:
-            due = self.claims if self.together else [item.claim]
-            self.stream = self.runner.run(due, item.lane)
-        while item.claim not in self.done:
-            if self.ended:
-                raise RunnerError(self.ended)
-            try:
-                claim, run = next(self.stream)
-            except RunnerError as error:
-                self.ended = str(error)
-                raise
-            self.done[claim] = run
-        return self.done[item.claim]
+    def of(self, claim: Claim) -> Run:
+        """Return the run of a claim."""
+        stream = self.stream or self.runner.run([claim], self.lane)
+        try:
+            while claim not in self.done and not self.ended:
+                self.done.update([next(stream)])
+        except RunnerError as error:
+            self.ended = str(error)
+        if claim not in self.done:
+            raise RunnerError(self.ended)
+        return self.done[claim]
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -185,19 +184,5 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     session.config.add_cleanup(closing.close)
     # A runner serves one lane at a time, and items of several lanes come mixed.
     for lane in {item.lane for item in items}:
-        runner = closing.enter_context(Runner())
-        runs[lane] = _Runs((i for i in items if i.lane is lane), runner, together=together)
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Report why claims were skipped, and which ones differ on this machine."""
-    tell = terminalreporter.write_line
-    skipped = terminalreporter.stats.get("skipped", [])
-    reasons = Counter(r.longrepr[2] for r in skipped if r.nodeid.partition("::")[0].endswith(".md"))
-    for reason, count in reasons.items():
-        tell(f"{count} claim{'s' * (count != 1)} skipped on {reason.removeprefix('Skipped: ')}")
-    expected = terminalreporter.stats.get("xfailed", [])
-    if varied := [report for report in expected if OTHERWISE in report.wasxfail]:
-        terminalreporter.section(f"{VARIED}: told, and no failure")
-        for report in varied:
-            tell(f"{report.nodeid}: {report.wasxfail.partition(OTHERWISE)[2]}")
+        due = [item.claim for item in items if item.lane is lane and together]
+        runs[lane] = _Runs(closing.enter_context(Runner()), lane, due)

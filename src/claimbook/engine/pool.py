@@ -16,7 +16,7 @@ from claimbook.checking.compare import mismatches
 from claimbook.engine.environment import cores
 from claimbook.engine.worker import receive, send
 from claimbook.engine.workers import Worker, Workers, cause
-from claimbook.model import Claim, Environment, Factor, Lane, Measurement, Outcome, Run
+from claimbook.model import Claim, Factor, Lane, Measurement, Outcome, Run
 
 TIMEOUTS = {Lane.CPU: 30.0, Lane.CUDA: 60.0}
 """Default time limit of a claim, in seconds; longer on a GPU, where small operations are slower and
@@ -51,15 +51,12 @@ class Runner:
 
     def __enter__(self) -> Self:
         self._workers = Workers()
+        self.environments = self._workers.environments
+        """The environment of each lane on which claims have run."""
         return self
 
     def __exit__(self, *_: object) -> None:
         self._workers.close()
-
-    @property
-    def environments(self) -> dict[Lane, Environment]:
-        """The environment of each lane on which claims have run."""
-        return self._workers.environments
 
     def limit(self, claim: Claim, lane: Lane) -> float:
         """Return the time limit of a claim in seconds, a day at most."""

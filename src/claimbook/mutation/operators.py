@@ -6,58 +6,34 @@ An operator is a function from a node of the syntax tree to changes of the text.
 
 import ast
 import re
+import tomllib
 from collections.abc import Callable, Iterator
 from itertools import accumulate, pairwise
+from pathlib import Path
 from typing import NamedTuple
 
 from claimbook.model import Example, digest
 
 VERSION = 1
-"""Raise it when a change, other than of the tables below, gives different mutants."""
+"""Raise it when a change, other than of the tables, gives different mutants."""
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-def _pairs(text: str) -> dict[str, str]:
-    both = [pair.split("/") for pair in text.split()]
+def _pairs(pairs: list[str]) -> dict[str, str]:
+    both = [pair.split("/") for pair in pairs]
     return dict(both) | {b: a for a, b in both}
 
 
-SWAPS = _pairs(
-    "view/reshape cat/stack hstack/vstack sum/mean train/eval rand/randn zeros/ones exp/log "
-    "zeros_like/ones_like rand_like/randn_like no_grad/enable_grad SGD/Adam max/min any/all "
-    "argmax/argmin amax/amin cumsum/cumprod sin/cos floor/ceil relu/sigmoid unsqueeze/squeeze "
-    "softmax/log_softmax Softmax/LogSoftmax MSELoss/L1Loss mse_loss/l1_loss var/std triu/tril"
+TABLES: dict[str, list[str]] = tomllib.loads(
+    Path(__file__).with_name("operators.toml").read_text("utf-8")
 )
-"""Pairs of names that are easily confused."""
-
-BUILTINS = _words("max min any all")
-
-IN_PLACE = _words(
-    "abs add addcdiv addcmul addmm bernoulli clamp copysign cos cumsum div erf exp floor gt "
-    "index_add index_copy index_fill log logical_not lt masked_fill masked_scatter mul neg pow "
-    "reciprocal relu remainder round rsqrt scatter scatter_add sigmoid sign sin sqrt square "
-    "squeeze sub swapaxes t tanh transpose tril triu trunc unsqueeze"
-)
-"""Tensor methods with an in-place version, ending in `_`."""
-
-DTYPES = _pairs(
-    "float32/float64 float/double int64/int32 long/int half/bfloat16 float16/bfloat16 "
-    "complex64/complex128 cfloat/cdouble uint8/int8 FloatTensor/DoubleTensor LongTensor/IntTensor"
-)
-
-ATTRIBUTES = _words("T mT H mH data")
-
-DROPPED = ATTRIBUTES | _words(
-    "abs backward clone coalesce conj contiguous cpu cuda detach detach_ double eval exp expand "
-    "flatten float half int item log long mean neg permute requires_grad_ reshape round sqrt "
-    "square squeeze sum t to tolist train transpose unsqueeze view zero_"
-)
-"""Methods and attributes that can be dropped from a chain."""
-
-SIGNS = _pairs("@/* +/- +=/-= ==/!= </<= >/>= and/or")
+SWAPS = _pairs(TABLES["swaps"])
+DTYPES = _pairs(TABLES["dtypes"])
+IN_PLACE = {*TABLES["in-place"]}
+ATTRIBUTES = {*TABLES["attributes"]}
+DROPPED = {*TABLES["methods"], *ATTRIBUTES}
+BUILTINS = {"max", "min", "any", "all"}
+"""Names without a dot that `swap` replaces too."""
+SIGNS = _pairs(["@/*", "+/-", "+=/-=", "==/!=", "</<=", ">/>=", "and/or"])
 SIGNS |= {"/": "*", "is": "is not", "is not": "is", "in": "not in", "not in": "in"}
 SIGN = re.compile(rb"is\s+not|not\s+in|[^\s()\\]+")
 

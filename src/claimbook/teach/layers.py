@@ -30,14 +30,15 @@ def rows_and_routes(count: int, edges: Sequence[Edge]) -> tuple[list[list[int]],
 
 def _rows(count: int, edges: Sequence[Edge]) -> list[list[int]]:
     """Return rows of nodes, by the length of the longest path that leads to each."""
-    above: dict[int, list[int]] = {node: [] for node in range(count)}
+    sorter = TopologicalSorter[int](dict.fromkeys(range(count), ()))
     for start, end in edges:
-        above[end].append(start)
-    depth: dict[int, int] = {}
-    for node in TopologicalSorter(above).static_order():
-        depth[node] = 1 + max((depth[start] for start in above[node]), default=-1)
-    bottom = max(depth.values())
-    return [[n for n in range(count) if depth[n] == level] for level in range(bottom + 1)]
+        sorter.add(end, start)
+    sorter.prepare()
+    rows = []
+    while row := sorter.get_ready():  # all nodes that only the rows above point to
+        rows.append(sorted(row))
+        sorter.done(*row)
+    return rows
 
 
 def _route(edge: Edge, depth: Mapping[int, int], rows: list[list[int]]) -> list[int]:
