@@ -153,10 +153,7 @@ class Machines(BookRuns):
 class Change:
     """The first example of a claim that prints something different on the next release."""
 
-    claim: str
-    page: str
-    """The claim's docname."""
-    statement: str
+    claim: Claim
     source: str
     """The source of the example."""
     before: str
@@ -209,15 +206,14 @@ def _printed(claim: Claim, result: Result, lane: Lane) -> list[str]:
 
 
 def _change(claim: Claim, was: Result, now: Result, lane: Lane) -> Change | None:
-    about = claim.id, claim.docname, claim.statement
     outputs = _printed(claim, was, lane), _printed(claim, now, lane)
     new = not now.holds
     for example, before, after in zip(claim.examples(lane), *outputs, strict=False):
         if before is NOT_REACHED or after is NOT_REACHED:
             kind = str((now if after is NOT_REACHED else was).outcome)
-            return Change(*about, example.source, before, after, kind, after is NOT_REACHED)
+            return Change(claim, example.source, before, after, kind, after is NOT_REACHED)
         # The want of the page may have `...`, so it goes first.
         want, got = (before, after) if new else (after, before)
         if difference := compare(want, got, lane):
-            return Change(*about, example.source, before, after, difference.kind, new)
+            return Change(claim, example.source, before, after, difference.kind, new)
     return None

@@ -62,8 +62,8 @@ def title_of(change: Change) -> str:
 
 
 def _changed(change: Change, older: str, newer: str) -> nodes.Node:
-    fold = elements.fold(title=first_sentence(change.statement), classes=["timeline-change"])
-    named = render.claim_link(change.page, change.claim, change.claim)
+    fold = elements.fold(title=first_sentence(change.claim.statement), classes=["timeline-change"])
+    named = render.claim_link(change.claim.docname, change.claim.id, change.claim.id)
     fold += nodes.paragraph("", "", nodes.Text("Example "), named)
     fold += render.code(change.source)
     for version, text in ((older, change.before), (newer, change.after)):
