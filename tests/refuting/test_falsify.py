@@ -265,7 +265,7 @@ def test_mutants_have_the_time_of_their_claim(runner, monkeypatch):
             return [(c, Run(c.id, lane, Outcome.PASSED, seconds=1)) for c in ran[-1]]
 
         monkeypatch.setattr(runner, "run", run)
-        monkeypatch.setattr(Runner, "environments", dict.fromkeys(Lane, describe(CPU)))
+        monkeypatch.setattr(runner, "environments", dict.fromkeys(Lane, describe(CPU)))
         assert [*falsify(runner, [each], lane)]
         assert {mutant.timeout for mutant in ran[1]} == {seconds}
 
