@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Self
@@ -36,8 +36,6 @@ class ByPage(Generic[Kept]):
         self.tell = cache(tell)  # once, however often a file is read
         self._pages: dict[Path, dict[str, dict[str, Kept]]] = {}
         """File → claim id → device → value."""
-        self._elsewhere: dict[str, Path] | None = None
-        """Claim id → its file; filled when a claim is not in the file of its page."""
 
     def parse(self, data: dict[str, Any]) -> Kept:
         """Return the value of a line, from its own and its shared fields.
@@ -75,12 +73,13 @@ class ByPage(Generic[Kept]):
     def _place(self, claim: Claim) -> Path | None:
         """Return the file that has a claim: its page's, or its old page's; None if none has."""
         own = self.path(claim)
-        if claim.id in self._page(own):
-            return own
-        if self._elsewhere is None:
-            files = sorted(self.folder.rglob("*.jsonl"))
-            self._elsewhere = {name: path for path in files for name in self._page(path)}
-        return self._elsewhere.get(claim.id)
+        return own if claim.id in self._page(own) else self._everywhere.get(claim.id)
+
+    @cached_property
+    def _everywhere(self) -> dict[str, Path]:
+        """Claim id → its file; asked only for a claim that is not in the file of its page."""
+        files = sorted(self.folder.rglob("*.jsonl"))
+        return {name: path for path in files for name in self._page(path)}
 
     def put(self, claim: Claim, value: Kept) -> None:
         """Save the value of a claim on a device, and rewrite the file of its page.
@@ -91,12 +90,13 @@ class ByPage(Generic[Kept]):
         path, was = self.path(claim), self._place(claim)
         self._pages.pop(path)  # another process may have written it since
         page = self._page(path)
-        moved = self._page(was).pop(claim.id) if was and was != path else {}
-        page[claim.id] = {**page.get(claim.id, moved), self.device(value): value}
+        left = was if was != path else None  # the file of its old page
+        known = self._page(left).pop(claim.id) if left else {}
+        page.setdefault(claim.id, known)[self.device(value)] = value
         write_changed(path, self._text(page))
-        if was and was != path:
-            write_changed(was, self._text(self._page(was)))
-            self._elsewhere = None
+        if left:
+            write_changed(left, self._text(self._page(left)))
+            self._everywhere[claim.id] = path
 
     def _page(self, path: Path) -> dict[str, dict[str, Kept]]:
         """Return the content of a file: claim id → device → value."""
