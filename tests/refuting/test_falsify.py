@@ -321,7 +321,7 @@ def test_broken_result_is_named(tmp_path, kept, text):
     assert results.load(original) is None
     ((place, why),) = told
     assert place == f"{results.path(original)}:1"
-    assert why.startswith("no result of falsify: ")
+    assert why.startswith("not a record: ")
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,6 @@ class Results(ByPart[Falsified]):
     kind = "falsified"
     shared = ("operators", "torch", "date")
     value_type = Falsified
-    wrong = "no result of falsify"
 
 
 def falsify(

@@ -28,8 +28,6 @@ class ByPage(Generic[Kept]):
     """The dataclass of a line; it has a field `claim`."""
     shared: ClassVar[tuple[str, ...]]
     """The fields that lines share."""
-    wrong: ClassVar[str]
-    """The message for a line that cannot be parsed."""
 
     def __init__(self, folder: Path, tell: Tell) -> None:
         self.folder = folder
@@ -113,7 +111,7 @@ class ByPage(Generic[Kept]):
         except FileNotFoundError:
             return
         except BROKEN as error:
-            self.tell(f"{path}:1", f"{self.wrong}: {error}")
+            self.tell(f"{path}:1", f"not a record: {error}")
             return
         common: dict[str, dict[str, Any]] = {}
         for number, line in enumerate(lines, start=1):
@@ -121,7 +119,7 @@ class ByPage(Generic[Kept]):
                 if line.strip():
                     yield from self._parse_line(line, common)
             except BROKEN as error:
-                self.tell(f"{path}:{number}", f"{self.wrong}: {error}")
+                self.tell(f"{path}:{number}", f"not a record: {error}")
 
     def _parse_line(
         self, line: bytes, common: dict[str, dict[str, Any]]

@@ -39,7 +39,6 @@ class Records(ByPage[Record]):
 
     value_type = Record
     shared = ("environment", "recorded")
-    wrong = "not a record"
 
     def __init__(self, folder: Path, lane: Lane, tell: Tell) -> None:
         super().__init__(folder / lane, tell)

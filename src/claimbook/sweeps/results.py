@@ -51,7 +51,6 @@ class Results(ByPart[Swept]):
     kind = "sweeps"
     shared = ("torch", "date")
     value_type = Swept
-    wrong = "no result of a sweep"
 
 
 def swept_data(written: Written, result: Swept) -> dict[str, Any]:
