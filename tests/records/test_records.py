@@ -515,7 +515,7 @@ def test_what_is_kept_follows_a_claim_to_another_page(tmp_path):
     (ours,) = Book.load(book.root).select(["sum-adds"])
     results = Results.of(book.docs, pytest.fail)
     kept = Falsified(ours.id, Lane.CPU, "d", "o", 3, 3, (), "2.13.0", "2026-01-01")
-    results.put(ours, kept)
+    results.save(ours, kept)
     was = results.path(ours)
     text = (book.docs / "a/sums.md").read_text("utf-8")
     book.write("docs/e.md", text.replace("# Sums", "# E"))
@@ -523,9 +523,10 @@ def test_what_is_kept_follows_a_claim_to_another_page(tmp_path):
     (moved,) = Book.load(book.root).select(["sum-adds"])
     anew = Results.of(book.docs, pytest.fail)
     assert anew.load(moved) == kept
-    anew.put(moved, kept)
+    another = replace(kept, mutants=4, killed=4)
+    assert anew.save(moved, another)
     assert was.read_text("utf-8") == ""
-    assert Results.of(book.docs, pytest.fail).load(moved) == kept
+    assert Results.of(book.docs, pytest.fail).load(moved) == another
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,10 @@ class ByPage(Generic[Kept]):
         """Return the device of a value; empty if only one value per claim is kept."""
         return ""
 
+    def stands(self, old: Kept, new: Kept) -> bool:
+        """Return whether a saved value need not be replaced by a new one."""
+        return old == new
+
     def path(self, claim: Claim) -> Path:
         """Return the file for a claim, named after its page."""
         return self.folder / f"{claim.docname}.jsonl"
@@ -79,12 +83,17 @@ class ByPage(Generic[Kept]):
         files = sorted(self.folder.rglob("*.jsonl"))
         return {name: path for path in files for name in self._page(path)}
 
-    def put(self, claim: Claim, value: Kept) -> None:
-        """Save the value of a claim on a device, and rewrite the file of its page.
+    def save(self, claim: Claim, value: Kept) -> bool:
+        """Save the value of a claim on a device, unless the saved one still stands.
+
+        Returns:
+            Whether the file of its page was written.
 
         Raises:
             WriteError: the disk is full, or the folder is not writable.
         """
+        if any(self.stands(old, value) for old in self.load_all(claim)):
+            return False
         path, was = self.path(claim), self._place(claim)
         self._pages.pop(path)  # another process may have written it since
         page = self._page(path)
@@ -95,6 +104,7 @@ class ByPage(Generic[Kept]):
         if left:
             write_changed(left, self._text(self._page(left)))
             self._everywhere[claim.id] = path
+        return True
 
     def _page(self, path: Path) -> dict[str, dict[str, Kept]]:
         """Return the content of a file: claim id → device → value."""
@@ -164,11 +174,6 @@ class ByPart(ByPage[Kept]):
     def of(cls, docs: Path, tell: Tell) -> Self:
         """Return the folder in a book's docs."""
         return cls(docs / "records" / cls.kind, tell)
-
-    def save(self, claim: Claim, value: Kept) -> None:
-        """Save the value of a claim, unless an equal one is saved."""
-        if self.load(claim) != value:
-            self.put(claim, value)
 
     def path(self, claim: Claim) -> Path:
         """Return the file for a claim, named after the first folder of its page."""

@@ -50,18 +50,9 @@ class Records(ByPage[Record]):
         folder = docs / "_build" / "records" if lane is Lane.CPU else docs / "records"
         return cls(folder, lane, tell)
 
-    def save(self, claim: Claim, record: Record) -> bool:
-        """Save a record, unless the saved one says the same and is less than `KEPT` days older.
-
-        Returns:
-            Whether the file was written.
-        """
-        known = {self.device(each): each for each in self.load_all(claim)}
-        old = known.get(self.device(record))
-        if old and SAID(old) == SAID(record) and _days(old, record) < KEPT:
-            return False
-        self.put(claim, record)
-        return True
+    def stands(self, old: Record, new: Record) -> bool:
+        """Return whether a saved record says the same and is less than `KEPT` days older."""
+        return SAID(old) == SAID(new) and _days(old, new) < KEPT
 
     def device(self, value: Record) -> str:
         """Return the GPU; on the CPU only one record per claim is kept."""
