@@ -7,7 +7,7 @@ torch or knows about Sphinx.
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, field, replace
 from datetime import date
 from enum import StrEnum
 from functools import cached_property
@@ -169,6 +169,8 @@ class Claim:
     """Whether its card is folded to the first sentence."""
     explains: bool = False
     """Whether it is the first claim to read about the errors that it prints."""
+    markdown: str = field(default="", compare=False, repr=False)
+    """The content of its directive, as it stands on the page."""
 
     def examples(self, lane: Lane) -> tuple[Example, ...]:
         """Return all its examples, in order, with the wants of a lane."""

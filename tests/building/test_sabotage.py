@@ -137,8 +137,8 @@ SABOTAGES = {
     "fence": (
         ("Prose.\n", "```python\nx = 1\n```\n"),
         (
-            "docs/fence.md:3: a plain `python` fence is never run: write it as a claim, or as a "
-            "code cell that draws [claim.unowned-code]"
+            "docs/fence.md:3: a plain `python` fence is never run: write it as a claim, "
+            "`:::{claim} an-id`, or as a code cell that draws [claim.unowned-code]"
         ),
     ),
     "relation": (

@@ -135,8 +135,8 @@ def test_problems_are_an_item(book, pytester):
     assert done.parseoutcomes() == {"failed": 1, "passed": 1}
     done.stdout.fnmatch_lines(["docs/wrong.md::problems FAILED*", "docs/wrong.md::fine?cpu? *"])
     assert (
-        "docs/wrong.md:3: a plain `python` fence is never run: write it as a claim, or as a code "
-        "cell that draws [claim.unowned-code]"
+        "docs/wrong.md:3: a plain `python` fence is never run: write it as a claim, "
+        "`:::{claim} an-id`, or as a code cell that draws [claim.unowned-code]"
     ) in done.outlines
 
 

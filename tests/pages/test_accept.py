@@ -28,10 +28,6 @@ WARNING = "UserWarning: The use of `x.T` on tensors of dimension other than 2 is
 PRINTED: dict[str, dict[str, tuple[str, ...]]] = {
     "blank-line-inside": {"sum-adds": ("a\n\nb", "\nx")},
     "crlf": {"sum-adds": ("tensor(2.)", "a\n\nb", "1")},
-    "cuda-added": {
-        "sum-adds": ("", "tensor([1., 1.], device='cuda:0')", "device(type='cuda', index=0)", "1")
-    },
-    "cuda-added-in-list": {"sum-adds": ("'cuda'",)},
     "cuda-edited": {"sum-adds": ("'cuda'",)},
     "cuda-only": {"sum-adds": ("'cuda'",)},
     "directive": {"sum-adds": ("1",), "two": ("2",)},
@@ -116,13 +112,12 @@ def test_only_what_is_agreed_to_changes():
     assert text.encode() == page_of(">>> 1\n7\n>>> 2\n2\n>>> 3\n9\n")
 
 
-def test_a_cuda_fence_repeats_what_was_not_agreed_to():
-    """In a fence that is added for CUDA, an output that is not taken over stays the CPU's."""
+def test_what_cuda_prints_needs_a_fence_of_its_own():
+    """What the page says of the CPU is not replaced; an output that is the same needs no fence."""
     draft = draft_of(page_of(">>> 1\n7\n>>> 2\n8\n"))
-    text = draft.revise(changes_of(draft, {"one": ("1", "2")}, Lane.CUDA)[:1])
-    (fence,) = scan_page(text, "docs/p.md").claims[0].fences
-    assert [example.want for example in fence.examples] == ["7", "8"]
-    assert [example.want for example in fence.cuda_examples or ()] == ["1", "8"]
+    with pytest.raises(AcceptError, match="repeat the fence below itself, as `pycon cuda`"):
+        changes_of(draft, {"one": ("7", "2")}, Lane.CUDA)
+    assert changes_of(draft, {"one": ("7", "8")}, Lane.CUDA) == []
 
 
 @pytest.mark.parametrize(
@@ -178,13 +173,6 @@ def test_lines_are_indented_as_their_example(page, revised):
     draft = draft_of(page.encode())
     assert draft.page.problems == ()
     assert draft.revise(changes_of(draft, {"one": ("1",)})) == revised
-
-
-def test_no_fence_is_added_in_a_block_quote():
-    """Only a fence at the margin or in a list is copied for CUDA."""
-    draft = draft_of(in_quote(IN_FENCE).encode())
-    with pytest.raises(AcceptError, match="block quote: add one for CUDA by hand"):
-        draft.revise(changes_of(draft, {"one": ("1",)}, Lane.CUDA))
 
 
 @pytest.mark.parametrize("outcome", [Outcome.CRASHED, Outcome.TIMED_OUT, Outcome.SKIPPED])
@@ -336,15 +324,11 @@ def session(examples: list[tuple[str, str, int]]) -> str:
     return "".join(f"@{line}\n" for line in lines)
 
 
-def without_wants(text: str, lane: Lane) -> list[str]:
-    """The lines of a page, with their ends, but for wants and a fence for CUDA."""
+def without_wants(text: str) -> list[str]:
+    """The lines of a page, with their ends, but for wants."""
     lines = re.findall(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+", text)
     ((fence,),) = [claim.fences for claim in scan_page(text, "docs/p.md").claims]
-    if fence.cuda_examples:
-        start = fence.cuda_examples[0].line - 3
-        ends = [n for n in range(start + 3, len(lines)) if lines[n].strip() == "`````"]
-        del lines[start : ends[0] + 1]
-    for example in reversed(fence.examples if lane is Lane.CPU else ()):
+    for example in reversed(fence.examples):
         start, count = example.want_line - 1, len(example.want.split("\n"))
         del lines[start : start + (count if example.want else 0)]
     return lines
@@ -355,25 +339,24 @@ def without_wants(text: str, lane: Lane) -> list[str]:
     st.lists(OUTPUTS, min_size=4, max_size=4),
     st.sampled_from(["\n", "\r\n"]),
     st.sampled_from(["", "   "]),
-    st.sampled_from(list(Lane)),
 )
-def test_whatever_is_printed(examples, printed, end, indent, lane):
+def test_whatever_is_printed(examples, printed, end, indent):
     """Accepted, it compares equal on a fresh scan, and the rest of the page stands as it was."""
     text = f"{HEAD.replace('@', indent)}{session(examples).replace('@', indent)}"
     text = (text + TAIL.replace("@", indent)).replace("\n", end)
     draft = draft_of(text.encode())
     (claim,) = draft.page.claims
-    outputs = tuple(printed[: len(claim.examples(lane))])
-    agreed = changes_of(draft, {"one": outputs}, lane)
+    outputs = tuple(printed[: len(claim.examples(Lane.CPU))])
+    agreed = changes_of(draft, {"one": outputs})
     try:
         new = draft.revise(agreed) if agreed else text
     except AcceptError:
         assert any(UNWRITABLE.search(change.want) for change in agreed)
         return
     (accepted,) = scan_page(new, "docs/p.md").claims
-    assert list(mismatches(accepted, lane, outputs)) == []
-    assert len(outputs) == len(accepted.examples(lane)) == len(examples)
-    assert without_wants(new, lane) == without_wants(text, lane)
+    assert list(mismatches(accepted, Lane.CPU, outputs)) == []
+    assert len(outputs) == len(accepted.examples(Lane.CPU)) == len(examples)
+    assert without_wants(new) == without_wants(text)
 
 
 # The command, with runs made up; the last test has real ones.
@@ -671,21 +654,19 @@ def test_unwritable_output_stops_no_other(project):
     """An output that the page cannot hold is told of and left; the others are taken over."""
     project.runs["rounds"] = ("tensor([0.3334])", ">>> 1")
     result = accept("--yes", "--values")
-    assert "Cannot be accepted: a printed line begins with `>>>`" in result.output
+    assert "Cannot be accepted: the page would not read back as this output" in result.output
     assert "2 accepted on 1 page, 1 left" in result.output
 
 
-def test_cuda_waits_for_the_cpu(project):
-    """A fence for CUDA is added only where the page says what the CPU prints."""
-    cpu_right = ("tensor(2)",)
-    project.runs |= {("counts", Lane.CUDA): ("tensor(2.)",), ("counts", Lane.CPU): ("tensor(3)",)}
+def test_cuda_has_a_fence_of_its_own(project):
+    """What CUDA prints goes there alone; who has not written it is asked to."""
     refused = accept("counts", "--lane", "cuda", "--yes")
-    assert "accept its CPU output first: claimbook accept counts" in refused.output
+    assert "repeat the fence below itself, as `pycon cuda`" in refused.output
     assert page_text() == PAGE
-    project.runs["counts", Lane.CPU] = cpu_right
+    head, fence = PAGE.removesuffix("```\n:::\n"), "```\n\n```pycon cuda\n>>> z\n"
+    Path("docs/page.md").write_text(f"{head}{fence}tensor(2)\n```\n:::\n")
     assert accept("counts", "--lane", "cuda", "--yes").exit_code == 0
-    added = "```\n\n```pycon cuda\n>>> z\ntensor(2.)\n```\n:::\n"
-    assert page_text() == PAGE.removesuffix("```\n:::\n") + added
+    assert page_text() == f"{head}{fence}tensor(2.)\n```\n:::\n"
 
 
 def test_report_names_the_command(project):

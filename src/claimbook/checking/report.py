@@ -130,12 +130,6 @@ def first_place(claim: Claim, run: Run) -> str:
     return str(replace(claim.location, line=found[0].line) if found else claim.location)
 
 
-def session(claim: Claim) -> list[str]:
-    """Return a claim's examples as lines of a Python session, with their outputs."""
-    examples = claim.examples(claim.lanes[0])
-    return [line for e in examples for line in (*prompted(e.source), *e.want.splitlines())]
-
-
 def prompted(source: str) -> list[str]:
     """Return the lines of a statement with Python's prompts."""
     first, *rest = source.rstrip("\n").split("\n")

@@ -11,7 +11,7 @@ import click
 from claimbook import __version__
 from claimbook.cli import common
 from claimbook.cli.accept import accept_outputs
-from claimbook.cli.ask import coverage, list_claims, show
+from claimbook.cli.ask import list_claims, show
 from claimbook.cli.changes import print_changes
 from claimbook.cli.explain import explain_error
 from claimbook.cli.records import record, record_release
@@ -23,7 +23,7 @@ from claimbook.cli.run import run
 @click.group(
     cls=common.Commands,
     commands=[
-        *(list_claims, show, explain_error, coverage, run, record, accept_outputs),
+        *(list_claims, show, explain_error, run, record, accept_outputs),
         *(falsify_claims, sweep_claims, record_release, print_changes, rename),
     ],
     context_settings={"help_option_names": ["-h", "--help"]},

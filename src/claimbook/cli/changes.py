@@ -10,8 +10,6 @@ from pathlib import Path
 
 import click
 
-from claimbook import __version__
-from claimbook.checking.report import prompted, session
 from claimbook.cli import common
 from claimbook.engine import environment
 from claimbook.model import Claim, Lane, Status
@@ -31,8 +29,8 @@ from claimbook.records.versions import (
 
 @click.command("changes")
 @click.option("--since", metavar="VERSION|REVISION", help="Compare with this, not the newest.")
-@click.option("--save", is_flag=True, help="Save the book under its version number.")
-def print_changes(since: str | None, save: bool) -> None:
+@click.option("--save", metavar="NUMBER", help="Save the book as a version, such as 1.2.0.")
+def print_changes(since: str | None, save: str | None) -> None:
     """Print what has changed in the book since its last version.
 
     With --save, store the book under docs/records/versions/, as the new base for comparison;
@@ -52,26 +50,25 @@ def print_changes(since: str | None, save: bool) -> None:
     elif not save:
         raise BookError("no version is saved yet; --save saves the book as it stands")
     if save:
-        _check(book, store)
-        made = environment.provenance(book.project.root)
-        version = book.project.version or __version__
-        store.save(Version(**vars(contents_of(book)), name=version, recorded=made))
-        common.say(f"saved as {book.project.name(store.path(version))}")
+        store.save(_version(book, store, save))
+        common.say(f"saved as {book.project.name(store.path(save))}")
 
 
-def _check(book: Book, store: Versions) -> None:
-    """Check that the book may be saved under its version number.
+def _version(book: Book, store: Versions, name: str) -> Version:
+    """Return the book as a version to save.
 
     Raises:
-        BookError: the number is not above all saved ones, the book has problems, or a claim has
-            not run as printed.
+        BookError: its name is no number above all saved ones, the book has problems, or a claim
+            has not run as printed.
     """
-    now, where = book.project.version, "version under [tool.claimbook] in pyproject.toml"
-    if not now:
-        now, where = __version__, f"__version__ in src/claimbook/__init__.py, or give a {where},"
-    for version in store.names():
-        if order(version) >= order(now):
-            raise BookError(f"{version} is kept already, and this is {now}; raise {where} first")
+    made = environment.provenance(book.project.root)
+    try:
+        version = Version(**vars(contents_of(book)), name=name, recorded=made)
+    except ValueError as error:
+        raise BookError(str(error)) from error
+    for kept in store.names():
+        if order(kept) >= order(name):
+            raise BookError(f"{kept} is kept already; give a higher number than {name}")
     if book.problems:
         raise BookError(str(book.problems[0]))
     records = Records.of(book.project.docs, Lane.CPU, common.tell_broken)
@@ -79,6 +76,7 @@ def _check(book: Book, store: Versions) -> None:
         some = common.some(due)
         advice = "build the book or run claimbook record, and fix what fails"
         raise BookError(f"claims that have not run as printed: {len(due)} ({some}); {advice}")
+    return version
 
 
 def _ran(records: Records, claim: Claim) -> bool:
@@ -144,37 +142,14 @@ def _report(
 
 
 def _difference(old: Claim | None, new: Claim | None) -> Iterator[str]:
-    difference = [*unified_diff(_text(old), _text(new), lineterm="")][3:]
+    """Yield what differs in the Markdown of a claim."""
+    before, after = (each.markdown.splitlines() if each else [] for each in (old, new))
+    difference = [*unified_diff(before, after, lineterm="")][3:]
     if difference:
-        yield from ("", "  ````diff", *(f"  {line}" for line in difference), "  ````", "")
+        yield from ("", "  `````diff", *(f"  {line}" for line in difference), "  `````", "")
 
 
-def _text(claim: Claim | None) -> list[str]:
-    """Return a claim as text, in lines: relations, options, statement, session."""
-    if claim is None:
-        return []
-    relations = [f"{relation.kind} {relation.entry}" for relation in claim.relations]
-    return [*relations, *_options(claim), claim.statement, *session(claim), *_on_cuda(claim)]
-
-
-def _set_for(claim: Claim) -> tuple[list[str], list[str]]:
+def _set_for(claim: Claim) -> tuple[object, ...]:
     """Return what versions do not keep of a claim: how it runs, and what it prints on CUDA."""
-    return _options(claim), _on_cuda(claim)
-
-
-def _options(claim: Claim) -> list[str]:
-    """Return the options that say where a claim runs, and whether it can fail there."""
-    return [
-        *([f":lanes: {' '.join(claim.lanes)}"] if len(claim.lanes) < len(Lane) else ()),
-        *([f":machine: {' '.join(claim.machine)}"] if claim.machine else ()),
-        *([f":timeout: {claim.timeout:g}"] if claim.timeout else ()),
-        *([":cpu-build:"] if claim.cpu_build else ()),
-    ]
-
-
-def _on_cuda(claim: Claim) -> list[str]:
-    """Return the examples that print something else on CUDA, as lines of a session."""
-    pairs = zip(claim.examples(Lane.CPU), claim.examples(Lane.CUDA), strict=True)
-    other = [cuda for cpu, cuda in pairs if Lane.CPU in claim.lanes and cpu.want != cuda.want]
-    lines = [line for e in other for line in (*prompted(e.source), *e.want.splitlines())]
-    return ["on cuda:", *lines] if lines else []
+    how = claim.lanes, claim.machine, claim.timeout, claim.cpu_build
+    return *how, claim.digest(Lane.CUDA)

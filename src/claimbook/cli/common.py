@@ -4,16 +4,13 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from errno import EPIPE
 from pathlib import Path
 
 import click
-from rich.box import SIMPLE
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from claimbook.checking.report import explain
 from claimbook.engine.pool import Runner
@@ -171,27 +168,3 @@ def warn(message: str) -> None:
 def tell_broken(place: str, why: str) -> None:
     """Print one line about a record that cannot be used."""
     warn(f"{place}: {why}; it counts as missing")
-
-
-def print_counts(groups: Mapping[str, Mapping[str, tuple[int, ...]]], *titles: str) -> None:
-    """Print a table of counts under titles, with totals by group and overall.
-
-    Args:
-        groups: group → name → counts; the last two are a number and a part of it, whose share is
-            the last column.
-    """
-    table = Table(*titles, "", box=SIMPLE, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    for column in table.columns[1:]:
-        column.justify = "right"
-
-    def add(name: str, counts: Collection[tuple[int, ...]], *, last: bool = False) -> None:
-        sums = [sum(column) for column in zip(*counts, strict=True)] or [0] * (len(titles) - 1)
-        share = f"{100 * sums[-1] / sums[-2]:.0f} %" if sums[-2] else ""
-        table.add_row(name, *(f"{each:,}" for each in sums), share, end_section=last)
-
-    for group, rows in groups.items():
-        for name, counts in rows.items():
-            add(name, [counts])
-        add(f"[bold]{escape(group)}[/]", rows.values(), last=True)
-    add("[bold]all[/]", [counts for rows in groups.values() for counts in rows.values()])
-    out.print(table)

@@ -4,7 +4,6 @@ import re
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
 
 import click
 from rich.markup import escape
@@ -15,9 +14,6 @@ from claimbook.exports.sections import Section, sections
 from claimbook.files import read_text
 from claimbook.model import ProblemKind
 from claimbook.pages.book import BookError
-
-AT_MOST = 2**23
-"""Most bytes read from a file."""
 
 HINT = "Give the line that names a type, such as ValueError, with its message, or a file."
 
@@ -56,21 +52,12 @@ def explain_error(given: tuple[str, ...]) -> None:
 def _text(given: str) -> str:
     """Return the text to explain: of the named file, as given, or from standard input."""
     if given not in {"", "-"}:
-        # OSError and ValueError: it is a message, not a file name.
-        with suppress(OSError, ValueError), Path(given).open("rb") as file:
-            return _start(file)
+        with suppress(OSError, ValueError):  # it is a message, not a file name
+            return Path(given).read_text("utf-8", "replace")
         return given
     if sys.stdin.isatty():
         common.err.print("Paste an error here, and end it with Ctrl-D on a line of its own.")
-    return _start(sys.stdin.buffer)
-
-
-def _start(file: BinaryIO) -> str:
-    """Read the start of a file; a device may have no end."""
-    data = file.read(AT_MOST + 1)  # one call: reading a terminal again after Ctrl-D would wait
-    if len(data) > AT_MOST:
-        common.warn(f"only the first {AT_MOST // 2**20} MiB are read")
-    return data[:AT_MOST].decode("utf-8", "replace")
+    return sys.stdin.buffer.read().decode("utf-8", "replace")
 
 
 def _show(match: lookup.Match, section: Section | None) -> None:

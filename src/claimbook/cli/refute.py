@@ -1,10 +1,14 @@
 """The commands that try to refute the book: `falsify` and `sweep`."""
 
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import groupby
 
 import click
+from rich.box import SIMPLE
+from rich.markup import escape
+from rich.table import Table
 
 from claimbook.checking.report import explain
 from claimbook.cli import common
@@ -50,10 +54,7 @@ def falsify_claims(names: tuple[str, ...], lane: Lane, jobs: int | None, fresh: 
                 if result.outcome is not Outcome.SKIPPED:
                     failed.append(claim.id)
     results = {claim: found[claim.id] for claim in claims if claim.id in found}
-    pages: dict[str, dict[str, tuple[int, ...]]] = {}
-    for claim, result in results.items():
-        pages.setdefault(claim.location.path, {})[claim.id] = result.mutants, result.killed
-    common.print_counts(pages, "claim", "mutants", "caught")
+    _print_caught({claim: (r.mutants, r.killed) for claim, r in results.items()})
     for claim, result in results.items():
         for survivor in result.survivors:
             where = claim.place(survivor.line, result.lane)
@@ -163,3 +164,28 @@ def _tracked(jobs: int | None) -> Iterator[tuple[Runner, Track]]:
     """Yield a runner that does not retry, and a bar for what it runs."""
     with Runner(jobs, tries=1) as runner, common.progress_bar() as bar:
         yield runner, lambda runs, count, title: bar.track(runs, count, description=title)
+
+
+def _print_caught(rows: Mapping[Claim, tuple[int, int]]) -> None:
+    """Print a table of mutants and those caught for each claim, each page and the book."""
+    titles = ("claim", "mutants", "caught", "")
+    table = Table(*titles, box=SIMPLE, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    for column in table.columns[1:]:
+        column.justify = "right"
+
+    def add(name: str, claims: Iterable[Claim], *, last: bool = False) -> None:
+        mutants, caught = map(sum, zip(*map(rows.__getitem__, claims), strict=True))
+        share = f"{100 * caught / mutants:.0f} %" if mutants else ""
+        table.add_row(name, f"{mutants:,}", f"{caught:,}", share, end_section=last)
+
+    def page_of(claim: Claim) -> str:
+        return claim.location.path
+
+    for page, group in groupby(sorted(rows, key=page_of), page_of):
+        claims = [*group]
+        for claim in claims:
+            add(claim.id, [claim])
+        add(f"[bold]{escape(page)}[/]", claims, last=True)
+    if rows:
+        add("[bold]all[/]", rows)
+    common.out.print(table)

@@ -137,40 +137,18 @@ def _example_cell(examples: list[Example], start: str) -> Cell:
     text = start + listing(before)
     printed, is_error, error = last.want.partition(HEADER)
     if not is_error:
-        return _code(text + _displaying(last), _shown(last))
+        return _code(text + last.source, _shown(last))
     lines = dropwhile(lambda line: not line[:1].strip(), error.split("\n"))
     text += f"try:\n{textwrap.indent(last.source, '    ')}{CATCH}"
     return _code(text, _stream(printed + MODULE.sub("", "\n".join(lines))))
-
-
-def _displaying(example: Example) -> str:
-    """Return the source of an example; wrap a value that ends a block in `echo()`."""
-    last = ast.parse(example.source).body[-1]
-    if not example.want or "Warning: " in example.want:
-        return example.source
-    while isinstance(last, ast.With | ast.For):
-        last = last.body[-1]
-        if isinstance(last, ast.Expr) and not _prints(last):
-            value = ast.get_source_segment(example.source, last) or ""
-            lines = example.source.encode().splitlines(keepends=True)
-            start = sum(map(len, lines[: last.lineno - 1])) + last.col_offset  # in bytes
-            head = example.source.encode()[:start].decode()
-            tail = example.source[len(head) + len(value) :]
-            whole = f"({value})" if isinstance(last.value, ast.Tuple) else value
-            return f"{head}echo({whole}){tail}"
-    return example.source
-
-
-def _prints(statement: ast.stmt) -> bool:
-    return "print(" in ast.unparse(statement)
 
 
 def _shown(example: Example) -> list[Cell]:
     """Return an example's output in Jupyter's format: a value, or text."""
     if not example.want:
         return []
-    tree = ast.parse(example.source).body
-    if not isinstance(tree[-1], ast.Expr) or _prints(tree[-1]):
+    last = ast.parse(example.source).body[-1]
+    if not isinstance(last, ast.Expr) or "print(" in ast.unparse(last):
         return _stream(example.want)
     return [
         {

@@ -4,16 +4,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from claimbook.exports.sections import SHORT
 from claimbook.pages.myst import Block, Markdown
-from claimbook.pages.text import strip_markup
+from claimbook.pages.text import SHORT, strip_markup
 
 END = re.compile(r"(?<=[.?!:]) (?=[A-Z`*(\d])")
 """The space before a sentence, after another or a colon: two in `It adds. Twice: (1) Here.`."""
 WITH_PROSE = {"claim", "remark", "note", "tip", "warning", "dropdown"}
 """Directives whose content is read; that of others is code, data or drawn."""
-OPTIONS = re.compile(r"(?:[ \t]*:[\w-]+:.*\n)+(?:[ \t]*\n)?")
-"""The options at the start of a directive: `:detail:` and the empty line after it."""
 POINTERS = "see also"
 """The heading over lists of links, which are left out."""
 CODE, WORD = re.compile("`[^`]*`"), re.compile("[A-Za-z]+")
@@ -81,8 +78,6 @@ def _walk(page: Markdown, claim: str) -> Iterator[Sentence]:
 def _directive(block: Block, claim: str) -> Iterator[Sentence]:
     name, argument = block.directive
     if name in WITH_PROSE:
-        options = OPTIONS.match(block.content)
-        body = block.content[options.end() :] if options else block.content
         inside = argument if name == "claim" else claim
-        for sentence in _walk(Markdown(body), inside):
+        for sentence in _walk(block.body, inside):
             yield replace(sentence, line=block.line)

@@ -9,10 +9,8 @@ from markdown_it.token import Token
 
 from claimbook.model import Claim, Page
 from claimbook.pages.myst import Markdown
-from claimbook.pages.text import first_sentence, strip_markup
+from claimbook.pages.text import SHORT, first_sentence, strip_markup
 
-SHORT = "**In short.**"
-"""How a short answer begins."""
 ASKED = "{asked}"
 """The directive of what people ask."""
 HEADING = ("heading_open", "h2")

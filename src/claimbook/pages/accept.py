@@ -13,7 +13,7 @@ from claimbook.checking.compare import Mismatch, bare, compare, mismatches
 from claimbook.checking.difference import Kind
 from claimbook.checking.report import ADDRESS
 from claimbook.files import write_atomically
-from claimbook.model import Claim, Example, Fence, Lane, Location, Outcome, Page, Problem, Run
+from claimbook.model import Claim, Example, Lane, Location, Outcome, Page, Problem, Run
 from claimbook.pages.parser import scan_page
 
 
@@ -24,18 +24,14 @@ class AcceptError(ValueError):
 OVERTURNED = {Kind.VALUE, Kind.NOT_RAISED, Kind.RAISED, Kind.ERROR_TYPE}
 """Kinds of difference that change the result, not just its wording."""
 
-_OPENING = re.compile(r"(\s*)(`{3,}|~{3,}|:{3,})\s*pycon\s*")
-"""The first line of a fence, with its indentation and its marks."""
 _CUT = re.compile(r"\[cut here: [\d,]+ bytes were printed\]\Z")
 """How the worker ends an output that is too long."""
-_ADVICE = (
-    (r"^>>>", "a printed line begins with `>>>` and would be read as code: print its repr()"),
-    (r"\A\.\.\.( |$)", "its first line, `...`, would be read as code: print its repr()"),
-    (r"^\s*(```|~~~|:::)", "a printed line ends the fence: lengthen it, or print its repr()"),
-    (r"[\r\0]", "it printed a carriage return or a NUL, which no page can hold: print its repr()"),
-    ("", "the page would not read back as this output: edit it by hand"),
+_UNREADABLE = (
+    "the page would not read back as this output: print its repr() if a line of it begins with "
+    "`>>>` or ends the fence, if its first line, `...`, would be read as code, or if it holds a "
+    "carriage return or a NUL"
 )
-"""What an output holds → why no page can hold it, and what to do; the last fits every output."""
+"""Why no page can hold an output, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -62,15 +58,6 @@ class Change:
         emptied = not self.mismatch.example.want or not self.want
         return emptied or any(each.kind in OVERTURNED for each in self.mismatch.differences)
 
-    @property
-    def adds_fence(self) -> bool:
-        """Whether it needs a new `pycon cuda` fence."""
-        example, lane = self.mismatch.example, self.run.lane
-        return any(
-            example in fence.examples and _needs_fence(self.claim, fence, lane)
-            for fence in self.claim.fences
-        )
-
 
 def changes(claim: Claim, run: Run, problems: Iterable[Problem]) -> list[Change]:
     """Return the outputs of a run that may be accepted, in page order.
@@ -79,7 +66,7 @@ def changes(claim: Claim, run: Run, problems: Iterable[Problem]) -> list[Change]
         problems: all problems of the book.
 
     Raises:
-        AcceptError: the claim did not run to its end, or has a problem.
+        AcceptError: the claim did not run to its end, has a problem, or lacks a fence for CUDA.
     """
     if run.outcome is Outcome.PASSED:
         return []
@@ -93,6 +80,11 @@ def changes(claim: Claim, run: Run, problems: Iterable[Problem]) -> list[Change]
         here = problem.location.path == claim.location.path
         if here and problem.message.startswith(f"{claim.id}: "):
             raise AcceptError(f"fix this first: {problem}")
+    if run.lane is Lane.CUDA and Lane.CPU in claim.lanes:
+        shared = [e for f in claim.fences if f.cuda_examples is None for e in f.examples]
+        if any(mismatch.example in shared for mismatch in found):
+            advice = "repeat the fence below itself, as `pycon cuda`, and run this again"
+            raise AcceptError(f"it prints something else on CUDA: {advice}")
     return [Change(claim, run, mismatch) for mismatch in found]
 
 
@@ -117,26 +109,27 @@ class Draft:
         return cls(path, page, path.read_bytes())
 
     def revise(self, changes: Sequence[Change]) -> str:
-        """Return the text of the page with changes, all of one lane, made.
+        """Return the text of the page with changes made.
 
         Raises:
             AcceptError: the revised page would not read back as intended.
         """
-        lane = changes[0].run.lane
         wants = {change.mismatch.example.line: change.want for change in changes}
         lines = re.findall(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+", self.raw.decode("utf-8"))  # with ends
-        _revise(lines, self.page, wants, lane)
+        # The last first, so that the lines of the others stay.
+        for change in sorted(changes, key=lambda change: change.location, reverse=True):
+            _replace(lines, change.mismatch.example, change.want)
         text = "".join(lines)
         revised = scan_page(text, self.page.path)
-        as_agreed = _content(revised) == _content(self.page, wants, lane)
+        as_agreed = _content(revised) == _content(self.page, wants)
         for change in changes:
             if _CUT.search(change.mismatch.got):
                 raise AcceptError("its output was too long and was cut: print less")
             if ADDRESS.search(change.want):
                 why = "it holds an address, which is another in each run"
                 raise AcceptError(f"{why}: write it by hand, with `...` for the address")
-            if not as_agreed or compare(change.want, change.mismatch.got, lane):
-                raise AcceptError(_advice(changes))
+            if not as_agreed or compare(change.want, change.mismatch.got, change.run.lane):
+                raise AcceptError(_UNREADABLE)
         return text
 
     def write(self, changes: Sequence[Change]) -> None:
@@ -154,66 +147,25 @@ class Draft:
             raise AcceptError(error.strerror or str(error)) from error
 
 
-def _revise(lines: list[str], page: Page, wants: Mapping[int, str], lane: Lane) -> None:
-    """Put wants into the lines of a page, the last first, so that the numbers of others stay.
-
-    What CUDA prints goes into a copy of the fence, below it, if the fence is also the CPU's.
-    """
-    for claim in reversed(page.claims):
-        for fence in reversed(claim.fences):
-            due = [example for example in reversed(fence.on(lane)) if example.line in wants]
-            if due and _needs_fence(claim, fence, lane):
-                close, opening = _ends(lines, fence)
-                copy = lines[: close + 1]
-                _replace(copy, due, wants)
-                lines[close + 1 : close + 1] = [*opening, *copy[fence.line :]]
-            else:
-                _replace(lines, due, wants)
-
-
-def _replace(lines: list[str], due: Iterable[Example], wants: Mapping[int, str]) -> None:
-    for example in due:
-        indent = lines[example.line - 1].partition(">>>")[0]
-        end = _line_end(lines[example.want_line - 2])
-        new = [(indent + line).rstrip() + end for line in _split(wants[example.line])]
-        lines[_place(example)] = new
-
-
-def _ends(lines: list[str], fence: Fence) -> tuple[int, list[str]]:
-    """Return the number of a fence's last line, and how a `pycon cuda` fence below it begins."""
-    opening = _OPENING.fullmatch(lines[fence.line - 1])
-    if not opening:
-        raise AcceptError("its fence is in a block quote: add one for CUDA by hand")
-    close = _place(fence.examples[-1]).stop
-    while close < len(lines) and not lines[close].strip():
-        close += 1
-    end = _line_end(lines[fence.line - 1])
-    return close, [end, f"{opening[1]}{opening[2]}pycon cuda{end}"]
-
-
-def _place(example: Example) -> slice:
+def _replace(lines: list[str], example: Example, want: str) -> None:
+    """Put a want in the place of an example's, in its indentation and with its line ends."""
     start = example.want_line - 1
-    return slice(start, start + len(_split(example.want)))
+    before = lines[start - 1]
+    indent = lines[example.line - 1].partition(">>>")[0]
+    end = before[len(before.rstrip("\r\n")) :]
+    new = [(indent + line).rstrip() + end for line in _split(want)]
+    lines[start : start + len(_split(example.want))] = new
 
 
 def _split(want: str) -> list[str]:
     return want.split("\n") if want else []
 
 
-def _line_end(line: str) -> str:
-    return line[len(line.rstrip("\r\n")) :]
+def _content(page: Page, wants: Mapping[int, str] = {}) -> object:
+    """Return the content of a page without locations, once some lines have these wants."""
 
-
-def _needs_fence(claim: Claim, fence: Fence, lane: Lane) -> bool:
-    return lane is Lane.CUDA and fence.cuda_examples is None and Lane.CPU in claim.lanes
-
-
-def _content(page: Page, wants: Mapping[int, str] = {}, lane: Lane = Lane.CPU) -> object:
-    """Return the content of a page without locations, once it has these wants on a lane."""
-
-    def printed(claim: Claim, fence: Fence, on: Lane) -> object:
-        changed = wants if on is lane or not _needs_fence(claim, fence, lane) else {}
-        return [(e.source, bare(changed.get(e.line, e.want))) for e in fence.on(on)]
+    def printed(examples: Iterable[Example]) -> object:
+        return [(e.source, bare(wants.get(e.line, e.want))) for e in examples]
 
     return (
         [(problem.kind, problem.message) for problem in page.problems],
@@ -221,17 +173,8 @@ def _content(page: Page, wants: Mapping[int, str] = {}, lane: Lane = Lane.CPU) -
         [
             (
                 replace(claim, location=Location("", 0), fences=()),
-                [[printed(claim, fence, on) for on in Lane] for fence in claim.fences],
+                [[printed(fence.on(lane)) for lane in Lane] for fence in claim.fences],
             )
             for claim in (*page.claims, *page.samples)
         ],
-    )
-
-
-def _advice(changes: Sequence[Change]) -> str:
-    gots = [change.mismatch.got for change in changes]
-    return next(
-        advice
-        for pattern, advice in _ADVICE
-        if any(re.search(pattern, got, re.MULTILINE) for got in gots)
     )

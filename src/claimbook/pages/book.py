@@ -2,12 +2,10 @@
 
 import os
 import re
-import tomllib
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from claimbook.files import ReadError, read_text, walk
 from claimbook.model import Claim, Location, Page, Problem, ProblemKind, Remark
@@ -23,6 +21,9 @@ class BookError(ValueError):
 class NoBookError(BookError):
     """A path is not inside a book."""
 
+
+MARK = re.compile(r"^\[tool\.claimbook\]", re.MULTILINE)
+"""The line of a pyproject.toml that marks the folder of a book."""
 
 HEADER = "GALLERY_HEADER.rst"
 """The file without which sphinx-gallery skips a folder of labs."""
@@ -49,12 +50,12 @@ class Project:
 
         Raises:
             NoBookError: no pyproject.toml at or above it has a `[tool.claimbook]`.
-            BookError: the pyproject.toml is invalid, or there is no docs folder beside it.
+            BookError: there is no docs folder beside it.
         """
         start = start.resolve()
         for folder in (start, *start.parents):
             path = folder / "pyproject.toml"
-            if path.is_file() and _table(path) is not None:
+            if path.is_file() and MARK.search(read_text(path)):
                 project = cls(folder)
                 if not project.docs.is_dir():
                     raise BookError(f"{project.docs}: the folder of the book's pages is missing")
@@ -68,41 +69,16 @@ class Project:
         return self.root / "docs"
 
     @property
-    def version(self) -> str:
-        """The version of the book, from `[tool.claimbook]`; empty if that has none.
-
-        Raises:
-            BookError: it is not numbers joined by points.
-        """
-        path = self.root / "pyproject.toml"
-        version = (_table(path) or {}).get("version", "")
-        if version != "" and not re.fullmatch(r"\d+(\.\d+)*", str(version)):
-            wanted = 'numbers joined by points, as in "0.1.0"'
-            raise BookError(f"{path}: version of [tool.claimbook]: {wanted}, not {version!r}")
-        return str(version)
-
-    @property
     def texts(self) -> list[Path]:
         """The pages outside docs."""
         return [self.root / text for text in TEXTS if (self.root / text).is_file()]
 
     def name(self, path: Path) -> str:
-        """Return a path relative to the root, by whichever links one comes there.
-
-        Links in docs, to pages and folders, are not followed; docs itself may be a link, which
-        Sphinx follows.
-        """
+        """Return a path relative to the root; links below the root are not followed."""
         path = path.absolute()
-        for folder in path.parents:
-            if (there := folder.resolve()) == self._docs:
-                return Path(self.docs.name, path.relative_to(folder)).as_posix()
-            if there == self.root:
-                return path.relative_to(folder).as_posix()
-        return Path(os.path.relpath(path.parent.resolve() / path.name, self.root)).as_posix()
-
-    @cached_property
-    def _docs(self) -> Path:
-        return self.docs.resolve()
+        if not path.is_relative_to(self.root):  # one may come to the root by a link
+            path = path.parent.resolve() / path.name
+        return Path(os.path.relpath(path, self.root)).as_posix()
 
     def reads(self, path: Path) -> bool:
         """Return whether a page, a lab or a part of the register may be at a path."""
@@ -131,18 +107,6 @@ def _visible(folder: Path, suffix: str) -> list[Path]:
 
 def _is_hidden(name: str) -> bool:
     return name.startswith(".")
-
-
-def _table(path: Path) -> dict[str, Any] | None:
-    """Return the `[tool.claimbook]` of a pyproject.toml; None if it has none."""
-    try:
-        if "[tool.claimbook]" not in (text := read_text(path)):
-            return None
-        # It may be in a comment.
-        table = tomllib.loads(text).get("tool", {}).get("claimbook")
-    except tomllib.TOMLDecodeError as error:
-        raise BookError(f"{path}: {error}") from error
-    return table if isinstance(table, dict) else None
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,17 @@
 """Read a `{claim}` directive: its options, statement and examples."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
-
-from docutils.parsers.rst.states import MarkupError
+from enum import StrEnum
+from math import inf
+from typing import Any
 
 from claimbook.model import (
     Claim,
     Example,
+    Factor,
     Fence,
     Lane,
     Location,
@@ -17,8 +20,8 @@ from claimbook.model import (
     Relation,
     RelationKind,
 )
-from claimbook.pages.myst import Block, ClaimSyntax, Markdown, lines, parse_directive
-from claimbook.pages.session import is_statement, is_whole, parse_session
+from claimbook.pages.myst import Block, Markdown
+from claimbook.pages.session import is_statement, parse_session
 from claimbook.pages.text import first_sentence, near, strip_markup
 
 COLUMNS = 90
@@ -31,6 +34,52 @@ CLAIM_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 STAR = "this line begins a list: wrap the sentence elsewhere, or begin lists with `-`"
 """Message for a line that begins with `*` or `+`, such as a wrapped product or sum."""
+
+
+def _entries(value: str) -> list[str]:
+    if not value:
+        raise ValueError("names no entry")
+    return value.split()
+
+
+def _alone(value: str) -> bool:
+    if value:
+        raise ValueError(f"has no value: leave out {value!r}, or the whole line")
+    return True
+
+
+def _seconds(value: str) -> float:
+    with suppress(ValueError):
+        seconds = float(value)
+        if 0 < seconds < inf:
+            return seconds
+    raise ValueError(f"is in seconds, not {value!r}")
+
+
+def _members(kind: type[StrEnum]) -> Callable[[str], tuple[StrEnum, ...]]:
+    """Return the function that reads an option which names members of an enumeration."""
+
+    def read(value: str) -> tuple[StrEnum, ...]:
+        named = value.replace(",", " ").split()
+        unknown = [each for each in named if each not in tuple(kind)]
+        if unknown or not named:
+            members = ", ".join(kind)
+            raise ValueError(f"is one or more of {members}, not {' '.join(unknown) or 'none'}")
+        return tuple(member for member in kind if member in named)
+
+    return read
+
+
+OPTIONS: dict[str, Callable[[str], Any]] = {
+    **dict.fromkeys(map(str, RelationKind), _entries),
+    "lanes": _members(Lane),
+    "timeout": _seconds,
+    "machine": _members(Factor),
+    **dict.fromkeys(("cpu-build", "detail", "explains"), _alone),
+}
+"""Option of a claim → how its value is read; those after the relations are fields of `Claim`."""
+
+OPTION = re.compile(r"\s*:([^:\s]+):(?:\s+(.*?))?\s*")
 
 
 class Reader:
@@ -73,54 +122,44 @@ class ClaimReader(Reader):
 
     def read(self) -> Claim | None:
         """Return the claim; None if it has no id."""
-        try:
-            parsed, body = parse_directive(ClaimSyntax, self._block)
-        except MarkupError:
+        _, name = self._block.directive
+        if not name:
             self.problem(self._line, ProblemKind.MALFORMED_CLAIM, "its id goes after `{claim}`")
             return None
-        self._name, options = parsed.arguments[0].strip(), parsed.options
-        if not CLAIM_ID.fullmatch(self._name):
+        self._name, body = name, self._block.body
+        if not CLAIM_ID.fullmatch(name):
             message = "an id is lowercase letters and digits, joined by hyphens"
             self.problem(self._line, ProblemKind.MALFORMED_CLAIM, message)
-        for warning in parsed.warnings:
-            self.problem(
-                warning.lineno or self._line, ProblemKind.BAD_OPTION, _about_option(warning.msg)
-            )
-        self._check_options()
-        lanes, fences = options.get("lanes", tuple(Lane)), self._fences(body)
-        if Lane.CUDA not in lanes and any(f.cuda_examples is not None for f in fences):
+        options = self._options(body)
+        named = [(kind, entry) for kind in RelationKind for entry in options.pop(kind, ())]
+        claim = Claim(
+            id=name,
+            location=Location(self.path, self._line),
+            fences=tuple(self._fences(body)),
+            statement=self._statement(body),
+            relations=tuple(Relation(kind, entry) for kind, entry in named),
+            markdown=self._block.content,
+            **{option.replace("-", "_"): value for option, value in options.items()},
+        )
+        if Lane.CUDA not in claim.lanes and any(f.cuda_examples is not None for f in claim.fences):
             message = "its `pycon cuda` fence never runs: take it out, or add cuda to `:lanes:`"
             self.problem(self._line, ProblemKind.BAD_FENCE, message)
-            fences = [replace(fence, cuda_examples=None) for fence in fences]
-        return Claim(
-            id=self._name,
-            statement=self._statement(body),
-            location=Location(self.path, self._line),
-            fences=tuple(fences),
-            relations=tuple(
-                Relation(kind, entry) for kind in RelationKind for entry in options.get(kind, ())
-            ),
-            lanes=lanes,
-            timeout=options.get("timeout"),
-            machine=options.get("machine", ()),
-            cpu_build="cpu-build" in options,
-            detail="detail" in options,
-            explains="explains" in options,
-        )
+            fences = tuple(replace(fence, cuda_examples=None) for fence in claim.fences)
+            return replace(claim, fences=fences)
+        return claim
 
-    def _check_options(self) -> None:
-        """Report options given twice, and lines that MyST would read as prose."""
-        found = set[str]()
-        for number, line in enumerate(lines(self._block.content), start=self._line + 1):
-            if not line.lstrip().startswith(":"):
-                if found and line.strip():
-                    message = "an option takes one line, and an empty line ends the options"
-                    self.problem(number, ProblemKind.BAD_OPTION, message)
-                break
-            name = line.lstrip()[1:].partition(":")[0]
-            if name in found:
-                self.problem(number, ProblemKind.BAD_OPTION, f"{name} is given twice")
-            found.add(name)
+    def _options(self, body: Markdown) -> dict[str, Any]:
+        """Return the values of its options, and note what is wrong with them."""
+        found = dict[str, Any]()
+        for number, line in enumerate(self._block.options, start=self._line + 1):
+            try:
+                _add_option(found, line)
+            except ValueError as error:
+                self.problem(number, ProblemKind.BAD_OPTION, str(error))
+        if self._block.options and body.lines[0].strip():
+            message = "an option takes one line, and an empty line ends the options"
+            self.problem(body.first_line, ProblemKind.BAD_OPTION, message)
+        return found
 
     def _statement(self, body: Markdown) -> str:
         if [token.type for token in body.tokens[:2]] != ["paragraph_open", "inline"]:
@@ -187,27 +226,25 @@ class ClaimReader(Reader):
             if len(code) > COLUMNS:
                 message = f"code of {len(code)} columns; a card shows {COLUMNS}: break the line"
                 self.problem(line, ProblemKind.BAD_FORM, message)
-        whole = example.source.endswith("\n\n") and is_whole(example.source.rstrip("\n"))
-        if whole and example.want:
-            message = "`...` after a whole statement is read as code, not as what it prints"
-            self.problem(example.want_line - 1, ProblemKind.BAD_FENCE, message)
 
 
-def _about_option(said: str) -> str:
-    """Reword MyST's message about an option for authors.
+def _add_option(found: dict[str, Any], line: str) -> None:
+    """Add the value of an option to those found above its line.
 
-    >>> _about_option("Invalid option value for 'detail': no: has no value")
-    'detail has no value'
-    >>> _about_option("Unknown option key: 'lane' (allowed: …)")
-    "there is no option 'lane'; did you mean lanes?"
+    Raises:
+        ValueError: the message says what is wrong with it.
     """
-    if wrong := re.match(
-        r"Invalid option value for '([^']*)': .*?: ((?:has|is|names) .*)", said, re.DOTALL
-    ):
-        return f"{wrong[1]} {wrong[2]}"
-    if "expected ':' after key" in said:
-        return "an option is written `:name:`, or `:name: value`"
-    if not (name := re.match(r"Unknown option key: '([^']*)'", said)):
-        return said
-    known = sorted(ClaimSyntax.option_spec)
-    return f"there is no option {name[1]!r}{near(name[1], known) or f'; there are {known}'}"
+    written = OPTION.fullmatch(line)
+    if not written:
+        raise ValueError("an option is written `:name:`, or `:name: value`")
+    name, value = written[1], written[2] or ""
+    if name in found:
+        raise ValueError(f"{name} is given twice")
+    if name not in OPTIONS:
+        known = sorted(OPTIONS)
+        meant = near(name, known) or f"; there are {known}"
+        raise ValueError(f"there is no option {name!r}{meant}")
+    try:
+        found[name] = OPTIONS[name](value)
+    except ValueError as error:
+        raise ValueError(f"{name} {error}") from error

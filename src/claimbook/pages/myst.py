@@ -1,86 +1,24 @@
-"""Parse Markdown and directives as MyST does, without Sphinx."""
+"""Parse Markdown into blocks as MyST does, without Sphinx."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cache, cached_property, lru_cache
-from math import inf
-from typing import Any, ClassVar
+from itertools import takewhile
 
-from docutils.parsers.rst import Directive
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from myst_parser.config.main import MdParserConfig
-from myst_parser.parsers.directives import parse_directive_text
 from myst_parser.parsers.mdit import create_md_parser
-
-from claimbook.model import Factor, Lane, RelationKind
 
 MYST_EXTENSIONS = ("attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath")
 """The required `myst_enable_extensions`, so that scan and build tokenize alike."""
 
 _DIRECTIVE = re.compile(r"\{([\w:.-]+)\}\s*(.*)", re.DOTALL)
 """The name and the argument of a directive: `{claim} sum-adds`."""
-
-
-def _entries(value: str | None) -> list[str]:
-    if value is None:
-        raise ValueError("names no entry")
-    return value.split()
-
-
-def _alone(value: str | None) -> None:
-    # Unlike docutils' flag, which accepts `no` from MyST.
-    if value is not None:
-        raise ValueError(f"has no value: leave out {value!r}, or the whole line")
-
-
-def _seconds(value: str | None) -> float:
-    with suppress(ValueError):
-        seconds = float(value or "")
-        if 0 < seconds < inf:
-            return seconds
-    raise ValueError(f"is in seconds, not {value or ''!r}")
-
-
-def _members(kind: type[StrEnum]) -> Callable[[str | None], tuple[StrEnum, ...]]:
-    """Return the function that reads an option which names members of an enumeration."""
-
-    def read(value: str | None) -> tuple[StrEnum, ...]:
-        named = (value or "").replace(",", " ").split()
-        unknown = [each for each in named if each not in tuple(kind)]
-        if unknown or not named:
-            members = ", ".join(kind)
-            raise ValueError(f"is one or more of {members}, not {' '.join(unknown) or 'none'}")
-        return tuple(member for member in kind if member in named)
-
-    return read
-
-
-class ClaimSyntax(Directive):
-    """The syntax of `{claim}`, for MyST's directive parser; never run."""
-
-    required_arguments = 1
-    final_argument_whitespace = True  # so that the error is about the id, not the number of words
-    has_content = True
-    option_spec: ClassVar[dict[str, Any]] = {
-        **dict.fromkeys(map(str, RelationKind), _entries),
-        "lanes": _members(Lane),
-        "timeout": _seconds,
-        "machine": _members(Factor),
-        **dict.fromkeys(("cpu-build", "detail", "explains"), _alone),
-    }
-
-
-class RemarkSyntax(Directive):
-    """The syntax of `{remark}`: its arguments are entries."""
-
-    required_arguments = 1
-    optional_arguments = 99
-    has_content = True
+_OPTION = re.compile(r"\s*:(?!::)")
+"""The start of an option's line; three colons begin a fence."""
 
 
 @cache
@@ -119,7 +57,18 @@ class Block:
     def directive(self) -> tuple[str, str]:
         """The name and the argument of a directive; empty for a plain fence."""
         found = _DIRECTIVE.match(self.info)
-        return (found[1], found[2]) if found else ("", "")
+        return (found[1], found[2].strip()) if found else ("", "")
+
+    @cached_property
+    def options(self) -> list[str]:
+        """The lines of a directive's options: its first ones, as far as they begin with a colon."""
+        return [*takewhile(_OPTION.match, lines(self.content))]
+
+    @property
+    def body(self) -> "Markdown":
+        """The content of a directive, below its options."""
+        below = lines(self.content)[len(self.options) :]
+        return Markdown("\n".join(below), self.line + 1 + len(self.options))
 
     @property
     def language(self) -> str:
@@ -173,16 +122,3 @@ def lines(text: str) -> list[str]:
     """Split a text into lines, as markdown-it does."""
     # str.splitlines would also split at form feeds and the like.
     return re.split(r"\r\n?|\n", text)
-
-
-def parse_directive(kind: type[Directive], block: Block) -> tuple[Any, Markdown]:
-    """Return a directive as parsed by MyST, and its body.
-
-    Raises:
-        MarkupError: its arguments do not fit its kind.
-    """
-    # MyST counts lines with str.splitlines, which splits at more characters than markdown-it.
-    content = re.sub("[\v\f\x1c-\x1e\x85\u2028\u2029]", " ", block.content)
-    parsed = parse_directive_text(kind, block.directive[1], content, line=block.line)
-    body = "\n".join(lines(block.content)[parsed.body_offset :])
-    return parsed, Markdown(body, block.line + 1 + parsed.body_offset)

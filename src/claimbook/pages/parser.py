@@ -5,24 +5,21 @@ wrong as problems, each with its line.
 """
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
-
-from docutils.parsers.rst.states import MarkupError
 
 from claimbook.model import Claim, Location, Page, Problem, ProblemKind, Remark
 from claimbook.pages.directive import ClaimReader, Reader
-from claimbook.pages.myst import Block, Markdown, RemarkSyntax, lines, parse_directive
-from claimbook.pages.text import strip_markup
+from claimbook.pages.myst import Block, Markdown, lines
+from claimbook.pages.text import SHORT, strip_markup
 
 PYTHON_LANGUAGES = frozenset(
     {"py", "py3", "python", "python3", "pycon", "python-console", "ipython", "ipython3", "doctest"}
 )
 CODE_DIRECTIVES = frozenset({"code", "code-block", "sourcecode", "doctest", "testcode"})
-RAW_DIRECTIVES = frozenset({"code-cell", "raw-cell", "raw", "math", "literalinclude"})
+RAW_DIRECTIVES = frozenset({"code-cell", "raw-cell", "raw", "math", "literalinclude", "toctree"})
 
-NEAR = 15
-"""Most lines between the first line of a claim, misspelt, and its code."""
+TO_RUN = "write it as a claim, `:::{claim} an-id`"
+"""What to do about code that nothing runs; a claim may be misspelt above it."""
 
 ANSWER_WORDS = 60
 """Most words of a short answer."""
@@ -33,12 +30,8 @@ LAB_WORDS = {
 }
 """Pattern that the script of a lab must contain → what it is for, in a message."""
 
-_ANSWER = re.compile(r"^\*\*In short\.\*\*(.*?)(?:\n[ \t]*\n|\Z)", re.MULTILINE | re.DOTALL)
-"""A short answer, up to an empty line."""
 _PROMPT = re.compile(r"(\s|[-*+>]\s|\d+[.)]\s)*>>>(\s|$)")
 """The beginning of a line with a prompt, maybe in a list or quote: `- >>> 1`, `1. > >>> 1`."""
-_CLAIM = re.compile(r"\s*(:{3,}|`{3,}|~{3,})\s*\{claim\}")
-_NEARLY_CLAIM = re.compile(r"\s*(:+|\.\.|`{3,}|~{3,})\s*[{(]?\s*claims?\b", re.IGNORECASE)
 _RST_CODE = re.compile(r"\s*\.\. (code-block|code|sourcecode|doctest|testcode)::(.*)")
 """A code directive in reStructuredText, as in the text of a lab: `.. code-block:: python`."""
 
@@ -50,11 +43,9 @@ def scan_page(text: str, path: str) -> Page:
         text: the whole Markdown text of the page.
         path: the path for locations, relative to the root of the project.
     """
-    read = lines(text)
-    reader, text = _PageReader(path, read), "\n".join(read)
+    reader, text = _PageReader(path), "\n".join(lines(text))
     reader.walk(Markdown(text))
     reader.look_for_prompts(text)
-    reader.look_for_long_answers(text)
     return Page(
         path,
         tuple(reader.claims),
@@ -78,19 +69,19 @@ def scan_script(text: str, path: str) -> list[Problem]:
 class _PageReader(Reader):
     """Reads a page."""
 
-    def __init__(self, path: str, page: Sequence[str] = ()) -> None:
-        """Begin.
-
-        Args:
-            page: all lines of the page; without them, no advice names one.
-        """
+    def __init__(self, path: str) -> None:
         super().__init__(path)
-        self._page = page
         self.claims: list[Claim] = []
         self.remarks: list[Remark] = []
         self.samples: list[Claim] = []
 
     def walk(self, part: Markdown) -> None:
+        for token in part.tokens:
+            if token.type == "inline" and token.content.startswith(SHORT):
+                count = len(strip_markup(token.content.removeprefix(SHORT)).split())
+                if count > ANSWER_WORDS:
+                    message = f"a short answer of {count} words; at most {ANSWER_WORDS}"
+                    self.problem(part.line(token), ProblemKind.BAD_FORM, message)
         for block in self.blocks(part):
             if block.closed:
                 self.block(block)
@@ -106,11 +97,11 @@ class _PageReader(Reader):
         elif block.language in ("markdown", "md") and "{claim}" in block.content:
             self.sample(block)
         elif what := _never_run(block):
-            advice = self._advice(block.line, "write it as a claim, or as a code cell that draws")
-            self.problem(block.line, ProblemKind.UNOWNED_CODE, f"{what}: {advice}")
+            message = f"{what}: {TO_RUN}, or as a code cell that draws"
+            self.problem(block.line, ProblemKind.UNOWNED_CODE, message)
             self.owned.update(block.lines)
         elif name and name not in RAW_DIRECTIVES | CODE_DIRECTIVES:
-            self.walk(Markdown(block.content, block.line + 1))
+            self.walk(block.body)
 
     def claim(self, block: Block) -> None:
         reader = ClaimReader(self.path, block)
@@ -120,18 +111,16 @@ class _PageReader(Reader):
         self.owned |= reader.owned if claim else {*block.lines}
 
     def remark(self, block: Block) -> None:
-        try:
-            parsed, body = parse_directive(RemarkSyntax, block)
-        except MarkupError:
+        _, entries = block.directive
+        text = strip_markup("\n".join(block.body.lines))
+        if not entries:
             message = "remark: the entries that it answers go after `{remark}`"
             self.problem(block.line, ProblemKind.MALFORMED_CLAIM, message)
-            return
-        text = strip_markup("\n".join(body.lines))
-        if not text:
+        elif not text:
             self.problem(block.line, ProblemKind.MALFORMED_CLAIM, "a remark must give its reason")
         place = Location(self.path, block.line)
-        self.remarks.append(Remark(tuple(parsed.arguments), text, place))
-        self.walk(body)
+        self.remarks.append(Remark(tuple(entries.split()), text, place))
+        self.walk(block.body)
 
     def sample(self, block: Block) -> None:
         inner = _PageReader(self.path)
@@ -146,27 +135,8 @@ class _PageReader(Reader):
                 continue
             code = _RST_CODE.match(line)
             if _PROMPT.match(line) or (code and _is_python(code[1], code[2])):
-                advice = self._advice(number, "write it as a claim")
-                message = f"code that nothing runs and compares: {advice}"
+                message = f"code that nothing runs and compares: {TO_RUN}"
                 self.problem(number, ProblemKind.UNOWNED_CODE, message)
-
-    def _advice(self, line: int, advice: str) -> str:
-        """Return what to do about code that nothing runs; a claim may be misspelt above it."""
-        for number in range(line - 1, max(0, line - NEAR), -1):
-            text = self._page[number - 1] if self._page else ""
-            if text.startswith("#") or _CLAIM.match(text):
-                break
-            if _NEARLY_CLAIM.match(text):
-                return f"line {number} begins no claim; write `:::{{claim}} an-id`"
-        return advice
-
-    def look_for_long_answers(self, text: str) -> None:
-        for answer in _ANSWER.finditer(text):
-            line = text.count("\n", 0, answer.start()) + 1
-            count = len(strip_markup(answer[1]).split())
-            if count > ANSWER_WORDS and line not in self.owned:
-                message = f"a short answer of {count} words; at most {ANSWER_WORDS}"
-                self.problem(line, ProblemKind.BAD_FORM, message)
 
 
 def _never_run(block: Block) -> str:

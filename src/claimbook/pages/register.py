@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
-from yaml.constructor import ConstructorError
 
 from claimbook.files import ReadError, read_text
 from claimbook.model import (
@@ -73,82 +72,86 @@ class Answer:
         return f"nothing answers {self.entry.statement!r}: write a claim with {options}{remark}"
 
 
-def _wrong(node: yaml.Node, message: str) -> ConstructorError:
-    """Return the error of a node that is not what the register expects."""
-    return ConstructorError(problem=message, problem_mark=node.start_mark)
+def _compose(path: Path) -> yaml.Node | None:
+    """Return the YAML of a file as nodes, which have line numbers, unlike plain data.
+
+    Raises:
+        ReadError: it cannot be read, or is no YAML.
+    """
+    if path.suffix != ".yaml":
+        raise ReadError(path, 1, f"source files end in .yaml: rename it to {path.stem}.yaml")
+    text = read_text(path)
+    try:
+        return yaml.compose(text, LOADER)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        colon = str(error.problem).startswith("mapping values")
+        hint = "; put a text with `: ` in it in quotes" * colon
+        raise ReadError(path, line, f"{error.problem}{hint}") from error
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise ReadError(path, line, str(error.reason)) from error
 
 
 @dataclass
 class _Reader:
-    """Builds questions from YAML nodes, which have line numbers, unlike plain data."""
+    """Builds questions from YAML nodes."""
 
     path: Path
     seen: set[str] = field(default_factory=set)
     problems: list[Problem] = field(default_factory=list)
 
+    def wrong(self, node: yaml.Node, message: str) -> ReadError:
+        return ReadError(self.path, node.start_mark.line + 1, message)
+
     def location(self, line: int) -> Location:
         return Location("/".join(self.path.parts[-3:]), line)  # docs/register/basics.yaml
 
-    def problem(self, line: int, message: str) -> None:
-        self.problems.append(Problem(self.location(line), ProblemKind.BAD_REGISTER, message))
-
-    def report(self, error: yaml.MarkedYAMLError) -> None:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        hint = "; put a text with `: ` in it in quotes" * str(error.problem).startswith(
-            "mapping values"
-        )
-        self.problem(line, f"{error.problem}{hint}")
+    def report(self, error: ReadError) -> None:
+        place = self.location(error.line)
+        self.problems.append(Problem(place, ProblemKind.BAD_REGISTER, error.message))
 
     def read(self) -> list[Question]:
-        if self.path.suffix != ".yaml":
-            self.problem(1, f"source files end in .yaml: rename it to {self.path.stem}.yaml")
-            return []
-        data = ""
         try:
-            data = read_text(self.path)
-            root = yaml.compose(data, LOADER)
+            root = _compose(self.path)
             return [] if root is None else [*self.each(root, self.question)]
-        except yaml.MarkedYAMLError as error:
-            self.report(error)
-        except yaml.reader.ReaderError as error:
-            self.problem(data.count("\n", 0, error.position) + 1, str(error.reason))
         except ReadError as error:
-            self.problem(error.line, error.message)
+            self.report(error)
         return []
 
     def each(self, node: yaml.Node, read: Callable[[yaml.Node], T]) -> Iterator[T]:
         """Yield the items of a list that can be read; report the others as problems."""
         if not isinstance(node, yaml.SequenceNode):
-            raise _wrong(node, "expected a list")
+            raise self.wrong(node, "expected a list")
         for item in node.value:
             try:
                 yield read(item)
-            except ConstructorError as error:
+            except ReadError as error:
                 self.report(error)
 
     def mapping(self, node: yaml.Node, *wanted: str) -> dict[str, yaml.Node]:
         expected = ", ".join(sorted(wanted))
         if not isinstance(node, yaml.MappingNode):
-            raise _wrong(node, f"expected a mapping with {expected}")
+            raise self.wrong(node, f"expected a mapping with {expected}")
         found = ", ".join(sorted(str(key.value) for key, _ in node.value))
         if found != expected:  # compared as lists, as YAML allows duplicate fields
-            raise _wrong(node, f"expected {expected}, found {found}")
+            raise self.wrong(node, f"expected {expected}, found {found}")
         return {key.value: value for key, value in node.value}
 
     def text(self, node: yaml.Node, allowed: Collection[str] | None = None) -> str:
         value = node.value
         if not isinstance(node, yaml.ScalarNode) or not value.strip():
-            raise _wrong(node, "expected a text")
+            raise self.wrong(node, "expected a text")
         if allowed and value not in allowed:
-            raise _wrong(node, f"{value!r} is none of {', '.join(sorted(allowed))}")
+            raise self.wrong(node, f"{value!r} is none of {', '.join(sorted(allowed))}")
         return str(value)
 
     def identity(self, node: yaml.Node, prefix: str) -> str:
         value = self.text(node)
         if not value.startswith(prefix):
-            raise _wrong(node, f"{value!r} does not begin with {prefix!r}")
+            raise self.wrong(node, f"{value!r} does not begin with {prefix!r}")
         if value in self.seen:
-            raise _wrong(node, f"{value!r} is used twice in this file")
+            raise self.wrong(node, f"{value!r} is used twice in this file")
         self.seen.add(value)
         return value
 

@@ -4,7 +4,6 @@ import ast
 import re
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 
 from claimbook.model import Example
 from claimbook.pages.myst import lines
@@ -36,9 +35,6 @@ def parse_session(text: str, first_line: int, wrong: Wrong) -> Iterator[Example]
                 wrong(number, "a prompt is followed by a space: `>>> `")
         elif source and not want and (line.rstrip() == "..." or line.startswith("... ")):
             source.append(line[4:])
-        elif source and not want and line.startswith("...\t"):
-            source.append(line[3:])  # keep the tab as indentation
-            wrong(number, "a prompt is followed by a space: `... `")
         elif source:
             want.append(line)
         elif line.strip():
@@ -74,10 +70,3 @@ def is_statement(example: Example, wrong: Wrong) -> bool:
         wrong(line, f"this is no Python statement: {said}{hint}")
         return False
     return True
-
-
-def is_whole(source: str) -> bool:
-    """Return whether a statement is complete: valid and without a block that could go on."""
-    with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-        return not hasattr(ast.parse(source).body[-1], "body")
-    return False

@@ -7,6 +7,9 @@ from functools import cache
 
 from docutils.utils.smartquotes import educate_tokens
 
+SHORT = "**In short.**"
+"""How a short answer begins."""
+
 
 def near(name: str, known: Iterable[str]) -> str:
     """Return `; did you mean …?` with known names similar to a name; empty if there are none.

@@ -3,7 +3,7 @@
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from claimbook.exports.sections import SHORT
+from claimbook.pages.text import SHORT
 from claimbook.sphinx import elements
 from claimbook.sphinx.domain import claim_domain
 from claimbook.sphinx.elements import MORE_POINTS

@@ -7,7 +7,6 @@ from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
 from claimbook.model import anchor
-from claimbook.pages.myst import RemarkSyntax
 from claimbook.sphinx import elements
 from claimbook.sphinx.card.form import card, named
 from claimbook.sphinx.domain import Placed, claim_domain
@@ -44,15 +43,19 @@ class ClaimDirective(SphinxDirective):
         return [shown]
 
 
-class RemarkDirective(RemarkSyntax, SphinxDirective):
+class RemarkDirective(SphinxDirective):
     """Shows a remark on entries that no program can decide."""
+
+    optional_arguments = 1  # the page scan reports missing entries
+    final_argument_whitespace = True
+    has_content = True
 
     def run(self) -> list[nodes.Node]:
         """Return the reason, with a placeholder for the entries below."""
         body = nodes.container(classes=["remark"])
         body += nodes.paragraph("", "No program can decide this", classes=["claim-title"])
         self.state.nested_parse(self.content, self.content_offset, body)
-        body += elements.place(what="remark", entries=list(self.arguments))
+        body += elements.place(what="remark", entries="".join(self.arguments).split())
         return [body]
 
 
