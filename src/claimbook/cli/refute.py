@@ -103,8 +103,11 @@ def sweep_claims(
                     broken = True
                     _tell(sweep, came)
     results = [found[each.claim.id] for each in sweeps if each.claim.id in found]
-    for result in results:
+    for result in results if names else ():
         common.say(f"{result.claim}: {result.cases} cases: {result.domain()}")
+    if not names:
+        cases = sum(result.cases for result in results)
+        common.say(f"statements without a counterexample: {len(results)}, in {cases:,} cases")
     sys.exit(1 if broken else 0)
 
 
