@@ -32,6 +32,8 @@ ERROR = claim_text(
     RuntimeError: The size of tensor a (2) must match the size of tensor b (3) at non-singleton \
 dimension 0
     >>> torch.set_default_dtype(torch.float64)
+    >>> fresh = torch.distributed.HashStore()
+    >>> torch.distributed.init_process_group("gloo", store=fresh, rank=0, world_size=1)
     """,
 )
 NAMES = claim_text(
@@ -41,8 +43,8 @@ NAMES = claim_text(
     Traceback (most recent call last):
         ...
     NameError: name 'x' is not defined
-    >>> torch.rand(1).dtype, device.type
-    (torch.float32, 'cpu')
+    >>> torch.rand(1).dtype, device.type, torch.distributed.is_initialized()
+    (torch.float32, 'cpu', False)
     >>> with torch.no_grad():
     ...     é = 1; torch.ones(é)  # as torch.ones(é) is
     tensor([1.])
@@ -104,11 +106,11 @@ def test_claims_are_cells(notebook):
         "RuntimeError",
         "",
         "NameError",
-        "(torch.float32, 'cpu')",
+        "(torch.float32, 'cpu', False)",
         "tensor([1.])",
         "text",
     ]
-    assert [cell.source.startswith("fresh()") for cell in code[1:]] == [
+    assert [cell.source.startswith("_fresh()") for cell in code[1:]] == [
         *(True, False, True, False, False, False)
     ]
     assert ">>>" not in "".join(cell.source for cell in notebook.cells)
@@ -134,7 +136,10 @@ def test_markdown_has_the_page(built):
     assert "[the sums](a/sums.html)" in text
     assert "*this* and ``a `tick` ``" in text
     assert re.search(r"^\| +a \| +b \|$", text, re.MULTILINE)
-    assert "```python\ntorch.rand(1).dtype, device.type\n```\n\nOutput:\n\n```text\n" in text
+    assert (
+        "```python\ntorch.rand(1).dtype, device.type, torch.distributed.is_initialized()\n```\n\nOutput:\n\n```text\n"
+        in text
+    )
     assert "import torch" not in text
     assert "{claim}" not in text
 

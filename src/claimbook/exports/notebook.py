@@ -30,7 +30,7 @@ if not importlib.util.find_spec("numpy"):
     %pip install --quiet numpy
 """
 """Added to `SETUP` on a page whose code uses NumPy."""
-FRESH = "fresh()\n"
+FRESH = "_fresh()\n"
 """How the first cell of a claim begins."""
 CATCH = """\
 except Exception as error:
