@@ -7,8 +7,9 @@ from nbclient import NotebookClient
 
 from claimbook.checking.compare import compare
 
-OTHERWISE = ("Warning: ", "Traceback", " at 0x", "/tmp/")
-"""What Jupyter itself prints in another way than a prompt; such outputs are not compared."""
+OTHERWISE = ("Warning: ", "Traceback", " at 0x", "/tmp/", "W...", "[E...", 'File "<example')
+"""What Jupyter itself prints in another way than a prompt, or elsewhere, as it does logs; such
+outputs are not compared."""
 
 
 def printed(outputs) -> str:

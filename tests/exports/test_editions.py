@@ -34,6 +34,7 @@ dimension 0
     >>> torch.set_default_dtype(torch.float64)
     >>> fresh = torch.distributed.HashStore()
     >>> torch.distributed.init_process_group("gloo", store=fresh, rank=0, world_size=1)
+    >>> torch.save(x, "kept")
     """,
 )
 NAMES = claim_text(
@@ -43,8 +44,9 @@ NAMES = claim_text(
     Traceback (most recent call last):
         ...
     NameError: name 'x' is not defined
-    >>> torch.rand(1).dtype, device.type, torch.distributed.is_initialized()
-    (torch.float32, 'cpu', False)
+    >>> import os
+    >>> torch.rand(1).dtype, device.type, torch.distributed.is_initialized(), os.listdir()
+    (torch.float32, 'cpu', False, [])
     >>> with torch.no_grad():
     ...     é = 1; torch.ones(é)  # as torch.ones(é) is
     tensor([1.])
@@ -93,7 +95,7 @@ def test_a_notebook_that_lies_is_found(built, notebook, tmp_path):
     """The comparison can fail."""
     cell = next(cell for cell in notebook.cells if cell.get("outputs"))
     changed = nbformat.from_dict(json.loads(json.dumps(notebook)))
-    next(c for c in changed.cells if c["id"] == cell["id"]).source = "print('another')"
+    next(c for c in changed.cells if c["id"] == cell["id"]).source += "\nprint('another')"
     nbformat.write(changed, tmp_path / "other.ipynb")
     assert [kind for kind, *_ in differences(tmp_path / "other.ipynb")] == ["differs"]
 
@@ -106,7 +108,7 @@ def test_claims_are_cells(notebook):
         "RuntimeError",
         "",
         "NameError",
-        "(torch.float32, 'cpu', False)",
+        "(torch.float32, 'cpu', False, [])",
         "tensor([1.])",
         "text",
     ]
@@ -136,10 +138,7 @@ def test_markdown_has_the_page(built):
     assert "[the sums](a/sums.html)" in text
     assert "*this* and ``a `tick` ``" in text
     assert re.search(r"^\| +a \| +b \|$", text, re.MULTILINE)
-    assert (
-        "```python\ntorch.rand(1).dtype, device.type, torch.distributed.is_initialized()\n```\n\nOutput:\n\n```text\n"
-        in text
-    )
+    assert "is_initialized(), os.listdir()\n```\n\nOutput:\n\n```text\n" in text
     assert "import torch" not in text
     assert "{claim}" not in text
 
