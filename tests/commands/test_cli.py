@@ -741,7 +741,7 @@ def test_explain_what_nobody_knows(book):
         "No claim of the book prints an error like this one.\n",
     )
     (book.root / "log.txt").write_text("a/b")
-    for name in ("eror.txt", "logs/eror", "docs/", "[b]", "log.txt"):
+    for name in ("missing.txt", "logs/missing", "docs/", "[b]", "log.txt"):
         none = f"No file {name} can be read.\n" * (name not in {"[b]", "log.txt"})
         assert run("explain", name)[2] == f"{none}{HINT}\n"
     done = CliRunner().invoke(main, ["explain"], input=" ")
