@@ -25,8 +25,7 @@ from sphinx.application import builtin_extensions
 from claimbook.engine.fork_server import KEPT, kept
 from claimbook.exports import errors
 from claimbook.exports.lookup import Lookup
-from claimbook.exports.sections import Section, sections
-from claimbook.model import Claim, Page, ProblemKind, digest
+from claimbook.model import Claim, ProblemKind, digest
 from claimbook.pages.book import Book
 from claimbook.pages.parser import scan_page
 from claimbook.pages.register import LOADER
@@ -61,16 +60,9 @@ def whole_book() -> Book:
 
 
 @cache
-def whole_sections() -> list[tuple[Page, list[Section]]]:
-    """Return the pages of docs with their sections."""
-    pages = [page for page in whole_book().pages if page.path.startswith("docs/")]
-    return [(page, sections((ROOT / page.path).read_text("utf-8"))) for page in pages]
-
-
-@cache
 def known_errors() -> list[errors.Message]:
     """Return the messages that the book's lookup of errors compares with."""
-    return errors.known(errors.messages(whole_book().claims), whole_sections())
+    return errors.known(errors.messages(whole_book().claims), whole_book().sections)
 
 
 @cache

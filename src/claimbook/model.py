@@ -238,6 +238,35 @@ class Question:
 
 
 @dataclass(frozen=True)
+class Section:
+    """A second-level section of a page."""
+
+    path: str
+    """The path of its page."""
+    title: str
+    """Markdown on one line; on most pages a question."""
+    short: str
+    """The *In short* paragraph, as Markdown on one line; empty without one."""
+    anchor: str
+    """Its HTML id on the page."""
+    lines: range
+    """Its lines on the page, counted from 1."""
+    asked: tuple[str, ...]
+    """Questions in people's own words, used only by the search."""
+    claims: tuple[Claim, ...]
+
+    @property
+    def place(self) -> str:
+        """Its name, `page#section`."""
+        return f"{_docname(self.path)}#{self.anchor}"
+
+    @property
+    def address(self) -> str:
+        """Its address in the site, `page.html#section`."""
+        return f"{_docname(self.path)}.html#{self.anchor}"
+
+
+@dataclass(frozen=True)
 class Page:
     """The contents of one page, as found by the page scan."""
 
@@ -247,6 +276,7 @@ class Page:
     samples: tuple[Claim, ...] = ()
     """Claims inside `markdown` fences: shown as source, but run too."""
     problems: tuple[Problem, ...] = ()
+    sections: tuple[Section, ...] = ()
 
     @property
     def docname(self) -> str:

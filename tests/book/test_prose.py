@@ -6,10 +6,10 @@ from pkgutil import resolve_name
 
 import pytest
 
-from claimbook.exports.sections import reading_minutes
+from claimbook.exports.reading_time import reading_minutes
 from claimbook.model import Lane
 from claimbook.pages.text import first_sentence
-from helpers import ROOT, whole_book, whole_sections
+from helpers import ROOT, whole_book
 
 SHORT = {"nn": "torch.nn", "F": "torch.nn.functional", "Tensor": "torch.Tensor"}
 FENCED = re.compile(r"^(`{3,})[^`\n]*\n.*?^\1$", re.MULTILINE | re.DOTALL)
@@ -89,23 +89,23 @@ MINUTES = 15
 @pytest.mark.parametrize("path", CHAPTERS)
 def test_titles_stand_alone(path):
     """A card's title points to nothing that does not stand beside it in a list."""
-    page, _ = read()[path]
+    page = pages()[path]
     assert page.claims
     titles = {str(c.location): first_sentence(c.statement) for c in page.claims}
     assert {where: t for where, t in titles.items() if POINTING.search(t)} == {}
 
 
 @cache
-def read():
-    """The pages of docs by their paths, each with its sections."""
-    return {page.path: (page, found) for page, found in whole_sections()}
+def pages():
+    """The pages by their paths."""
+    return {page.path: page for page in whole_book().pages}
 
 
 def unlike_a_chapter(path):
     """Yield what a section lacks or has too much of, with what to do."""
-    page, found = read()[path]
-    for section in found:
-        claims, place = section.claims(page), f"{path}:{section.lines[0]}: {section.title}"
+    page = pages()[path]
+    for section in page.sections:
+        claims, place = section.claims, f"{path}:{section.lines[0]}: {section.title}"
         if twice := [line for line in section.asked if section.asked.count(line) > 1]:
             yield f"{place}: {twice[0]!r} is asked twice"
         if not claims or section.title == "Predict":

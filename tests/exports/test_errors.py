@@ -14,7 +14,6 @@ import pytest
 
 from claimbook.exports import errors, lookup
 from claimbook.exports.lookup import LIKE, Lookup
-from claimbook.exports.sections import sections
 from claimbook.pages.parser import scan_page
 from helpers import (
     ROOT,
@@ -24,7 +23,6 @@ from helpers import (
     known_errors,
     read_yaml,
     whole_book,
-    whole_sections,
 )
 
 FOUND = ROOT / "tests/found"
@@ -275,7 +273,7 @@ def test_what_askers_paste_leads_to_their_section():
     """Beside an error each line that is a message; elsewhere those that a program printed."""
     text = ASKED.replace("{claim}", claim_text("bad", MANY_LINES.replace("    ", "").strip()))
     page = scan_page(text, "docs/a.md")
-    found = [*errors.wordings([(page, sections(text))])]
+    found = [*errors.wordings(page.sections)]
     assert [(m.type, m.text, m.place.partition("#")[2], m.explained) for m in found] == [
         ("", "value is bad", "value-is-bad", 2),
         ("TypeError", "value was bad, in release 1", "value-is-bad", 2),
@@ -295,7 +293,7 @@ def test_a_line_of_a_chapter_shows_what_alone_explains_errors_there(explaining, 
     asked = ":::{asked}\nRuntimeError: it fails here\n:::\n"
     text = "\n".join(["# A", "## Why?", *cards, asked])
     page = scan_page(text, "docs/a.md")
-    (found,) = errors.wordings([(page, sections(text))])
+    (found,) = errors.wordings(page.sections)
     assert [claim.id for claim in found.claims] == shown
 
 
@@ -303,14 +301,15 @@ def test_a_heading_without_a_word_of_its_own_is_no_message():
     """What quotes a name alone has nothing to compare; a paste beside it was a division by zero."""
     text = "# A\n\n## `'float'`\n\n:::{asked}\nRuntimeError: it fails here\n:::\n"
     page = scan_page(text, "docs/a.md")
-    found = [*errors.wordings([(page, sections(text))])]
+    found = [*errors.wordings(page.sections)]
     assert [message.text for message in found] == ["it fails here"]
     assert Lookup(found).search("RuntimeError: it fails here")[0].same
 
 
 def known_on(pages):
     """All that a lookup on these pages compares with."""
-    return errors.known(errors.messages(c for page, _ in pages for c in page.claims), pages)
+    sections = [section for page in pages for section in page.sections]
+    return errors.known(errors.messages(c for page in pages for c in page.claims), sections)
 
 
 def test_the_section_of_a_message_comes_before_others_that_print_it():
@@ -320,7 +319,7 @@ def test_the_section_of_a_message_comes_before_others_that_print_it():
     )
     other = f"# B\n\n## Aside?\n\n{printed}"
     own = "# A\n\n## `ValueError: bad`\n\n:::{asked}\nValueError: very bad\n:::\n"
-    pages = [(scan_page(t, f"docs/{n}.md"), sections(t)) for n, t in (("b", other), ("a", own))]
+    pages = [scan_page(t, f"docs/{n}.md") for n, t in (("b", other), ("a", own))]
     (found,) = [each for each in known_on(pages) if each.text == "very bad"]
     assert found.place == "a#valueerror-bad"
     assert [claim.id for claim in found.claims] == ["aside"]
@@ -332,7 +331,7 @@ def test_of_claims_that_explain_one_comes_first_in_a_section_of_errors():
     raised = ">>> f()\nTraceback (most recent call last):\nValueError: very bad"
     aside, about = (claim_text(name, raised, ":explains:\n") for name in ("aside", "about"))
     texts = {"a": f"# A\n\n## Aside?\n\n{aside}", "b": f"# B\n\n## `ValueError`\n\n{about}"}
-    pages = [(scan_page(text, f"docs/{n}.md"), sections(text)) for n, text in texts.items()]
+    pages = [scan_page(text, f"docs/{n}.md") for n, text in texts.items()]
     (found,) = [each for each in known_on(pages) if each.text == "very bad"]
     assert [claim.id for claim in found.claims] == ["about", "aside"]
     assert (found.place, found.explained) == ("b#valueerror", 2)
@@ -355,7 +354,7 @@ def test_a_message_leads_where_one_of_its_form_is_explained(printed, place):
         "a": f"# A\n\n## `ValueError`\n\n{about}",
         "b": f"# B\n\n## Aside?\n\n{claim_text('aside', raised + printed)}",
     }
-    pages = [(scan_page(text, f"docs/{n}.md"), sections(text)) for n, text in texts.items()]
+    pages = [scan_page(text, f"docs/{n}.md") for n, text in texts.items()]
     (found,) = [each for each in known_on(pages) if each.text == printed]
     assert found.place == place
 
@@ -364,7 +363,7 @@ def test_a_type_of_anything_is_no_message():
     """An error of torch's that says no more is one."""
     text = "# A\n\n## Why?\n\n:::{asked}\nRuntimeError\nx: got RuntimeError\nncclRemoteError\n:::\n"
     page = scan_page(text, "docs/a.md")
-    assert [m.type for m in known_on([(page, sections(text))])] == ["ncclRemoteError"]
+    assert [m.type for m in known_on([page])] == ["ncclRemoteError"]
 
 
 @pytest.mark.parametrize(
@@ -395,10 +394,7 @@ def test_exceptions_without_error_in_their_name(text, found):
 def test_the_examples_beside_an_answer_are_of_its_section():
     """Others that print the message too would tell of something else."""
     where = {
-        claim.id: errors.place(page, section)
-        for page, found in whole_sections()
-        for section in found
-        for claim in section.claims(page)
+        claim.id: section.place for section in whole_book().sections for claim in section.claims
     }
     told = {place: number for number, place in enumerate(dict.fromkeys(where.values()))}
     numbers = {claim: told[place] for claim, place in where.items()} | told
@@ -416,7 +412,7 @@ def test_the_examples_beside_an_answer_are_of_its_section():
 def test_a_message_is_asked_for_in_one_section_of_errors():
     """In two, one would silently take the place of the other."""
     places = defaultdict(set)
-    for message in errors.wordings(whole_sections()):
+    for message in errors.wordings(whole_book().sections):
         if message.explained == 2:
             places[message.type, message.words].add(message.place)
     assert [each for each in places.items() if len(each[1]) > 1] == []
@@ -461,7 +457,7 @@ def test_messages_of_other_libraries_are_none_of_the_book():
 @pytest.mark.parametrize("path", sorted(FOUND.glob("*.yaml")), ids=lambda path: path.stem)
 def test_what_is_to_be_found_is_there(path):
     """A section that is renamed is named anew in the lists of what is asked."""
-    there = {errors.place(page, section) for page, found in whole_sections() for section in found}
+    there = {section.place for section in whole_book().sections}
     there |= {place.partition("#")[0] for place in there}
     wanted = {place for item in read_yaml(path) for place in item["found"]}
     assert wanted - there == set()

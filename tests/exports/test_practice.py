@@ -9,9 +9,8 @@ import pytest
 
 from claimbook.exports import deck
 from claimbook.exports.cards import CardKind, card_data, inline, page_cards, said_cards
-from claimbook.exports.sections import sections
 from claimbook.pages.parser import scan_page
-from helpers import REGISTER, TinyBook, claim_text, data_of, whole_book, whole_sections
+from helpers import REGISTER, TinyBook, claim_text, data_of, whole_book
 
 TWO = claim_text("two-lines", ">>> x = torch.ones(2)\n>>> x.sum()\ntensor(2.)\n>>> y = x")
 PAGE = f"""\
@@ -37,7 +36,7 @@ def test_cards_of_a_page():
     """A question with a short answer and a claim is a card, and so is each claim."""
     text = PAGE.replace("**Not in short.** No.", "**In short.** Yes.")
     page = scan_page(text, "docs/a/page.md")
-    question, output = page_cards(page, sections(text))
+    question, output = page_cards(page)
     assert (question.id, question.kind) == ("question-two-lines", CardKind.QUESTION)
     assert (question.ask, question.answer, question.deck) == ("No short answer", "Yes.", "a")
     assert (output.id, output.answer) == ("output-two-lines", "It says so.")
@@ -46,14 +45,14 @@ def test_cards_of_a_page():
 
 def test_sections_without_claims_are_no_cards():
     """Nothing in the book stands for such an answer."""
-    cards = page_cards(scan_page(PAGE, "docs/a/page.md"), sections(PAGE))
+    cards = page_cards(scan_page(PAGE, "docs/a/page.md"))
     assert [card.kind for card in cards] == [CardKind.OUTPUT]
 
 
 def test_texts_of_a_card_are_html():
     """What is text stays text, whatever it holds."""
     text = "# P\n\n## T\n\n" + claim_text("tag", ">>> print('<b>')\n<b>")
-    (card,) = page_cards(scan_page(text, "docs/a/p.md"), sections(text))
+    (card,) = page_cards(scan_page(text, "docs/a/p.md"))
     data = card_data(card)
     assert data["session"][0][1] == "&lt;b&gt;"
     assert "<b>" not in data["session"][0][0]
@@ -84,7 +83,7 @@ def test_names_keep_their_underscores(said):
 def test_ids_are_unique_in_the_book(said):
     """A reader's progress is kept by them."""
     ids = [card.id for card in said]
-    ids += [card.id for page, found in whole_sections() for card in page_cards(page, found)]
+    ids += [card.id for page in whole_book().pages for card in page_cards(page)]
     assert len(ids) == len(set(ids)) > 1500
 
 

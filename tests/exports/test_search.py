@@ -7,7 +7,6 @@ import pytest
 from claimbook.exports import words
 from claimbook.exports.prose import sentences
 from claimbook.exports.search import BARE, ERROR, LESSON, STEPS, Place, index, place
-from claimbook.exports.sections import sections
 from claimbook.pages.parser import scan_page
 from helpers import CONF, TinyBook, claim_text, data_of
 
@@ -41,9 +40,9 @@ how to add up
 def test_a_section_as_it_is_searched():
     """What it asks, answers, states, shows by the way, and by which names its code is known."""
     page = scan_page(PAGE, "docs/a/sums.md")
-    (section,) = sections(PAGE)
+    (section,) = page.sections
     apis = {"sizes-must-match": ["torch.Tensor.add", "torch.ones"]}
-    found = place(page, "Sums", section, sentences(PAGE), apis)
+    found = place(section, "Sums", sentences(PAGE), apis)
     assert (found.address, found.page, found.title) == (
         "a/sums.html#what-is-a-sum",
         "Sums",
@@ -80,8 +79,8 @@ def test_a_hit_quotes_titles_whole():
     claim = "Sums add: `x.sum()`. So it is. Long sums lose digits."
     text = "# P\n\n## Why?\n\n" + claim_text("sums", ">>> 1\n1").replace("It says so.", claim)
     page = scan_page(text, "docs/p.md")
-    (section,) = sections(text)
-    found = place(page, "P", section, sentences(text), {})
+    (section,) = page.sections
+    found = place(section, "P", sentences(text), {})
     assert [*found.quoted()] == [
         ("sums", "Sums add: `x.sum()`."),
         ("sums", "Long sums lose digits."),

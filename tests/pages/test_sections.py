@@ -3,7 +3,7 @@
 import pytest
 
 from claimbook.exports.prose import sentences
-from claimbook.exports.sections import reading_words, sections
+from claimbook.exports.reading_time import reading_words
 from claimbook.pages.parser import scan_page
 from helpers import claim_text
 
@@ -35,7 +35,7 @@ sum of a tensor
 
 def test_sections():
     """A section has its title, the paragraph *In short* on one line, its id and its lines."""
-    first, second = sections(PAGE)
+    first, second = scan_page(PAGE, "docs/a.md").sections
     assert (first.title, first.anchor) == (
         "What does `sum()` do, and *why*?",
         "what-does-sum-do-and-why",
@@ -49,10 +49,7 @@ def test_sections():
 def test_claims_of_a_section():
     """They are those that stand on its lines."""
     page = scan_page(PAGE, "docs/a.md")
-    assert [[each.id for each in section.claims(page)] for section in sections(PAGE)] == [
-        [],
-        ["sums"],
-    ]
+    assert [section.claims for section in page.sections] == [(), page.claims]
 
 
 def test_sentences_of_claims():

@@ -10,9 +10,7 @@ from rich.markup import escape
 
 from claimbook.cli import common
 from claimbook.exports import errors, lookup
-from claimbook.exports.sections import Section, sections
-from claimbook.files import read_text
-from claimbook.model import ProblemKind
+from claimbook.model import Section
 from claimbook.pages.book import BookError
 
 HINT = "Give the line that names a type, such as ValueError, with its message, or a file."
@@ -32,14 +30,11 @@ def explain_error(given: tuple[str, ...]) -> None:
     if not text.strip():
         raise BookError("there is nothing to explain: give an error in quotes, or pipe one in")
     book = common.load()
-    root = book.project.root
-    unread = {p.location.path for p in book.problems if p.kind is ProblemKind.UNREADABLE}
-    read = [page for page in book.pages if page.path not in unread]
-    pages = [(page, sections(read_text(root / page.path))) for page in read]
-    matches = lookup.Lookup(errors.known(errors.messages(book.claims), pages)).search(text, SHOWN)
-    shorts = {errors.place(page, section): section for page, there in pages for section in there}
+    known = errors.known(errors.messages(book.claims), book.sections)
+    matches = lookup.Lookup(known).search(text, SHOWN)
+    by_place = {section.place: section for section in book.sections}
     for match in matches:
-        _show(match, shorts.get(match.message.place))
+        _show(match, by_place.get(match.message.place))
     if not matches:
         common.out.print("No claim of the book prints an error like this one.")
         if text == " ".join(given) and re.fullmatch(r"\S*(/\S*|\.\w+)", text):

@@ -14,7 +14,6 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from claimbook.exports.listing import listing, pieces
-from claimbook.exports.sections import Section
 from claimbook.model import Claim, Page, RelationKind, anchor
 from claimbook.pages.register import Answer
 from claimbook.pages.text import curly
@@ -61,21 +60,20 @@ class Deck:
     cards: list[Card]
 
 
-def page_cards(page: Page, sections: Iterable[Section]) -> Iterator[Card]:
+def page_cards(page: Page) -> Iterator[Card]:
     """Yield a card for each question of a page and for each claim's output, in page order."""
     deck = page.docname.partition("/")[0]
-    for section in sections:
-        claims = section.claims(page)
-        if section.short and claims:
+    for section in page.sections:
+        if section.short and section.claims:
             yield Card(
-                f"question-{claims[0].id}",
+                f"question-{section.claims[0].id}",
                 CardKind.QUESTION,
                 deck,
                 ask=section.title,
                 answer=section.short,
-                link=f"{page.docname}.html#{section.anchor}",
+                link=section.address,
             )
-        for claim in claims:
+        for claim in section.claims:
             yield Card(
                 f"output-{claim.id}",
                 CardKind.OUTPUT,

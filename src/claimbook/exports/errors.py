@@ -15,8 +15,8 @@ from itertools import pairwise, takewhile
 from pathlib import Path
 
 from claimbook.checking.compare import HEADER
-from claimbook.exports.sections import Section, is_error
-from claimbook.model import Claim, Lane, Page
+from claimbook.model import Claim, Lane, Section
+from claimbook.pages.sections import is_error
 
 TYPE = r"[A-Za-z_][\w.]*(?:Error|Exception|Warning|SymNode|[a-z.]error|\bexc\.[A-Z]\w+)"
 BEFORE = r"(?:^|[*>:\s\]\"'`(])"
@@ -239,25 +239,18 @@ def messages(claims: Iterable[Claim]) -> list[Message]:
     return sorted(merged, key=lambda message: (message.type, message.text.lower()))
 
 
-def place(page: Page, section: Section) -> str:
-    """Return a section's name, `page#section`."""
-    return f"{page.path.partition('/')[2].removesuffix('.md')}#{section.anchor}"
-
-
-def wordings(pages: Iterable[tuple[Page, Iterable[Section]]]) -> Iterator[Message]:
+def wordings(sections: Iterable[Section]) -> Iterator[Message]:
     """Yield other messages that lead to a section: pasted lines, headings, `WORDINGS`."""
     by_id = dict[str, tuple[str, Claim]]()
-    for page, sections in pages:
-        for section in sections:
-            here = place(page, section)
-            claims = sorted(section.claims(page), key=lambda c: (not c.explains, c.detail))
-            by_id |= {claim.id: (here, claim) for claim in claims}
-            shown = (*_about_all(section, claims),)
-            yield from (replace(m, claims=shown, place=here) for m in _asked(section))
+    for section in sections:
+        claims = sorted(section.claims, key=lambda c: (not c.explains, c.detail))
+        by_id |= {claim.id: (section.place, claim) for claim in claims}
+        shown = (*_about_all(section, claims),)
+        yield from (replace(m, claims=shown, place=section.place) for m in _asked(section))
     for wording in tomllib.loads(WORDINGS.read_text("utf-8"))["wordings"]:
         if wording["claim"] in by_id:
-            here, claim = by_id[wording["claim"]]
-            yield replace(read(wording["said"]), claims=(claim,), place=here)
+            place, claim = by_id[wording["claim"]]
+            yield replace(read(wording["said"]), claims=(claim,), place=place)
 
 
 def _about_all(section: Section, claims: Sequence[Claim]) -> Sequence[Claim]:
@@ -283,20 +276,18 @@ def _is_said(line: str) -> bool:
     return not asks and len(read(line).words) >= LEAST
 
 
-def known(
-    printed: Iterable[Message], pages: Collection[tuple[Page, Collection[Section]]]
-) -> list[Message]:
+def known(printed: Iterable[Message], sections: Collection[Section]) -> list[Message]:
     """Return everything that a lookup compares with: printed messages and other wordings.
 
     Args:
-        printed: the messages of all claims on the pages.
+        printed: the messages of all claims in the sections.
     """
-    placed = [(c.id, place(p, s), s) for p, held in pages for s in held for c in s.claims(p)]
-    where = {claim: here for claim, here, _ in placed}
-    of_errors = {claim for claim, _, section in placed if is_error(section.title)}
+    placed = [(claim.id, section) for section in sections for claim in section.claims]
+    where = {claim: section.place for claim, section in placed}
+    of_errors = {claim for claim, section in placed if is_error(section.title)}
     found = [_of_error(message, of_errors) for message in printed]
     found = [replace(each, place=where.get(each.claims[0].id, "")) for each in found]
-    asked = {(m.type, m.words): m for m in sorted(wordings(pages), key=lambda m: m.explained)}
+    asked = {(m.type, m.words): m for m in sorted(wordings(sections), key=lambda m: m.explained)}
     merged = [_of_section(each, asked.pop((each.type, each.words), each)) for each in found]
     merged += asked.values()
     by_form = {m.form: m for m in sorted(merged, key=lambda m: m.explained)}

@@ -10,8 +10,8 @@ from typing import Any
 
 from claimbook.exports import words
 from claimbook.exports.prose import Sentence
-from claimbook.exports.sections import OF_ERRORS, Section, is_error
-from claimbook.model import Page
+from claimbook.model import Section
+from claimbook.pages.sections import OF_ERRORS, is_error
 from claimbook.pages.text import curly, first_sentence
 
 FIELDS = {
@@ -74,11 +74,7 @@ class Place:
 
 
 def place(
-    page: Page,
-    title: str,
-    section: Section,
-    said: Iterable[Sentence],
-    apis: Mapping[str, Iterable[str]],
+    section: Section, title: str, said: Iterable[Sentence], apis: Mapping[str, Iterable[str]]
 ) -> Place:
     """Return the place for a section of a page.
 
@@ -87,7 +83,7 @@ def place(
         said: the sentences of the page.
         apis: claim id → the names of torch that its code may use.
     """
-    titles = {claim.id: first_sentence(claim.statement) for claim in section.claims(page)}
+    titles = {claim.id: first_sentence(claim.statement) for claim in section.claims}
     lines = tuple(each for each in said if each.line in section.lines)
     names = dict.fromkeys(name for claim in titles for name in apis.get(claim, ()))
     texts = {
@@ -99,8 +95,7 @@ def place(
         "prose": "\n".join(each.text for each in lines if each.text not in titles.values()),
         "names": "\n".join(names),
     }
-    address = f"{page.docname}.html#{section.anchor}"
-    return Place(address, title, section.title, texts, section.short, titles, lines)
+    return Place(section.address, title, section.title, texts, section.short, titles, lines)
 
 
 def data(places: list[Place], apis: Mapping[str, str]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from claimbook.files import ReadError, read_text, walk
-from claimbook.model import Claim, Location, Page, Problem, ProblemKind, Remark
+from claimbook.model import Claim, Location, Page, Problem, ProblemKind, Remark, Section
 from claimbook.pages.parser import scan_page, scan_script
 from claimbook.pages.register import Answer, Register, answers, check_relations, load_register
 from claimbook.pages.text import near
@@ -137,6 +137,11 @@ class Book:
     def remarks(self) -> tuple[Remark, ...]:
         """All remarks, in page order."""
         return tuple(remark for page in self.pages for remark in page.remarks)
+
+    @cached_property
+    def sections(self) -> tuple[Section, ...]:
+        """All sections, in page order."""
+        return tuple(section for page in self.pages for section in page.sections)
 
     @cached_property
     def answers(self) -> dict[str, Answer]:

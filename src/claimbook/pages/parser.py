@@ -10,6 +10,7 @@ from pathlib import Path
 from claimbook.model import Claim, Location, Page, Problem, ProblemKind, Remark
 from claimbook.pages.directive import ClaimReader, Reader
 from claimbook.pages.myst import Block, Markdown, lines
+from claimbook.pages.sections import sections
 from claimbook.pages.text import SHORT, strip_markup
 
 PYTHON_LANGUAGES = frozenset(
@@ -44,7 +45,7 @@ def scan_page(text: str, path: str) -> Page:
         path: the path for locations, relative to the root of the project.
     """
     reader, text = _PageReader(path), "\n".join(lines(text))
-    reader.walk(Markdown(text))
+    reader.walk(page := Markdown(text))
     reader.look_for_prompts(text)
     return Page(
         path,
@@ -52,6 +53,7 @@ def scan_page(text: str, path: str) -> Page:
         tuple(reader.remarks),
         tuple(reader.samples),
         tuple(sorted(reader.problems)),
+        tuple(sections(page, path, reader.claims)),
     )
 
 

@@ -17,7 +17,7 @@ from claimbook.checking.report import VARIED
 from claimbook.engine import environment
 from claimbook.exports.apis import used
 from claimbook.exports.prose import sentences
-from claimbook.exports.sections import reading_minutes, sections
+from claimbook.exports.reading_time import reading_minutes
 from claimbook.model import Lane, Page
 from claimbook.pages.book import read_page
 from claimbook.sphinx import demands, elements, outdated, page_norm, render
@@ -71,7 +71,7 @@ def scan(app: Sphinx, docname: str, source: list[str]) -> None:
     page = read_page(domain.project, path) if path.suffix == ".md" else Page("")
     data = PageData(outdated.digest_of(path), reading_minutes(text, page), page)
     if page.path:
-        data.sections, data.sentences = sections(text), sentences(text)
+        data.sentences = sentences(text)
         data.apis = {claim.id: sorted(used(claim.code)) for claim in page.claims}
     domain.pages[docname] = data
 

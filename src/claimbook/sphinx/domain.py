@@ -20,7 +20,6 @@ from sphinx.util.nodes import make_refnode
 
 from claimbook.exports import errors
 from claimbook.exports.prose import Sentence
-from claimbook.exports.sections import Section
 from claimbook.files import ReadError
 from claimbook.model import Claim, Environment, Example, Lane, Page, anchor
 from claimbook.mutation import falsify
@@ -70,8 +69,7 @@ class PageData:
     minutes: int
     """Its reading time."""
     scanned: Page
-    """Its claims and remarks; empty if it is not Markdown."""
-    sections: list[Section] = field(default_factory=list)
+    """Its claims, remarks and sections; empty if it is not Markdown."""
     sentences: list[Sentence] = field(default_factory=list)
     apis: dict[str, list[str]] = field(default_factory=dict)
     """Claim id → the names of torch that its code may use."""

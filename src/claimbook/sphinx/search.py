@@ -71,18 +71,18 @@ def _write_data(app: Sphinx) -> None:
 
 def _places(domain: ClaimDomain, docname: str) -> Iterator[search.Place]:
     title, page = domain.env.titles[docname].astext(), domain.pages[docname]
-    for section in page.sections:
-        yield search.place(page.scanned, title, section, page.sentences, page.apis)
-    if not page.sections:
+    for section in page.scanned.sections:
+        yield search.place(section, title, page.sentences, page.apis)
+    if not page.scanned.sections:
         yield search.Place(f"{docname}.html", "", title, {"title": title})
 
 
 def _errors(domain: ClaimDomain, places: list[search.Place]) -> dict[str, Any]:
-    pages = [(page.scanned, page.sections) for _, page in sorted(domain.pages.items())]
     where = {claim: n for n, each in enumerate(places) for claim in each.titles}
     # Sections explain messages that no claim prints: `page#section`.
     where |= {each.address.replace(".html#", "#"): n for n, each in enumerate(places)}
-    return lookup.data(errors.known(domain.messages, pages), where, [*map(_shown, places)])
+    known = errors.known(domain.messages, domain.book.sections)
+    return lookup.data(known, where, [*map(_shown, places)])
 
 
 def _shown(each: search.Place) -> list[str]:

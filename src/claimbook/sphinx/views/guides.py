@@ -11,9 +11,9 @@ from typing import Any
 from docutils import nodes
 from sphinx.environment import BuildEnvironment
 
-from claimbook.exports.sections import is_error
 from claimbook.files import write_changed
 from claimbook.model import Claim, RelationKind
+from claimbook.pages.sections import is_error
 from claimbook.pages.text import first_sentence
 from claimbook.sphinx import elements, render
 from claimbook.sphinx.complaints import warn
@@ -69,7 +69,7 @@ def _chapter(domain: ClaimDomain, docname: str) -> list[nodes.Node]:
     for line in _line(domain, docname):
         summary = domain.env.metadata[docname].get("summary", "")
         shown += [nodes.rubric("", "", *line.children), nodes.paragraph("", summary)]
-        for section in domain.pages[docname].sections:
+        for section in domain.pages[docname].scanned.sections:
             if section.short:
                 of_error = is_error(section.title)
                 said = nodes.paragraph("", "", *render.inline(section.short), nodes.Text(" "))
@@ -89,9 +89,9 @@ def _question(domain: ClaimDomain, line: str) -> list[nodes.Node]:
     address, _, entry = line.partition(" ")
     name, _, place = address.partition("#")
     page = domain.pages.get(name)
-    for section in page.sections if page else ():
-        if page and section.anchor == place and section.short:
-            claims = domain.book.claims if entry else section.claims(page.scanned)
+    for section in page.scanned.sections if page else ():
+        if section.anchor == place and section.short:
+            claims = domain.book.claims if entry else section.claims
             judged = [*_to_judge(domain, claims, entry)][:1]
             if judged or not entry:
                 answer = nodes.paragraph("", "", *render.inline(section.short))

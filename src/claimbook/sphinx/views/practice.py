@@ -20,11 +20,7 @@ def decks(domain: ClaimDomain) -> list[Deck]:
     said = said_cards(domain.book.answers.values())
     found = [Deck(SAID, "Often said: right or wrong?", list(said))]
     for part in parts(domain.env):
-        made = [
-            card
-            for name in part.pages
-            for card in page_cards(domain.pages[name].scanned, domain.pages[name].sections)
-        ]
+        made = [card for name in part.pages for card in page_cards(domain.pages[name].scanned)]
         if made and part.title:
             found.append(Deck(made[0].deck, part.title, made))
     return [deck for deck in found if deck.cards]
