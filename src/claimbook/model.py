@@ -6,6 +6,7 @@ torch or knows about Sphinx.
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field, replace
 from datetime import date
@@ -195,6 +196,11 @@ class Claim:
         return _docname(self.location.path)
 
     @property
+    def title(self) -> str:
+        """Its first sentence, the title of its card."""
+        return first_sentence(self.statement)
+
+    @property
     def code(self) -> str:
         """Its code without prompts and outputs."""
         return "".join(example.source for example in self.examples(self.lanes[0]))
@@ -380,3 +386,12 @@ def digest(data: object) -> str:
 def anchor(claim_id: str) -> str:
     """Return the HTML id of a claim on its page."""
     return f"claim-{claim_id}"
+
+
+def first_sentence(statement: str) -> str:
+    """Return the first sentence of a statement, the title of its card.
+
+    >>> first_sentence("Views share memory. Here, so do `x` and `y`.")
+    'Views share memory.'
+    """
+    return re.split(r"(?<=[.?!]) (?=[A-Z`*(\d])", statement, maxsplit=1)[0]

@@ -17,7 +17,6 @@ from claimbook.model import Claim, Lane, Outcome, Run
 from claimbook.mutation import falsify
 from claimbook.mutation.falsify import Falsified
 from claimbook.pages.book import Book, BookError
-from claimbook.pages.text import first_sentence
 from claimbook.sweeps.results import Results, Swept, run_sweeps
 from claimbook.sweeps.written import GENERAL, Written, left_out, read_sweeps
 
@@ -114,11 +113,10 @@ def sweep_claims(
 def _tell_missing(book: Book, claims: list[Claim], written: Collection[str]) -> int:
     """List the claims with a general title but neither a sweep nor a reason for none."""
     left = left_out(book.project, [claim.id for claim in book.claims])
-    titles = {claim: first_sentence(claim.statement) for claim in claims}
-    general = {claim: title for claim, title in titles.items() if GENERAL.search(title)}
+    general = [claim for claim in claims if GENERAL.search(claim.title)]
     bare = [claim for claim in general if claim.id not in written and claim.id not in left]
     for claim in bare:
-        common.say(f"{claim.location}: {claim.id}: {titles[claim]}")
+        common.say(f"{claim.location}: {claim.id}: {claim.title}")
     swept = sum(claim.id in written for claim in general)
     count = f"{len(general)} general titles: {swept} swept, {len(bare)} missing"
     common.err.print(f"{count}, {len(general) - swept - len(bare)} left with a reason")

@@ -14,7 +14,7 @@ from typing import Any
 
 from claimbook.exports import errors
 from claimbook.exports.errors import Message
-from claimbook.pages.text import curly, first_sentence
+from claimbook.pages.text import curly
 
 EVERYDAY = json.loads(Path(__file__).with_name("everyday.json").read_text("utf-8"))
 """The number of messages of other libraries, and for each mark how many have it."""
@@ -201,5 +201,5 @@ def _message_data(message: Message, where: Mapping[str, int]) -> dict[str, Any]:
         "words": " ".join(message.words),
         "explained": message.explained,
         "sections": [*dict.fromkeys([*places, *(where[claim.id] for claim in claims)])],
-        "claims": [(c.id, curly(first_sentence(c.statement)), where[c.id]) for c in shown[:SHOWN]],
+        "claims": [(c.id, curly(c.title), where[c.id]) for c in shown[:SHOWN]],
     }

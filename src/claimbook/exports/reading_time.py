@@ -3,7 +3,6 @@
 from claimbook.model import Page
 from claimbook.pages.myst import Markdown
 from claimbook.pages.sections import ASKED
-from claimbook.pages.text import first_sentence
 
 WORDS_A_MINUTE = 200
 """Reading speed for prose and code, in space-separated words."""
@@ -17,10 +16,10 @@ def reading_minutes(text: str, page: Page) -> int:
 def reading_words(text: str, page: Page) -> int:
     """Count the words of a page, without hidden code and with only the titles of details."""
     rows = text.split("\n")
-    titles = {claim.location.line: claim.statement for claim in page.claims if claim.detail}
+    titles = {claim.location.line: claim.title for claim in page.claims if claim.detail}
     for block in Markdown(text).blocks():
         if block.line in titles or block.info == ASKED or "remove-input" in block.content:
             for line in block.lines:
                 rows[line - 1] = ""
-            rows[block.line - 1] = first_sentence(titles.get(block.line, ""))
+            rows[block.line - 1] = titles.get(block.line, "")
     return len(" ".join(rows).split())

@@ -12,7 +12,7 @@ from claimbook.exports import words
 from claimbook.exports.prose import Sentence
 from claimbook.model import Section
 from claimbook.pages.sections import OF_ERRORS, is_error
-from claimbook.pages.text import curly, first_sentence
+from claimbook.pages.text import curly
 
 FIELDS = {
     "title": (4.0, 0.2),
@@ -83,7 +83,7 @@ def place(
         said: the sentences of the page.
         apis: claim id → the names of torch that its code may use.
     """
-    titles = {claim.id: first_sentence(claim.statement) for claim in section.claims}
+    titles = {claim.id: claim.title for claim in section.claims}
     lines = tuple(each for each in said if each.line in section.lines)
     names = dict.fromkeys(name for claim in titles for name in apis.get(claim, ()))
     texts = {

@@ -19,10 +19,11 @@ from claimbook.model import (
     ProblemKind,
     Relation,
     RelationKind,
+    first_sentence,
 )
 from claimbook.pages.myst import Block, Markdown
 from claimbook.pages.session import is_statement, parse_session
-from claimbook.pages.text import first_sentence, near, strip_markup
+from claimbook.pages.text import near, strip_markup
 
 COLUMNS = 90
 """Columns of code, without the prompt, that fit on a card."""

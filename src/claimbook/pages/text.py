@@ -1,4 +1,4 @@
-"""Text helpers: suggestions for unknown names, first sentences, markup removal."""
+"""Text helpers: suggestions for unknown names, markup removal, curly quotes."""
 
 import re
 from collections.abc import Iterable
@@ -24,15 +24,6 @@ def near(name: str, known: Iterable[str]) -> str:
     shorter = [each for each in known if each in name]
     found = [*longer, *shorter[-1:]][:3] or get_close_matches(name, known)
     return f"; did you mean {' or '.join(found)}?" if found else ""
-
-
-def first_sentence(statement: str) -> str:
-    """Return the first sentence of a statement, the title of its card.
-
-    >>> first_sentence("Views share memory. Here, so do `x` and `y`.")
-    'Views share memory.'
-    """
-    return re.split(r"(?<=[.?!]) (?=[A-Z`*(\d])", statement, maxsplit=1)[0]
 
 
 def strip_markup(statement: str) -> str:

@@ -24,7 +24,7 @@ from claimbook.files import ReadError
 from claimbook.model import Claim, Environment, Example, Lane, Page, anchor
 from claimbook.mutation import falsify
 from claimbook.pages.book import Book, BookError, Project
-from claimbook.pages.text import curly, first_sentence, near
+from claimbook.pages.text import curly, near
 from claimbook.records.book_runs import BookRun, CudaReleases, Machines, Releases
 from claimbook.records.runs import Shown
 from claimbook.records.versions import Version, Versions
@@ -229,9 +229,8 @@ class ClaimDomain(Domain):
         claim = self.book.by_id.get(target)
         if claim is None:
             return None
-        title = first_sentence(claim.statement)
         if not node.get("refexplicit"):
-            contnode = nodes.inline("", "", *render.inline(title.rstrip(".")))
+            contnode = nodes.inline("", "", *render.inline(claim.title.rstrip(".")))
         tip = curly(claim.statement).replace("`", "")  # tooltips are plain text
         place = anchor(target)
         return make_refnode(builder, fromdocname, claim.docname, place, contnode, tip)

@@ -12,7 +12,7 @@ from docutils import nodes
 from claimbook.checking.compare import HEADER, mismatches
 from claimbook.checking.report import PICTURES
 from claimbook.model import Claim, Lane, Measurement, anchor
-from claimbook.pages.text import curly, first_sentence
+from claimbook.pages.text import curly
 from claimbook.sphinx import elements
 
 WORDING: dict[str, dict[str, str]] = tomllib.loads(
@@ -162,7 +162,7 @@ def inline(text: str) -> Iterator[nodes.Node]:
 
 def title_link(claim: Claim) -> nodes.Node:
     """Return the first sentence of a claim, linked to its card."""
-    title = nodes.inline("", "", *inline(first_sentence(claim.statement)))
+    title = nodes.inline("", "", *inline(claim.title))
     return claim_link(claim.docname, claim.id, title)
 
 

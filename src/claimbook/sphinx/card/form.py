@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from docutils import nodes
 from sphinx.addnodes import pending_xref
 
-from claimbook.model import Claim, anchor
-from claimbook.pages.text import first_sentence
+from claimbook.model import Claim, anchor, first_sentence
 from claimbook.sphinx import elements
 
 

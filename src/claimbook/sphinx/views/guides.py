@@ -14,7 +14,6 @@ from sphinx.environment import BuildEnvironment
 from claimbook.files import write_changed
 from claimbook.model import Claim, RelationKind
 from claimbook.pages.sections import is_error
-from claimbook.pages.text import first_sentence
 from claimbook.sphinx import elements, render
 from claimbook.sphinx.complaints import warn
 from claimbook.sphinx.domain import ClaimDomain, Placed, claim_domain
@@ -114,15 +113,11 @@ def _to_judge(domain: ClaimDomain, claims: Iterable[Claim], entry: str) -> Itera
             if relation.kind is kind and entry in {"", relation.entry}:
                 for text in domain.said([relation.entry]).values():
                     see = render.claim_link(claim.docname, claim.id, "the example")
-                    true = [nodes.Text(". "), *_true(claim), nodes.Text(" See ")]
+                    true = [nodes.Text(". "), *render.inline(claim.title), nodes.Text(" See ")]
                     said = nodes.paragraph("", "", render.verdict(kind), *true, see)
                     said += nodes.Text(".")
                     title = f"True or false? {text}"
                     yield elements.fold("", said, title=title, classes=["claim-fold", "judge"])
-
-
-def _true(claim: Claim) -> Iterator[nodes.Node]:
-    return render.inline(first_sentence(claim.statement))
 
 
 def _belief(domain: ClaimDomain, line: str) -> list[nodes.Node]:
@@ -131,7 +126,7 @@ def _belief(domain: ClaimDomain, line: str) -> list[nodes.Node]:
     if not (claim := domain.book.by_id.get(name)):
         return []
     see = render.claim_link(claim.docname, claim.id, "See it run")
-    said = nodes.paragraph("", "", *_true(claim), nodes.Text(" "), see)
+    said = nodes.paragraph("", "", *render.inline(claim.title), nodes.Text(" "), see)
     return [elements.fold("", said, title=quote, classes=["belief"])]
 
 

@@ -5,7 +5,6 @@ import re
 from docutils import nodes
 
 from claimbook.model import Claim
-from claimbook.pages.text import first_sentence
 from claimbook.sphinx import elements, render
 from claimbook.sphinx.contents import parts
 from claimbook.sphinx.controls import list_filter
@@ -107,7 +106,7 @@ def _naming(name: str, claims: list[Claim]) -> list[Claim]:
     """Return the claims whose statement has a name: those with it in their title first."""
     code = re.compile(rf"`[^`]*\b{re.escape(name.rpartition('.')[2])}\b[^`]*`")
     naming = [claim for claim in claims if code.search(claim.statement)]
-    naming.sort(key=lambda claim: (not code.search(first_sentence(claim.statement)), claim.detail))
+    naming.sort(key=lambda claim: (not code.search(claim.title), claim.detail))
     return naming
 
 

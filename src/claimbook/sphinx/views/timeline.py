@@ -7,7 +7,6 @@ from itertools import pairwise
 from docutils import nodes
 
 from claimbook.model import Claim, Lane
-from claimbook.pages.text import first_sentence
 from claimbook.records.book_runs import BookRun, Change, changed
 from claimbook.sphinx import elements, render
 from claimbook.sphinx.card.releases import WITH
@@ -62,7 +61,7 @@ def title_of(change: Change) -> str:
 
 
 def _changed(change: Change, older: str, newer: str) -> nodes.Node:
-    fold = elements.fold(title=first_sentence(change.claim.statement), classes=["timeline-change"])
+    fold = elements.fold(title=change.claim.title, classes=["timeline-change"])
     named = render.claim_link(change.claim.docname, change.claim.id, change.claim.id)
     fold += nodes.paragraph("", "", nodes.Text("Example "), named)
     fold += render.code(change.source)
