@@ -121,15 +121,17 @@ class Example:
     """The expected output, without a trailing newline; empty for none."""
     line: int
     """The page line of its `>>>`, counted from 1."""
-    want_line: int
-    """The page line of its output, or where the output would be."""
+
+    @property
+    def want_line(self) -> int:
+        """The page line of its output, or where the output would be."""
+        return self.line + self.source.count("\n")
 
 
 @dataclass(frozen=True)
 class Fence:
     """One `pycon` fence of a claim, with its CUDA version if that differs."""
 
-    line: int
     examples: tuple[Example, ...]
     cuda_examples: tuple[Example, ...] | None = None
     """The `pycon cuda` fence after it, if any: same sources, different wants."""

@@ -406,8 +406,8 @@ def test_diff_of_a_flood():
 
 def test_mismatches_end_where_the_run_did():
     """Examples that a run did not reach are not compared."""
-    examples = tuple(Example("1\n", want, 4, 5) for want in ("1", "2", "3"))
-    claim = Claim("c", "s", Location("p.md", 1), (Fence(3, examples),))
+    examples = tuple(Example("1\n", want, 4) for want in ("1", "2", "3"))
+    claim = Claim("c", "s", Location("p.md", 1), (Fence(examples),))
     (only,) = mismatches(claim, Lane.CPU, ("1", "1"))
     assert (only.example.want, only.got) == ("2", "1")
     assert only.difference == Difference(Kind.VALUE, "want '2', got '1'")

@@ -31,9 +31,9 @@ COUNT = 1000
 
 
 def claim(name, examples):
-    made = tuple(Example(source, want, 1, 2) for source, want in examples)
+    made = tuple(Example(source, want, 1) for source, want in examples)
     where = Location("soak.md", 1)
-    return Claim(name, "It is so.", where, (Fence(1, made),), timeout=5)
+    return Claim(name, "It is so.", where, (Fence(made),), timeout=5)
 
 
 def test_no_result_is_lost():

@@ -28,8 +28,8 @@ CPU = Lane.CPU
 def sources(source, operator=None, want=""):
     """The mutants of one example, as the texts that run."""
     source = textwrap.dedent(source).strip("\n") + "\n"
-    example = Example(source, want, 10, 11)
-    one = replace(claim("one", ">>> 1\n1"), fences=(Fence(9, (example,)),))
+    example = Example(source, want, 10)
+    one = replace(claim("one", ">>> 1\n1"), fences=(Fence((example,)),))
     return [
         mutant.examples(CPU)[0].source.rstrip("\n")
         for mutant, edit in mutants.mutants(one, CPU)

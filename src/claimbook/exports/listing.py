@@ -20,7 +20,7 @@ def pieces(examples: Iterable[Example]) -> Iterator[list[Example]]:
 def listing(examples: Iterable[Example]) -> str:
     r"""Return the code of examples, with an empty line after each compound statement.
 
-    >>> listing([Example("for x in y:\n    x\n", "", 1, 3), Example("z\n", "", 3, 4)])
+    >>> listing([Example("for x in y:\n    x\n", "", 1), Example("z\n", "", 3)])
     'for x in y:\n    x\n\nz\n'
     """
     return "".join(_spaced(example.source) for example in examples)

@@ -36,9 +36,8 @@ def mutants(claim: Claim, lane: Lane) -> Iterator[tuple[Claim, Edit]]:
         for name, text, change in _distinct(example):
             mutated = replace(example, source=text.changed(change))
             session = (*examples[:position], mutated, *examples[position + 1 :])
-            fence = Fence(claim.location.line, session)
             line = 1 + earlier + text.bytes.count(b"\n", 0, change.start)
-            mutant = replace(claim, id=f"{claim.id}~{next(ids)}", fences=(fence,))
+            mutant = replace(claim, id=f"{claim.id}~{next(ids)}", fences=(Fence(session),))
             yield mutant, Edit(line, name, *text.lines(change))
 
 

@@ -187,7 +187,7 @@ class ClaimReader(Reader):
                 self.problem(block.line, ProblemKind.BAD_FENCE, message)
             self.owned.update(block.lines)
             if block.info.split() == ["pycon"]:
-                found.append(Fence(block.line, self._session(block)))
+                found.append(Fence(self._session(block)))
             elif block.info.split() == ["pycon", "cuda"]:
                 self._add_cuda(block, found)
             else:

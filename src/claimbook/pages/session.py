@@ -49,7 +49,6 @@ def _example(source: list[str], want: list[str], line: int) -> Example:
         source="\n".join(source) + "\n",
         want=re.sub(r"(\n[ \t]*)*\Z", "", text) if text.strip() else "",
         line=line,
-        want_line=line + len(source),
     )
 
 

@@ -66,8 +66,7 @@ class Written:
             sources.append("".join([*lines[: node.lineno - 1], fails, *lines[node.end_lineno :]]))
             place = replace(self.location, line=self.location.line + node.lineno - 1)
             sources.append(f"{made}.reach({str(place)!r})\n")
-        line = self.location.line
-        fence = Fence(line, tuple(Example(source, "", line, line) for source in sources))
+        fence = Fence(tuple(Example(source, "", self.location.line) for source in sources))
         about = self.claim.id, self.claim.statement, self.location
         return Claim(*about, (fence,), lanes=(Lane.CPU,), timeout=LIMIT)
 

@@ -66,7 +66,7 @@ class CellDirective(SphinxDirective):
             (f"exec({setup!r})\n", ""),
             (PRINT.format(ast.unparse(last)), "picture ..."),
         ):
-            cells.append(Example(source, want, self.lineno, self.lineno))
+            cells.append(Example(source, want, self.lineno))
         return [place]
 
 
@@ -90,9 +90,8 @@ def draw(domain: ClaimDomain) -> None:
 
 def _as_claim(docname: str, cells: list[Example]) -> Claim:
     """Return the cells of a page as a claim."""
-    fence = Fence(cells[0].line, tuple(cells))
-    place = Location(docname, fence.line)
-    return Claim(docname, "", place, (fence,), lanes=(Lane.CPU,), timeout=SECONDS)
+    place = Location(docname, cells[0].line)
+    return Claim(docname, "", place, (Fence(tuple(cells)),), lanes=(Lane.CPU,), timeout=SECONDS)
 
 
 def _picture(printed: str) -> str:
