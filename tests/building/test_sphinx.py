@@ -83,6 +83,7 @@ def test_readers_have_words_for_each_value():
     words = {group: {*known} for group, known in WORDING.items()}
     assert words["verdicts"] == {*RelationKind, "remark", "open"}
     assert words["status"] == words["statuses"] == {*Status}
+    assert words["lanes"] == words["only"] == words["with"] == {*Lane}
     assert (words["factors"], words["severities"]) == ({*Factor}, {*Severity})
     assert words["differences_back"] <= words["differences"] <= {*Kind}
 

@@ -20,7 +20,7 @@ WORDING: dict[str, dict[str, str]] = tomllib.loads(
 )
 """Group → value → its wording for readers."""
 VERDICT_WORDS, STATUS_WORDS = WORDING["verdicts"], WORDING["status"]
-LANE_NAMES = {Lane.CPU: "CPU", Lane.CUDA: "CUDA"}
+LANE_NAMES = WORDING["lanes"]
 
 
 def link(page: str, place: str, content: nodes.Node | str) -> elements.link:

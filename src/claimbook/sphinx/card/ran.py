@@ -12,8 +12,6 @@ from claimbook.sphinx import page_norm, render
 from claimbook.sphinx.card import machines, releases
 from claimbook.sphinx.domain import ByLane, ClaimDomain
 
-ON = {Lane.CPU: "the CPU", Lane.CUDA: "CUDA"}
-
 
 def show(domain: ClaimDomain, place: nodes.Element) -> list[nodes.Node]:
     """Return a card's badges, verdicts and run details."""
@@ -53,7 +51,7 @@ def _badges(
     """
     line = nodes.paragraph(classes=["claim-badges"])
     if len(claim.lanes) == 1:
-        line += nodes.inline("", f"run on {ON[claim.lanes[0]]} only")
+        line += nodes.inline("", render.WORDING["only"][claim.lanes[0]])
     for lane, shown in lanes.items():
         usual = {Status.CURRENT} if lane in ran else {Status.CURRENT, Status.MISSING}
         if shown.status not in usual:

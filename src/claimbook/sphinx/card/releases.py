@@ -48,12 +48,8 @@ def folds(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
     for lane, found in _spans(claim, domain).items():
         for span in found:
             if not (result := span.result).holds:
-                title = f"On torch {span}{WITH[lane]}"
+                title = f"On torch {span}{render.WORDING['with'][lane]}"
                 yield render.differing(title, claim, lane, result.outputs, result.message)
-
-
-WITH = {Lane.CPU: "", Lane.CUDA: " with CUDA"}
-"""Suffix of releases on a lane."""
 
 
 def _alike(found: Iterable[Span]) -> list[Span]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from docutils import nodes
 
-from claimbook.model import Status
+from claimbook.model import Lane, Status
 from claimbook.records.runs import Shown
 from claimbook.sphinx import render
 from claimbook.sphinx.domain import ClaimDomain
@@ -46,13 +46,13 @@ def _totals(domain: ClaimDomain) -> Iterator[str]:
     shown, statuses = domain.shown.values(), render.WORDING["statuses"]
     yield f"{len(domain.book.answers):,} statements"
     yield f"{len(shown):,} examples"
-    for lane, name in render.LANE_NAMES.items():
+    for lane in Lane:
         ran = [lanes[lane] for lanes in shown if lane in lanes]
         count = Counter[str](each.status for each in ran)
         told = ", ".join(f"{count[s]:,} {words}" for s, words in statuses.items() if count[s])
         if count[Status.CURRENT] == len(ran):
             told = f"all {statuses[Status.CURRENT]}"
-        yield f"{len(ran):,} for {name}: {told}{_last(ran)}"
+        yield f"{len(ran):,} for {render.LANE_NAMES[lane]}: {told}{_last(ran)}"
     mutants = [data for data in domain.falsified.values() if data and data["status"] == "current"]
     if total := sum(data["mutants"] for data in mutants):
         caught = 100 * sum(data["killed"] for data in mutants) // total

@@ -9,7 +9,6 @@ from docutils import nodes
 from claimbook.model import Claim, Lane
 from claimbook.records.book_runs import BookRun, Change, changed
 from claimbook.sphinx import elements, render
-from claimbook.sphinx.card.releases import WITH
 from claimbook.sphinx.domain import ClaimDomain
 
 
@@ -24,7 +23,7 @@ def show(domain: ClaimDomain) -> list[nodes.Node]:
 
 
 def _name(run: BookRun) -> str:
-    return f"{run.name}{WITH[run.lane]}"
+    return f"{run.name}{render.WORDING['with'][run.lane]}"
 
 
 def _counted(run: BookRun, claims: Iterable[Claim]) -> render.Cells:
