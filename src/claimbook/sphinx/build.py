@@ -130,8 +130,8 @@ class Build:
             logger.info("%s", line)
 
     def keep(self, app: Sphinx, error: Exception | None) -> None:
-        """Save what the build read and left, for the next."""
-        if not error and self._said:
+        """Save what the next build has to know."""
+        if not error:
             self._last.keep(self._said)
 
 

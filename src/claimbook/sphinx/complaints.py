@@ -1,14 +1,8 @@
-"""Collect the warnings of a build: repeat them at its end, and check their pages in the next one.
+"""Log warnings, collect all those of a build, and repeat them at its end."""
 
-Sphinx alone would not read an unchanged page again, so a build that failed with warnings would
-pass when repeated. Sphinx saves its environment before pages are written: after a build that did
-not finish, all pages are read and written again.
-"""
-
-import json
 import logging
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 from typing import NoReturn
@@ -19,7 +13,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging as sphinx_logging
 
 from claimbook.engine.workers import RunnerError
-from claimbook.files import read_text, write_atomically
+from claimbook.files import read_text
 from claimbook.model import Location
 from claimbook.pages.book import BookError, Project
 
@@ -27,10 +21,6 @@ logger = sphinx_logging.getLogger(__name__)
 
 TOLD = 2
 """Lines of each warning that are repeated: the first says where, the second what."""
-
-KEPT = "complaints.json"
-"""The file, in Sphinx's doctree folder, with the places and warnings of the last build. It does
-not exist while pages are written."""
 
 
 def warn(
@@ -51,11 +41,9 @@ class Complaints(sphinx_logging.WarningStreamHandler):
         super().__init__(sphinx_logging.SafeEncodingWriter(sys.stderr))  # it writes nothing there
         self.setLevel(logging.WARNING)
         self.app = app
-        self.file = Path(app.doctreedir, KEPT)
         self.found: list[tuple[str, str]] = []
-        app.connect("env-get-outdated", self.pages_to_mend)
-        app.connect("env-updated", self.begin, priority=1000)
-        app.connect("build-finished", self.tell_and_keep, priority=900)
+        logging.getLogger(sphinx_logging.NAMESPACE).addHandler(self)
+        app.connect("build-finished", self.tell, priority=900)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Record a warning, unless it is suppressed."""
@@ -68,27 +56,9 @@ class Complaints(sphinx_logging.WarningStreamHandler):
         if (told := (place, "\n".join(lines[:TOLD]))) not in self.found:
             self.found.append(told)
 
-    def pages_to_mend(
-        self, app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], *_: object
-    ) -> Iterable[str]:
-        """Return the pages that the last build warned of.
-
-        Return all if it did not finish, or warned without a place. Every build checks other files.
-        """
-        files = {place.partition(":")[0] for place, _ in last(app)}
-        pages = {env.path2doc(file) for file in files}
-        return env.all_docs.keys() if "" in files else env.all_docs.keys() & pages
-
-    def begin(self, *_: object) -> list[str]:
-        """Delete the file of the last build before Sphinx saves its environment; return no page."""
-        self.file.unlink(missing_ok=True)
-        return []
-
-    def tell_and_keep(self, app: Sphinx, exception: Exception | None) -> None:
-        """Repeat the warnings at the end of the log, and save them for the next build."""
+    def tell(self, app: Sphinx, exception: Exception | None) -> None:
+        """Repeat the warnings at the end of the log."""
         logging.getLogger(sphinx_logging.NAMESPACE).removeHandler(self)
-        if not exception and app.doctreedir.is_dir():
-            write_atomically(self.file, json.dumps(self.found))
         if self.found:
             # Places as the commands print them: `docs/page.md:3`.
             root = f"{self.app.srcdir.parent}/"
@@ -100,12 +70,6 @@ class Complaints(sphinx_logging.WarningStreamHandler):
             _end(cause)
 
 
-def last(app: Sphinx) -> list[tuple[str, str]]:
-    """Return the places and warnings of the last build; one without a place if it did not end."""
-    file = Path(app.doctreedir, KEPT)
-    return json.loads(file.read_text("utf-8")) if file.exists() else [("", "")]
-
-
 OF_USERS = (BookError, RunnerError, OSError)
 """Errors of users, whose message says what to do; Sphinx would report them as crashes."""
 
@@ -113,7 +77,7 @@ OF_USERS = (BookError, RunnerError, OSError)
 def ends_on_error(step: Callable[..., None]) -> Callable[..., None]:
     """Return a step before the build, which an error of a user ends in one line.
 
-    `tell_and_keep` comes after those of the build alone.
+    `tell` comes after those of the build alone.
     """
 
     @wraps(step)
@@ -141,6 +105,5 @@ def _check_files(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> Non
 
 
 def connect(app: Sphinx) -> None:
-    """Listen to the warnings of Sphinx and its extensions."""
-    logging.getLogger(sphinx_logging.NAMESPACE).addHandler(Complaints(app))
+    """Look for errors of users before pages are read."""
     app.connect("env-before-read-docs", _check_files, priority=100)

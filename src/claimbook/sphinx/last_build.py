@@ -1,25 +1,36 @@
-"""Tell whether anything has changed since the last build; if not, nothing is done again.
+"""Tell what of the last build has to be done again.
 
-This compares the state of every file that a build reads, not what is in it.
+If nothing has changed since, nothing is. This compares the state of every file that a build reads,
+not what is in it.
+
+Pages that it warned of are read again: Sphinx alone would leave them, and a build that failed with
+warnings would pass when repeated. Sphinx saves its environment before pages are written: after a
+build that did not finish, all pages are read and written again.
 """
 
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import astuple
 from pathlib import Path
+from typing import Any
 
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 
 from claimbook.engine import environment
 from claimbook.files import walk, write_atomically
 from claimbook.model import Lane, digest
 from claimbook.pages.book import LABS
-from claimbook.sphinx import complaints
+from claimbook.sphinx.complaints import Complaints
 from claimbook.sphinx.domain import claim_domain
 from claimbook.sphinx.outdated import assets
 
 KEPT = "last-build.json"
-"""The file, in Sphinx's doctree folder, with digests of what the last build read and left."""
+"""The file, in Sphinx's doctree folder, of the last build. It does not exist while pages are
+written."""
+
+UNFINISHED: dict[str, Any] = {"warned": [("", "")], "state": "", "said": ""}
+"""What is kept of a build that did not finish: as if it had warned of something without a place."""
 
 SETTINGS = "strict", "strict_cuda", "whole_register", "max_age"
 """The settings that decide what a build warns of."""
@@ -29,13 +40,33 @@ BUILT = "_build"
 
 
 class LastBuild:
-    """What the last build read and left, and what it said at its end."""
+    """What the last build read and left, what it warned of, and what it said at its end."""
 
     def __init__(self, app: Sphinx) -> None:
         self._app, self._read = app, ""
         self._file = Path(app.doctreedir, KEPT)
+        self._warned = Complaints(app).found
         self.said = ""
         """What it said at its end."""
+        app.connect("env-get-outdated", self.pages_to_mend)
+        app.connect("env-updated", self.forget, priority=1000)
+
+    def _kept(self) -> dict[str, Any]:
+        return UNFINISHED | (json.loads(self._file.read_text()) if self._file.exists() else {})
+
+    def pages_to_mend(self, app: Sphinx, env: BuildEnvironment, *_: object) -> Iterable[str]:
+        """Return the pages that it warned of.
+
+        Return all if it did not finish, or warned without a place. Every build checks other files.
+        """
+        files = {place.partition(":")[0] for place, _ in self._kept()["warned"]}
+        pages = {env.path2doc(file) for file in files}
+        return env.all_docs.keys() if "" in files else env.all_docs.keys() & pages
+
+    def forget(self, *_: object) -> list[str]:
+        """Delete its file before Sphinx saves its environment; return no page."""
+        self._file.unlink(missing_ok=True)
+        return []
 
     def is_same(self) -> bool:
         """Return whether nothing has changed since, and it warned of nothing; note what this reads.
@@ -44,16 +75,15 @@ class LastBuild:
         """
         self._read = digest([*_settings(self._app), *_states(_inputs(self._app))])
         fresh = claim_domain(self._app.env).has_read or self._late()
-        if complaints.last(self._app) or fresh or not self._file.exists():
-            return False
-        kept = json.loads(self._file.read_text("utf-8"))
+        kept = self._kept()
         self.said = kept["said"]
-        return bool(kept["state"] == self._now())
+        return not (kept["warned"] or fresh) and bool(kept["state"] == self._now())
 
     def keep(self, said: str) -> None:
-        """Save what this build read, left and said, if it wrote its doctrees."""
+        """Save what this build read, left, warned of and said, if it wrote its doctrees."""
         if self._app.doctreedir.is_dir():
-            write_atomically(self._file, json.dumps({"state": self._now(), "said": said}))
+            kept = {"warned": self._warned, "state": self._now() if said else "", "said": said}
+            write_atomically(self._file, json.dumps(kept))
 
     def _now(self) -> str:
         return digest([self._read, *_left(self._app)])
