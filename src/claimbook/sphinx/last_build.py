@@ -52,7 +52,7 @@ class LastBuild:
         app.connect("env-updated", self.forget, priority=1000)
 
     def _kept(self) -> dict[str, Any]:
-        return UNFINISHED | (json.loads(self._file.read_text()) if self._file.exists() else {})
+        return UNFINISHED | (json.loads(self._file.read_bytes()) if self._file.exists() else {})
 
     def pages_to_mend(self, app: Sphinx, env: BuildEnvironment, *_: object) -> Iterable[str]:
         """Return the pages that it warned of.
