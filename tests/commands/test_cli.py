@@ -532,6 +532,9 @@ def test_show_what_is_open(book):
     assert ": open: nothing answers 'A sum is fast.': write a claim with" in said.splitlines()[1]
     assert len(said.splitlines()) == 2
     assert run("show", "basics-02", "--open") == (0, "", "")
+    for name in ("sum-adds", "docs/a/sums.md"):
+        said = f"claimbook: {name}: --open is about an entry, a question or a source\n"
+        assert run("show", name, "--open") == (2, "", said)
 
 
 def test_show_a_broken_source(book):

@@ -569,7 +569,8 @@ def test_what_each_run_prints_otherwise_is_refused(project, monkeypatch):
 
     monkeypatch.setattr(project, "run", run)
     result = accept("counts", "--yes", "--values")
-    assert "counts: each run prints something different: make the output" in result.output
+    said = "counts: each run prints something different: make the output repeatable"
+    assert f"{said}, or write ... for what varies\n" in result.output
     assert (result.exit_code, page_text()) == (1, PAGE)
 
 

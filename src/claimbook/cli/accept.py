@@ -74,7 +74,8 @@ def _lasting(runner: Runner, claim: Claim, run: Run, book: Book) -> list[Change]
     """
     found = changes(claim, run, book.problems)
     if [other for _, other in runner.run([claim], run.lane) if other.outputs != run.outputs]:
-        raise AcceptError("each run prints something different: make the output repeatable first")
+        advice = "make the output repeatable, or write ... for what varies"
+        raise AcceptError(f"each run prints something different: {advice}")
     return found
 
 

@@ -7,6 +7,7 @@ from rich.markup import escape
 
 from claimbook.cli import common
 from claimbook.model import Claim
+from claimbook.pages.book import BookError
 from claimbook.pages.register import Answer
 
 
@@ -39,7 +40,10 @@ def show(name: str, open_only: bool) -> None:
     shown = [each for each in named.get(name, ()) if not (open_only and each.word)]
     for answer in shown:
         _show_answer(answer)
-    for claim in () if name in named else book.select([name], also=named):
+    claims = [] if name in named else book.select([name], also=named)
+    if open_only and claims:
+        raise BookError(f"{name}: --open is about an entry, a question or a source")
+    for claim in claims:
         _show_claim(claim)
     sys.exit(1 if open_only and shown else 0)
 

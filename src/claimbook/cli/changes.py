@@ -41,6 +41,7 @@ def print_changes(since: str | None, save: str | None) -> None:
     common.tell_problems(book, ())  # claims on an unreadable page look withdrawn
     store = Versions.of(book.project.docs)
     versions = {each.name: each for each in store.load_all(common.tell_broken)}
+    version = _version(book, store, save) if save else None  # what is refused prints nothing else
     if since and since not in versions:
         click.echo("\n".join(_since_revision(book, since, [*versions])))
     elif versions:
@@ -49,9 +50,9 @@ def print_changes(since: str | None, save: str | None) -> None:
         click.echo("\n".join(_report(f"{older.name} of {older.recorded.date}", found, {}, {})))
     elif not save:
         raise BookError("no version is saved yet; --save saves the book as it stands")
-    if save:
-        store.save(_version(book, store, save))
-        common.say(f"saved as {book.project.name(store.path(save))}")
+    if version:
+        store.save(version)
+        common.say(f"saved as {book.project.name(store.path(version.name))}")
 
 
 def _version(book: Book, store: Versions, name: str) -> Version:
