@@ -188,3 +188,9 @@ def test_a_book_of_ones_own(tmp_path):
         assert done.returncode == 0, done.stdout + done.stderr
     shown = (tmp_path / "docs/_build/html/index.html").read_text("utf-8")
     assert 'id="claim-two-ones-are-two"' in shown
+    entries = "  entries:\n  - {id: talks-01.1, statement: It does., needs: cpu}\n"
+    (tmp_path / "docs/register").mkdir()
+    register = tmp_path / "docs/register/talks.yaml"
+    register.write_text(f"- id: talks-01\n  question: Does it?\n{entries}", "utf-8")
+    done = python("-m", "sphinx", "-W", "docs", "docs/_build/html", cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("[claim.open-entry]")) == (1, 1), done.stderr

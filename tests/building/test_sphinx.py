@@ -475,6 +475,16 @@ def test_demanded_answers(tmp_path):
     assert done.returncode != 0
 
 
+def test_broken_files_are_named_once(tmp_path):
+    """Also where several processes write pages and data."""
+    book = TinyBook(tmp_path)
+    files = ["falsified/a.jsonl", *(f"{kind}/1.0.0.json" for kind in ("machines", "releases"))]
+    for file in files:
+        book.write(f"docs/records/{file}", "{x")
+    said = "\n".join(warned(book.sphinx("-j", "2")))
+    assert [said.count(file) for file in files] == [1] * len(files), said
+
+
 @pytest.mark.parametrize("kept", ["5", '{"strides": 3}', '{"strides": {"cases": 1}}'])
 def test_a_broken_record_of_explorers_is_named(tmp_path, kept):
     """At the explorer; all else is built."""

@@ -103,6 +103,7 @@ class Build:
             for name, page in sorted(domain.pages.items())
         }
         demands.check(app, domain)
+        domain.read_records()
         write_data(app, domain)
 
     def fill_in(self, app: Sphinx, doctree: nodes.document, docname: str) -> None:

@@ -138,6 +138,11 @@ class ClaimDomain(Domain):
     versions: list[Version] = _on_record(Versions)
     """The versions of the book, oldest first."""
 
+    def read_records(self) -> None:
+        """Read what is on record: each process that read it would name its broken files again."""
+        _ = self.releases, self.cuda_releases, self.machines, self.versions
+        _ = self.falsified, self.swept
+
     @cached_property
     def falsified(self) -> dict[str, dict[str, Any] | None]:
         """Claim id → the results for its mutants, if any."""
