@@ -328,6 +328,15 @@ PROBLEMS = {
             )
         ],
     ),
+    "an option after an empty line": (
+        claim_with(statement=":lanes: cpu\nIt adds.\n"),
+        [
+            (
+                "p.md:3: a-claim: options stand directly below the first line, without an empty "
+                "line [claim.bad-option]"
+            )
+        ],
+    ),
     "unknown lanes": (
         claim_with(":confirms: a-1.1\n:lanes: cpu gpu tpu\n"),
         ["p.md:3: a-claim: lanes is one or more of cpu, cuda, not gpu tpu [claim.bad-option]"],

@@ -160,6 +160,10 @@ class ClaimReader(Reader):
         if self._block.options and body.lines[0].strip():
             message = "an option takes one line, and an empty line ends the options"
             self.problem(body.first_line, ProblemKind.BAD_OPTION, message)
+        first = next((n for n, line in enumerate(body.lines) if line.strip()), 0)
+        if not self._block.options and re.match(r":[\w-]+:(\s|$)", "".join(body.lines[first:])):
+            message = "options stand directly below the first line, without an empty line"
+            self.problem(body.first_line + first, ProblemKind.BAD_OPTION, message)
         return found
 
     def _statement(self, body: Markdown) -> str:
