@@ -2,6 +2,8 @@
 
 import re
 import signal
+import subprocess
+import sys
 from runpy import run_path
 
 import pytest
@@ -151,6 +153,17 @@ def test_only_what_changed_is_drawn(book):
     (book.docs / "labs/.drawn-with").write_text("another torch", "utf-8")
     assert drawn(book) == "labs: 2 to draw, 0 as they were"
     assert drawn(book) == "labs: 0 to draw, 2 as they were"
+
+
+def test_a_build_without_a_change_imports_no_torch(book):
+    """That would take longer than the build itself."""
+    book.sphinx()
+    command = [sys.executable, "-X", "importtime", "-m", "sphinx", "docs", book.site]
+    done = subprocess.run(command, cwd=book.root, capture_output=True, text=True, check=True)
+    assert "nothing has changed since the last build" in done.stdout
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "claimbook.sphinx.build" in imported
+    assert "torch" not in imported
 
 
 def test_a_new_part_stands_at_the_end():

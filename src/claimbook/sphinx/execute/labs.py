@@ -100,14 +100,14 @@ class _Gallery:
 
     def _try_again(self, app: Sphinx) -> None:
         """Retry failed labs that observe their machine, one at a time; report those that fail."""
-        from claimbook.teach import observation
-
         failing = self._conf["failing_examples"]
         for again in range(2, TRIES + 1):
             if any("observe(" in Path(lab).read_text("utf-8") for lab in failing):
                 logger.info("labs: tried again: %s", ", ".join(Path(lab).name for lab in failing))
                 failing.clear()
                 self._conf["parallel"] = False
+                from claimbook.teach import observation  # takes as long as a build without changes
+
                 # They run in this process, and print what they expected but did not observe.
                 observation.told = again == TRIES and not app.config.claimbook_strict
                 gen_gallery.generate_gallery_rst(app)
