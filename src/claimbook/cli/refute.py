@@ -101,13 +101,20 @@ def sweep_claims(
                 else:
                     broken = True
                     _tell(sweep, came)
-    results = [found[each.claim.id] for each in sweeps if each.claim.id in found]
-    for result in results if names else ():
-        common.say(f"{result.claim}: {result.cases} cases: {result.domain()}")
-    if not names:
-        cases = sum(result.cases for result in results)
-        common.say(f"statements without a counterexample: {len(results)}, in {cases:,} cases")
+    _say(
+        [found[each.claim.id] for each in sweeps if each.claim.id in found], one_by_one=bool(names)
+    )
     sys.exit(1 if broken else 0)
+
+
+def _say(results: Collection[Swept], *, one_by_one: bool) -> None:
+    """Print what each statement withstood, or how many did."""
+    if one_by_one:
+        for result in results:
+            common.say(f"{result.claim}: {result.cases} cases: {result.domain()}")
+        return
+    cases = sum(result.cases for result in results)
+    common.say(f"statements without a counterexample: {len(results)}, in {cases:,} cases")
 
 
 def _tell_missing(book: Book, claims: list[Claim], written: Collection[str]) -> int:
