@@ -174,6 +174,7 @@ def test_errors_are_looked_up_as_in_python(search):
     texts += [code(item["text"]) for item in ERRORS_APART for code in (html.escape, json.dumps)]
     texts += [f"{FAILED}KeyError: 'a'\nit is not there", "what():  Target 5 is out of bounds."]
     texts += [" ".join(text.split("\n")) for text in texts if "\n" in text]
+    texts += ["size mismatch", "Not contiguous", "mismatch"]
     for text, (looks, *shown) in zip(texts, search.evaluate(LOOKUPS, texts), strict=True):
         assert looks == errors.looks_like_error(text), text
         found = error_lookup().search(text, 3)

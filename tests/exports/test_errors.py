@@ -432,6 +432,15 @@ def first_place(text):
     return found[0].message.place if found else ""
 
 
+def test_two_words_of_a_message_find_it():
+    """As somebody types them who has no message to paste; one word says too little."""
+    found = error_lookup().search("Size mismatch")
+    assert found[0].message.place.startswith("first-aid/")
+    assert all("size mismatch" in match.message.text.lower() for match in found)
+    assert len({match.message.place for match in found}) == len(found) > 1
+    assert error_lookup().search("mismatch") == []
+
+
 @pytest.mark.parametrize("name", ["errors", "errors_apart"])
 def test_errors_of_issues_and_forums(name):
     """Of errors as people pasted them, 95 of 100 lead to cause and cure first, and one astray."""

@@ -5,6 +5,7 @@ libraries, so that common phrases such as *must be greater than zero* weigh litt
 """
 
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -53,7 +54,7 @@ LENGTH, SHOWN = 400, 2
 
 @dataclass(frozen=True)
 class Match:
-    """A message similar to the one looked up; `likeness` is at least `LIKE` or `PASSING`."""
+    """A message similar to the one looked up, by at least `LIKE` or `PASSING`, or containing it."""
 
     message: Message
     likeness: float
@@ -94,12 +95,21 @@ class Lookup:
         The likeness is the weight of the common marks over the geometric mean of both weights; a
         mark weighs the logarithm of its rarity. If one of the two may be part of the other, the
         other's weight is bounded (see `PART`). Among similar likenesses, explained messages come
-        first. Messages with too little in common do not match (see `ENOUGH` and `SIGN`).
+        first. Messages with too little in common do not match (see `ENOUGH` and `SIGN`), unless
+        they contain the text as it stands.
         """
         for wanted in errors.readings(text):
             if found := self._like(wanted):
                 return found[:limit]
-        return []
+        return self._with(text.strip().lower())[:limit]
+
+    def _with(self, words: str) -> list[Match]:
+        """Return the messages that contain two or more words as they stand, shortest first."""
+        there = re.compile(rf"(?<!\w){re.escape(words)}(?!\w)", re.ASCII)
+        texts = [(each.text[:LENGTH], each) for each in self._among if " " in words]
+        having = [(text, each) for text, each in texts if there.search(text.lower())]
+        having.sort(key=lambda found: (-found[1].explained, len(found[0])))
+        return _one_per_section(Match(message, 0, same=True) for _, message in having)
 
     def _like(self, wanted: Message) -> list[Match]:
         matches, asked = [], self._weight(wanted.marks)
@@ -122,10 +132,15 @@ class Lookup:
                 same = common >= SAME * min(whole, asked)
                 matches.append(Match(message, likeness, same))
         matches.sort(key=lambda m: -round(m.likeness + EXPLAINS * m.message.explained, 6))
-        by_section = dict[str, Match]()
-        for match in matches:
-            by_section.setdefault(match.message.place or match.message.text, match)
-        return [*by_section.values()]
+        return _one_per_section(matches)
+
+
+def _one_per_section(matches: Iterable[Match]) -> list[Match]:
+    """Return the first match of each section, in order."""
+    by_section = dict[str, Match]()
+    for match in matches:
+        by_section.setdefault(match.message.place or match.message.text, match)
+    return [*by_section.values()]
 
 
 def _about_another(message: Message, wanted: Message) -> bool:

@@ -133,7 +133,24 @@ class ErrorLookup {
       const found = this.like(wanted);
       if (found.length) return found.slice(0, limit);
     }
-    return [];
+    return this.with(text.trim().toLowerCase()).slice(0, limit);
+  }
+
+  // The messages that contain two or more words as they stand, shortest first.
+  with(words) {
+    const there = new RegExp(`(?<!\\w)${words.replaceAll(/[^\w\s]/g, "\\$&")}(?!\\w)`);
+    const having = words.includes(" ") ? this.messages.filter(({ text }) => there.test(text.toLowerCase())) : [];
+    having.sort((a, b) => b.explained - a.explained || a.text.length - b.text.length);
+    return this.onePerSection(having.map((message) => ({ message, likeness: 0, same: true })));
+  }
+
+  onePerSection(matches) {
+    const bySection = new Map();
+    for (const match of matches) {
+      const [section] = match.message.sections;
+      if (!bySection.has(section)) bySection.set(section, match);
+    }
+    return [...bySection.values()];
   }
 
   // Whether a text lacks the first word of an error, and begins or is typed otherwise.
@@ -163,12 +180,7 @@ class ErrorLookup {
     }
     const rank = ({ message, likeness }) =>
       Math.round((likeness + explains * message.explained) * 1e6);
-    const bySection = new Map();
-    for (const match of matches.sort((a, b) => rank(b) - rank(a))) {
-      const [section] = match.message.sections;
-      if (!bySection.has(section)) bySection.set(section, match);
-    }
-    return [...bySection.values()];
+    return this.onePerSection(matches.sort((a, b) => rank(b) - rank(a)));
   }
 }
 
