@@ -23,6 +23,7 @@ from claimbook.sweeps.strategies import (
     shapes_together,
     tensors,
 )
+from claimbook.sweeps.written import ASSERT
 from claimbook.teach.measure import measurements
 from helpers import ROOT, STAND_IN, TinyBook, claim_text, whole_book
 
@@ -250,6 +251,23 @@ def test_what_to_do_about_a_general_title(book):
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("A clock:\n  - prod-multiples\n", "2: prod-multiples: no claim has this name; did you"),
+        ("A clock: b: c\n", "1: mapping values are not allowed in this context; put a text with"),
+        ("# none yet\n- prod-multiplies\n", "2: a reason must be followed by a list of claims"),
+        ("A clock:\nNo:\n  - sum-adds\n", "1: a reason must be followed by a list of claims"),
+    ],
+)
+def test_faults_of_reasons_are_named(book, text, said):
+    """By their line, as those of sweeps."""
+    book.write("docs/sweeps/a.yaml", text)
+    done = book.claimbook("sweep", "--missing")
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"claimbook: docs/sweeps/a.yaml:{said}")
+
+
 def test_command_searches_on_a_gpu(book):
     """It tells what refutes a sweep there, and keeps nothing; without a GPU it says so."""
     done = book.claimbook("sweep", "--lane", "cuda", **STAND_IN)
@@ -295,12 +313,12 @@ def test_an_assertion_that_no_case_reaches_is_named(book):
         (
             "same(x.sum(), x.flatten().sum(0))",
             "assert True",
-            "docs/sweeps/a.py:9: `assert True` uses nothing that is drawn, so it tests nothing",
+            f"docs/sweeps/a.py:9: `assert True` uses nothing that is drawn; {ASSERT}",
         ),
         (
             "same(x.sum(), x.flatten().sum(0))",
             "same(x, x)",
-            "docs/sweeps/a.py:8: sum_adds asserts nothing",
+            f"docs/sweeps/a.py:8: sum_adds asserts nothing; {ASSERT}",
         ),
     ],
 )

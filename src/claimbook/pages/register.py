@@ -72,8 +72,10 @@ class Answer:
         return f"nothing answers {self.entry.statement!r}: write a claim with {options}{remark}"
 
 
-def _compose(path: Path) -> yaml.Node | None:
+def compose(path: Path) -> yaml.Node | None:
     """Return the YAML of a file as nodes, which have line numbers, unlike plain data.
+
+    None if the file is empty.
 
     Raises:
         ReadError: it cannot be read, or is no YAML.
@@ -113,7 +115,7 @@ class _Reader:
 
     def read(self) -> list[Question]:
         try:
-            root = _compose(self.path)
+            root = compose(self.path)
             return [] if root is None else [*self.each(root, self.question)]
         except ReadError as error:
             self.report(error)

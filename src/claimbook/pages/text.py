@@ -11,18 +11,25 @@ SHORT = "**In short.**"
 """How a short answer begins."""
 
 
+ZEROS = re.compile(r"\b0+(?=\d)")
+
+
 def near(name: str, known: Iterable[str]) -> str:
     """Return `; did you mean …?` with known names similar to a name; empty if there are none.
 
-    Names that contain it come first, shorter ones before longer ones, then the longest in it.
+    The name with other leading zeros comes alone. Else names that contain it come first, shorter
+    ones before longer ones, then the longest in it.
 
     >>> near("lane", ["lanes", "machine"])
     '; did you mean lanes?'
+    >>> near("basics-5.1", ["basics", "basics-05.1", "basics-50.1"])
+    '; did you mean basics-05.1?'
     """
     known = sorted({*known}, key=lambda each: (len(each), each))
+    padded = [each for each in known if ZEROS.sub("", each) == ZEROS.sub("", name)]
     longer = [each for each in known if name in each]
     shorter = [each for each in known if each in name]
-    found = [*longer, *shorter[-1:]][:3] or get_close_matches(name, known)
+    found = padded or [*longer, *shorter[-1:]][:3] or get_close_matches(name, known)
     return f"; did you mean {' or '.join(found)}?" if found else ""
 
 

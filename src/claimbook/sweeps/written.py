@@ -7,13 +7,14 @@ import ast
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import chain
+from pathlib import Path
 
 import yaml
 
-from claimbook.files import read_text
+from claimbook.files import ReadError, read_text
 from claimbook.model import Claim, Example, Fence, Lane, Location, digest
 from claimbook.pages.book import BookError, Project, unknown
+from claimbook.pages.register import compose
 
 GENERAL = re.compile(
     r"\b(every|each|all|any|anything|always|never|no|nothing|none|only|exactly|same|equals?"
@@ -25,6 +26,7 @@ FOLDER = "sweeps"
 """The folder of sweeps in docs."""
 COMPARE = {"same", "close", "assert_close"}
 """Functions that raise if their arguments differ."""
+ASSERT = "write `assert`, or `same(…)` of claimbook.sweeps.search, about what is drawn"
 LIMIT = 120.0
 """Time limit of a sweep in seconds."""
 
@@ -111,10 +113,10 @@ def _in_file(text: str, name: str, claims: dict[str, Claim]) -> Iterator[Written
 def _check_assertions(function: ast.FunctionDef, name: str) -> None:
     """Reject an assertion without names, which does not depend on what is drawn, or none at all."""
     if not _assertions(function):
-        raise BookError(f"{name}:{function.lineno}: {function.name} asserts nothing")
+        raise BookError(f"{name}:{function.lineno}: {function.name} asserts nothing; {ASSERT}")
     for node in (node for node in ast.walk(function) if isinstance(node, ast.Assert)):
         if not any(isinstance(part, ast.Name) for part in ast.walk(node.test)):
-            what = f"`{ast.unparse(node)}` uses nothing that is drawn, so it tests nothing"
+            what = f"`{ast.unparse(node)}` uses nothing that is drawn; {ASSERT}"
             raise BookError(f"{name}:{node.lineno}: {what}")
 
 
@@ -157,16 +159,24 @@ def left_out(project: Project, claims: Collection[str]) -> set[str]:
     """
     found: set[str] = set()
     for path in sorted((project.docs / FOLDER).glob("*.yaml")):
-        name = project.name(path)
         try:
-            data = yaml.safe_load(read_text(path))
-        except yaml.YAMLError as error:
-            raise BookError(f"{name}: {error}") from error
-        if not isinstance(data, dict) or not all(isinstance(ids, list) for ids in data.values()):
-            raise BookError(f"{name}: it must map reasons to lists of claims")
-        for claim in chain.from_iterable(data.values()):
-            if claim not in claims:
-                what = unknown(str(claim), "claim", claims, "see claimbook list")
-                raise BookError(f"{name}: {what}")
-            found.add(claim)
+            for node in _listed(path):
+                if node.value not in claims:
+                    what = unknown(str(node.value), "claim", claims, "see claimbook list")
+                    raise ReadError(path, node.start_mark.line + 1, what)
+                found.add(node.value)
+        except ReadError as error:
+            place = Location(project.name(path), error.line)
+            raise BookError(f"{place}: {error.message}") from error
     return found
+
+
+def _listed(path: Path) -> Iterator[yaml.Node]:
+    """Yield each item of the lists that a YAML file maps reasons to."""
+    root = compose(path)
+    reasons = root.value if isinstance(root, yaml.MappingNode) else [(root, root)] * bool(root)
+    for reason, ids in reasons:
+        if ids is reason or not isinstance(ids, yaml.SequenceNode):
+            line = reason.start_mark.line + 1
+            raise ReadError(path, line, "a reason must be followed by a list of claims")
+        yield from ids.value
