@@ -105,7 +105,8 @@ def test_what_is_the_same_is_not_written_again(recorded, stand_in):
     """A second run leaves the files alone."""
     book, _ = recorded
     done = book.claimbook("record", "--lane", "cuda", "holds", "lanes-differ", **stand_in)
-    assert (done.returncode, done.stdout) == (0, "0 records written under docs/records/cuda\n")
+    said = "0 records written under docs/records/cuda, 2 as before\n"
+    assert (done.returncode, done.stdout) == (0, said)
 
 
 def test_a_run_ends_with_what_does_not_hold(recorded, stand_in):
@@ -323,7 +324,7 @@ def test_an_interrupted_record_keeps_what_was_done(tmp_path, stand_in):
     assert [store.load(claim) is not None for claim in claims] == [True, False]
     book.replace("docs/index.md", "time.sleep(60)", "time.sleep(0)")
     done = book.claimbook("record", "--lane", "cuda", **stand_in)
-    assert done.stdout == "1 record written under docs/records/cuda\n"
+    assert done.stdout == "1 record written under docs/records/cuda, 1 as before\n"
 
 
 SPOILT = {

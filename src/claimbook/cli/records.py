@@ -37,7 +37,7 @@ def record(names: tuple[str, ...], lane: Lane, jobs: int | None) -> None:
     Exit status 3 if an output differs from its page. Without the lane's device nothing is
     written, and the exit status is 2.
     """
-    written, runs = 0, dict[Claim, Run]()
+    written, runs = list[bool](), dict[Claim, Run]()
     with Runner(jobs) as runner:
         book = common.load()
         claims = common.chosen(book, names, lane)
@@ -48,10 +48,12 @@ def record(names: tuple[str, ...], lane: Lane, jobs: int | None) -> None:
             runs[claim] = run
             if run.outcome is not Outcome.SKIPPED:
                 where = runner.environments[lane]
-                written += records.save(claim, record_of(claim, run, where, provenance))
+                written += [records.save(claim, record_of(claim, run, where, provenance))]
     common.check_lane(runner, claims, lane, "; nothing was recorded")
     folder = book.project.name(records.folder)
-    common.say(f"{common.counted(written, 'record')} written under {folder}")
+    count, as_before = sum(written), written.count(False)
+    rest = f", {as_before} as before" * bool(as_before)
+    common.say(f"{common.counted(count, 'record')} written under {folder}{rest}")
     if lane is Lane.CPU:
         where, hardware = runner.environments[lane], environment.hardware()
         results = book_runs.results_of(runs)
