@@ -106,7 +106,9 @@ def _since_revision(book: Book, revision: str, versions: list[str]) -> Iterator[
         ) from error
     with tempfile.TemporaryDirectory() as folder:
         with tarfile.open(fileobj=io.BytesIO(archived.stdout)) as archive:
-            archive.extractall(folder, filter="data")
+            # Python 3.11 has filters since 3.11.4.
+            archive.extraction_filter = getattr(tarfile, "data_filter", lambda member, _: member)
+            archive.extractall(folder)
         older = Book.load(Path(folder))
         found = changes(contents_of(older), contents_of(book))
     changed = {change.id for change in found.claims}
