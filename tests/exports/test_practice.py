@@ -125,7 +125,7 @@ def test_data_files(book):
 
 
 def test_only_what_changed_is_written(book):
-    """A build without a change writes no card; one changed claim, all decks."""
+    """A build without a change writes no card; a changed short answer, its deck and Anki's."""
     files = sorted((book.site / "practice").iterdir())
     before = [path.stat().st_mtime_ns for path in files]
     assert book.sphinx().returncode == 0
@@ -137,7 +137,10 @@ def test_only_what_changed_is_written(book):
         for path, then in zip(files, before, strict=True)
         if path.stat().st_mtime_ns != then
     ]
-    assert written == ["a.js", "said.js", "tiny.apkg"]
+    assert written == ["a.js", "tiny.apkg"]
+    told = [answer for (answer,) in rows(book.site / "practice/tiny.apkg", NOTES)]
+    assert sum("A long addition" in fields for fields in told) == 1
+    assert sum("It says so." in fields for fields in told) == 2
 
 
 def test_the_file_of_a_deck_that_is_no_more_goes(book):

@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.util.parallel import ParallelTasks, SerialTasks, parallel_available
@@ -38,3 +39,9 @@ def write_script(path: Path, call: str, *data: object, comment: str = "") -> Non
     """Write data as a script that calls a function: a page opened from a file cannot load JSON."""
     arguments = (json.dumps(each, ensure_ascii=False, separators=(",", ":")) for each in data)
     write_atomically(path, f"{call}({','.join(arguments)});\n{comment}")
+
+
+def read_script(path: Path) -> list[Any]:
+    """Return the data of a script that `write_script` wrote."""
+    arguments = path.read_text("utf-8").partition("(")[2].rpartition(");")[0]
+    return [*json.loads(f"[{arguments}]")]

@@ -1,7 +1,6 @@
 """Replace Sphinx's search by our own page and data; write the data for errors too."""
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +58,7 @@ def _write_data(app: Sphinx) -> None:
     domain = claim_domain(app.env)
     places = [each for name in sorted(app.env.found_docs) for each in _places(domain, name)]
     names = name_links(domain)
-    comment = made_of(app, names, words.RULES, words.synonyms(), *map(asdict, places))
+    comment = made_of(app, names, words.RULES, words.synonyms(), *map(repr, places))
     # Weighting all words takes seconds, and most edits of examples change no words.
     if not is_made_of(Path(app.outdir, DATA), comment):
         lines = [[[claim, curly(said)] for claim, said in each.quoted()] for each in places]

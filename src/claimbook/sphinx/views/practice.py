@@ -2,7 +2,6 @@
 
 import os
 import time
-from dataclasses import asdict
 from pathlib import Path
 
 from docutils import nodes
@@ -11,7 +10,7 @@ from sphinx.application import Sphinx
 from claimbook.exports import deck as anki
 from claimbook.exports.cards import SAID, Deck, card_data, page_cards, said_cards
 from claimbook.sphinx.contents import parts
-from claimbook.sphinx.data_files import is_made_of, made_of, write_script
+from claimbook.sphinx.data_files import is_made_of, made_of, read_script, write_script
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
 
 
@@ -49,18 +48,27 @@ def apkg(project: str) -> str:
 
 
 def write_decks(app: Sphinx, folder: Path) -> None:
-    """Write a data file for each deck, and the Anki deck, if any card or the code has changed."""
-    found = decks(claim_domain(app.env))
+    """Write the data files of decks whose cards have changed, and then the Anki deck.
+
+    Highlighting takes most of the time, so cards that have not changed come from the last files.
+    """
     title, site = app.config.project, app.config.html_baseurl
-    comment = made_of(app, title, site, *map(asdict, found))
-    paths = [folder / f"{deck.name}.js" for deck in found]
-    if {*paths} == {*folder.glob("*.js")} and all(is_made_of(path, comment) for path in paths):
+    found = {folder / f"{deck.name}.js": deck for deck in decks(claim_domain(app.env))}
+    comments = {path: made_of(app, title, site, repr(deck)) for path, deck in found.items()}
+    due = [path for path, comment in comments.items() if not is_made_of(path, comment)]
+    gone = {*folder.glob("*.js")} - {*found}
+    if not (due or gone):
         return
     folder.mkdir(parents=True, exist_ok=True)
-    data = {deck.title: [*map(card_data, deck.cards)] for deck in found}
+    cards = {
+        path: [*map(card_data, deck.cards)] if path in due else read_script(path)[1]
+        for path, deck in found.items()
+    }
+    subdecks = {deck.title: cards[path] for path, deck in found.items()}
     now = int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
-    anki.write_deck(folder / apkg(title), title, data, site=site, seconds=now)
-    for gone in {*folder.glob("*.js")} - {*paths}:
-        gone.unlink()
-    for path, deck in zip(paths, found, strict=True):  # last: what is interrupted is done again
-        write_script(path, "practiceCards", deck.name, data[deck.title], comment=comment)
+    anki.write_deck(folder / apkg(title), title, subdecks, site=site, seconds=now)
+    for path in gone:
+        path.unlink()
+    for path in due:  # last: what is interrupted is done again
+        name, comment = found[path].name, comments[path]
+        write_script(path, "practiceCards", name, cards[path], comment=comment)
