@@ -4,8 +4,9 @@ What the bits of a dtype buy
 
 The bits of a float buy reach, the range of sizes that it can hold, and digits. Within its reach, a
 dtype rounds large and small numbers equally well, relative to their size. Far outside, a number
-becomes infinite or 0 in the dtypes shown here. Fewer bytes speed up everything that only moves numbers. They say little
-about arithmetic: in a matrix product, integers of fewer bytes may well take longer than floats.
+becomes infinite or 0 in the dtypes shown here. Fewer bytes speed up everything that only moves
+numbers. They say little about arithmetic: in a matrix product, integers of fewer bytes may well
+take longer than floats.
 """
 
 # %%
