@@ -499,6 +499,8 @@ ImportError: libGL.so.1: cannot open shared object file: No such file or directo
 ImportError: _mod.so: undefined symbol: PyUnicodeUCS4_FromStringAndSize
 IndexError: list index out of range
 KeyError: 'image'
+ImportError: cannot import name 'move_to_cuda' from 'library.utils'
+ImportError: cannot import name 'x' from partially initialized module 'cv2' (/a/cv2.py)
 ModuleNotFoundError: No module named 'cv2'
 TypeError: 'NoneType' object is not subscriptable
 TypeError: load() missing 1 required positional argument: 'path'
@@ -528,6 +530,7 @@ Traceback (most recent call last):
 EOFError: Ran out of input
 """
 """The error of a process that starts a worker, and that of the worker, which only follows."""
+OPERATOR = "first-aid/types-and-devices"
 
 
 @pytest.mark.parametrize(
@@ -551,6 +554,9 @@ EOFError: Ran out of input
         ("cannot pickle 'h5py.File' object", "data/worker-errors"),
         (CHILD, "data/worker-errors"),
         ("MPS backend out of memory. Tried to allocate 2 GB", "devices/other-devices"),
+        ("No module named 'my_ops._C'", "first-aid/extensions"),
+        ("cannot import name '_C' from 'my_ops' (/a/my_ops/__init__.py)", "first-aid/extensions"),
+        ("Could not run 'o::f' with arguments from the 'CUDA' backend", OPERATOR),
     ],
 )
 def test_names_that_agree(text, place):
@@ -563,6 +569,15 @@ WRAPPED = "ImportError: lib/python2.7/torch/lib/libtorch.so.1: unde\nfined symbo
 TRACE = (
     'Traceback (most recent call last):\n  File "C:\\new\\train.py", line 3, in <module>\n    f()'
 )
+TRACED = """Only tensors or tuples of tensors can be output from traced functions
+frame #0: torch::jit::tracer::TracingState::getOutput(c10::IValue const&) + 0x3e8 (0x7febb09)
+> frame #1: _PyMethodDef_RawFastCallKeywords + 0x264 (0x7febd410aea4 in /opt/bin/python)
+"""
+NCCL = """[rank1]:[E1 a/ProcessGroupNCCL.cpp:616] [Rank 1] Watchdog caught collective operation \
+timeout: WorkNCCL(SeqNum=1, OpType=BROADCAST, Timeout(ms)=600000) ran for 600015 milliseconds
+n3:81239 [3] NCCL INFO Plugin load returned 2 : libnccl-net.so: cannot open shared object file
+n3:81239 [3] NCCL INFO Using network IB
+"""
 TIMED_OUT = """W06 run.py:793] Setting OMP_NUM_THREADS environment variable for each process
 terminate called after throwing an instance of 'c10::DistBackendError'
   what():  [PG 1 Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=8)
@@ -597,6 +612,8 @@ torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
         (f"I get **{COPY}**", None),
         (f"ERROR:root:{COPY}", None),
         (TIMED_OUT, "first-aid/several-processes"),
+        (NCCL, "first-aid/several-processes"),
+        (TRACED, "devices/export"),
         (
             f"{WRAPPED}\n\nI reinstalled everything, and searched for hours.",
             "first-aid/installation",
