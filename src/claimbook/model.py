@@ -390,10 +390,16 @@ def anchor(claim_id: str) -> str:
     return f"claim-{claim_id}"
 
 
+OUTSIDE_CODE = r"(?=[^`]*(?:`[^`]*`[^`]*)*\Z)"
+"""Pattern of a place in a line of Markdown that is not within code."""
+
+
 def first_sentence(statement: str) -> str:
     """Return the first sentence of a statement, the title of its card.
 
     >>> first_sentence("Views share memory. Here, so do `x` and `y`.")
     'Views share memory.'
+    >>> first_sentence("The error is `No. Never!`, as before. It is raised.")
+    'The error is `No. Never!`, as before.'
     """
-    return re.split(r"(?<=[.?!]) (?=[A-Z`*(\d])", statement, maxsplit=1)[0]
+    return re.split(r"(?<=[.?!]) (?=[A-Z`*(\d])" + OUTSIDE_CODE, statement, maxsplit=1)[0]

@@ -75,6 +75,7 @@ TITLES = {
     "It is 0.5. Half\nof it.": ("It is 0.5.", "Half of it."),
     "*All* of `a.b` are one.\n`c` is": ("All of a.b are one.", "c is"),
     "Does it end? Yes.": ("Does it end?", "Yes."),
+    "`No. Never!` is raised. So": ("No. Never! is raised.", "So"),
     "It is [a link](index.md). {claim}`sums <t>` too.": ("It is a link.", "sums too."),
 }
 ERROR = claim_text(

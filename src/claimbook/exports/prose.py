@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from claimbook.model import OUTSIDE_CODE
 from claimbook.pages.myst import Block, Markdown
 from claimbook.pages.text import SHORT, strip_markup
 
-END = re.compile(r"(?<=[.?!:]) (?=[A-Z`*(\d])")
+END = re.compile(r"(?<=[.?!:]) (?=[A-Z`*(\d])" + OUTSIDE_CODE)
 """The space before a sentence, after another or a colon: two in `It adds. Twice: (1) Here.`."""
 WITH_PROSE = {"claim", "remark", "note", "tip", "warning", "dropdown"}
 """Directives whose content is read; that of others is code, data or drawn."""
@@ -52,8 +53,8 @@ class Sentence:
 def sentences(text: str) -> list[Sentence]:
     """Return the sentences of a page, without headings, code, outputs and short answers.
 
-    >>> sentences("Views share memory. Copies do not.")[1]
-    Sentence(text='Copies do not.', line=1, claim='')
+    >>> sentences("Views share memory. Copies raise `Error: No.`")[1]
+    Sentence(text='Copies raise `Error: No.`', line=1, claim='')
     """
     return [*_walk(Markdown(text), "")]
 

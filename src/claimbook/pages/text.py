@@ -44,19 +44,26 @@ def strip_markup(statement: str) -> str:
     'See worker errors.'
     >>> strip_markup("{cite:t}`lee2017a` says it first {cite:p}`lee2017a`.")
     'Lee (2017) says it first (Lee 2017).'
+    >>> strip_markup("`{doc}` is a role.")
+    '`{doc}` is a role.'
     """
-
-    def cited(role: re.Match[str]) -> str:
-        author, year = role[2].capitalize(), role[3]
-        return f"{author} ({year})" if role[1] == "t" else f"({author} {year})"
-
-    text = re.sub(r"\{cite:(\w)\}`([a-z]+)(\d+)\w*`", cited, " ".join(statement.split()))
-    text = re.sub(r"\{[\w:]+\}`([^`<]+?)\s*<[^`]*>`", r"\1", text)
-    text = re.sub(r"\{doc\}`([^`]+)`", lambda page: page[1].split("/")[-1].replace("-", " "), text)
-    text = re.sub(r"\{[\w:]+\}(?=`)", "", text)
+    text = re.sub(r"\{([\w:]+)\}`([^`]+)`|`+[^`]+`+", _visible, " ".join(statement.split()))
     code = r"`[^`]*`"  # may look like a link, and may be in a link's text
     link = rf"({code})|\[((?:{code}|[^]`])+)\]\([^)\s]+\)"
     return re.sub(link, lambda found: found[1] or found[2], text)
+
+
+def _visible(found: re.Match[str]) -> str:
+    """Return the visible text of a role; code, which may look like one, as it is."""
+    role, content = found[1], found[2]
+    if not role:
+        return found[0]
+    if cited := re.fullmatch(r"([a-z]+)(\d+)\w*", content) if role.startswith("cite:") else None:
+        author, year = cited[1].capitalize(), cited[2]
+        return f"{author} ({year})" if role == "cite:t" else f"({author} {year})"
+    if titled := re.fullmatch(r"([^<]+?)\s*<.*>", content):
+        return titled[1]
+    return content.split("/")[-1].replace("-", " ") if role == "doc" else f"`{content}`"
 
 
 CODE_OR_MARK = re.compile(r"(`+[^`]+`+|[\w.]+\([^()\s]*['\"][^()]*\)|\*+)")

@@ -64,7 +64,7 @@ def _title(body: nodes.Element) -> tuple[elements.claim_title, list[nodes.Node]]
 
 def _first_sentence(parts: list[nodes.Node]) -> tuple[list[nodes.Node], list[nodes.Node]]:
     """Split the content of a paragraph after its first sentence."""
-    texts = [part.astext() if isinstance(part, nodes.Text) else "`" for part in parts]
+    texts = [part.astext() if isinstance(part, nodes.Text) else "``" for part in parts]
     length = len(first_sentence(" ".join("".join(texts).split("\n"))))
     for number, (part, text) in enumerate(zip(parts, texts, strict=True)):
         if length < len(text) or (length == len(text) and isinstance(part, nodes.Text)):
