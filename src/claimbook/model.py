@@ -8,10 +8,11 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
 from functools import cached_property
+from typing import NamedTuple
 
 
 class Lane(StrEnum):
@@ -143,8 +144,7 @@ class Fence:
         return self.examples
 
 
-@dataclass(frozen=True)
-class Relation:
+class Relation(NamedTuple):
     """How a claim relates to one entry."""
 
     kind: RelationKind
@@ -314,10 +314,6 @@ class Environment:
     cuda: str | None = None
     driver: str | None = None
     capability: str | None = None
-
-    def digest(self) -> str:
-        """Return a short name for this environment, for cache folders."""
-        return digest(astuple(self))[:12]
 
 
 @dataclass(frozen=True)

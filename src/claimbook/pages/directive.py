@@ -132,13 +132,13 @@ class ClaimReader(Reader):
             message = "an id is lowercase letters and digits, joined by hyphens"
             self.problem(self._line, ProblemKind.MALFORMED_CLAIM, message)
         options = self._options(body)
-        named = [(kind, entry) for kind in RelationKind for entry in options.pop(kind, ())]
+        relations = [Relation(kind, e) for kind in RelationKind for e in options.pop(kind, ())]
         claim = Claim(
             id=name,
             location=Location(self.path, self._line),
             fences=tuple(self._fences(body)),
             statement=self._statement(body),
-            relations=tuple(Relation(kind, entry) for kind, entry in named),
+            relations=tuple(relations),
             markdown=self._block.content,
             **{option.replace("-", "_"): value for option, value in options.items()},
         )

@@ -10,7 +10,7 @@ from claimbook.engine import environment
 from claimbook.files import write_changed
 from claimbook.model import Claim, Lane, Record, RelationKind, anchor
 from claimbook.pages.register import Answer
-from claimbook.records.book_runs import BookRun, Result
+from claimbook.records.book_runs import BookRun
 from claimbook.records.runs import Shown
 from claimbook.records.versions import Age, ages, contents_of
 from claimbook.sphinx.domain import ClaimDomain
@@ -46,8 +46,6 @@ def _claim(domain: ClaimDomain, claim: Claim, age: Age) -> dict[str, Any]:
         str(kind): [each.entry for each in claim.relations if each.kind is kind]
         for kind in RelationKind
     }
-    releases, on_cuda = _results(claim, domain.releases), _results(claim, domain.cuda_releases)
-    machines = _results(claim, domain.machines)
     return {
         "id": claim.id,
         "statement": claim.statement,
@@ -57,9 +55,9 @@ def _claim(domain: ClaimDomain, claim: Claim, age: Age) -> dict[str, Any]:
         "code": claim.code,
         "machine": list(claim.machine),
         "lanes": {lane: _lane(shown) for lane, shown in domain.shown[claim.id].items()},
-        "releases": {name: result.word for name, result in releases.items()},
-        "cuda_releases": {name: result.word for name, result in on_cuda.items()},
-        "machines": {name: result.outcome for name, result in machines.items()},
+        "releases": _words(claim, domain.releases),
+        "cuda_releases": _words(claim, domain.cuda_releases),
+        "machines": {m.name: result.outcome for m in domain.machines if (result := m.of(claim))},
         "falsified": domain.falsified[claim.id],
         "swept": domain.swept[claim.id],
         "since": age.since,
@@ -67,9 +65,9 @@ def _claim(domain: ClaimDomain, claim: Claim, age: Age) -> dict[str, Any]:
     }
 
 
-def _results(claim: Claim, runs: Iterable[BookRun]) -> dict[str, Result]:
-    """Return the result of each run that has one, by the run's name."""
-    return {run.name: result for run in runs if (result := run.of(claim))}
+def _words(claim: Claim, releases: Iterable[BookRun]) -> dict[str, str]:
+    """Return release → `holds` or what differs, for each release on which the claim ran."""
+    return {each.name: result.word for each in releases if (result := each.of(claim))}
 
 
 def _lane(shown: Shown) -> dict[str, Any]:

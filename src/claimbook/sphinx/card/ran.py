@@ -30,13 +30,13 @@ def show(domain: ClaimDomain, place: nodes.Element) -> list[nodes.Node]:
 
 def _more(domain: ClaimDomain, claim: Claim, shown: ByLane) -> nodes.Node:
     """Fold what the sources say, what other releases print, and how the claim ran."""
-    pairs = [(str(relation.kind), relation.entry) for relation in claim.relations]
-    said = render.sources(pairs, domain.said(entry for _, entry in pairs))
+    said = render.sources(claim.relations, domain.said(r.entry for r in claim.relations))
     others = [*releases.folds(claim, domain)]
     tried = domain.falsified[claim.id], domain.swept[claim.id]
     how = how_it_ran(claim, shown, *tried, domain.env.config.claimbook_repository)
-    titles = [render.verdicts(pairs) if pairs else "", "Other releases" if others else ""]
-    title = " · ".join(filter(None, [*titles, "How it ran"]))
+    verdicts = render.verdicts(claim.relations) if claim.relations else ""
+    titles = (verdicts, "Other releases" if others else "", "How it ran")
+    title = " · ".join(filter(None, titles))
     return render.more(title, *said, *others, *how)
 
 

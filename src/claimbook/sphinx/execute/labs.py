@@ -8,6 +8,7 @@ import io
 import os
 import signal
 import sys
+from dataclasses import astuple
 from pathlib import Path, PurePosixPath
 from textwrap import dedent
 from typing import Any
@@ -64,7 +65,7 @@ def _connect_gallery(app: Sphinx, config: Config) -> None:
 def drawn_with() -> str:
     """Return a digest of the environment and of the helpers that draw."""
     helpers = sorted(Path(claimbook.__file__).with_name("teach").glob("[!.]*.py"))
-    made_in = environment.describe(Lane.CPU).digest()
+    made_in = astuple(environment.describe(Lane.CPU))
     return digest([made_in, environment.digest_of_code(helpers)])[:12]
 
 
