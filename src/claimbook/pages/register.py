@@ -213,37 +213,38 @@ def check_relations(
     """
     yield from register.problems
     by_id: dict[str, Claim] = {}
-    said: list[tuple[str, RelationKind | None, str, Location]] = []
+    decided: dict[str, tuple[RelationKind, str]] = {}
+    remarked: dict[str, Location] = {}
     for claim in claims:
         other = by_id.setdefault(claim.id, claim)
         if other is not claim:
             message = f"{claim.id}: this id is taken by the claim at {other.location}"
             yield Problem(claim.location, ProblemKind.DOUBLE_ID, message)
-        said += [(each.entry, each.kind, claim.id, claim.location) for each in claim.relations]
-    said += [(entry, None, "remark", each.location) for each in remarks for entry in each.entries]
-    first: dict[str, tuple[RelationKind | None, str, Location]] = {}
-    for entry, kind, who, place in said:
-        if register.lacks(entry):
-            meant = near(entry, register.entries) or "; see docs/register/"
-            message = f"{who}: the register has no entry {entry!r}{meant}"
-            yield Problem(place, ProblemKind.UNKNOWN_ENTRY, message)
-        elif entry not in first:
-            first[entry] = kind, who, place
-        elif kind is None or kind != first[entry][0]:
-            message = f"{who}: {_conflict(entry, kind, *first[entry])}"
-            yield Problem(place, ProblemKind.CONFLICTING_RELATIONS, message)
+        for kind, entry in claim.relations:
+            first, by = decided.setdefault(entry, (kind, f"{claim.id} ({claim.location})"))
+            if register.lacks(entry):
+                yield _unknown(register, entry, claim.id, claim.location)
+            elif kind is not first:
+                message = f"{kind} {entry}, which {by} {first}; one entry has one relation"
+                yield _conflict(claim.id, claim.location, message)
+    for remark in remarks:
+        for entry in remark.entries:
+            if register.lacks(entry):
+                yield _unknown(register, entry, "remark", remark.location)
+            elif entry in decided:
+                kind, by = decided[entry]
+                yield _conflict("remark", remark.location, f"{entry} is decided by {by}, {kind}")
+            elif entry in remarked:
+                message = f"{entry} has a remark already, at {remarked[entry]}"
+                yield _conflict("remark", remark.location, message)
+            remarked.setdefault(entry, remark.location)
 
 
-def _conflict(
-    entry: str,
-    kind: RelationKind | None,
-    first_kind: RelationKind | None,
-    first: str,
-    place: Location,
-) -> str:
-    """Return how a relation, or a remark, is at odds with what is said of its entry before."""
-    if kind:
-        return f"{kind} {entry}, which {first} ({place}) {first_kind}; one entry has one relation"
-    if first_kind:
-        return f"{entry} is decided by {first} ({place}), {first_kind}"
-    return f"{entry} has a remark already, at {place}"
+def _unknown(register: Register, entry: str, who: str, place: Location) -> Problem:
+    meant = near(entry, register.entries) or "; see docs/register/"
+    message = f"{who}: the register has no entry {entry!r}{meant}"
+    return Problem(place, ProblemKind.UNKNOWN_ENTRY, message)
+
+
+def _conflict(who: str, place: Location, message: str) -> Problem:
+    return Problem(place, ProblemKind.CONFLICTING_RELATIONS, f"{who}: {message}")
