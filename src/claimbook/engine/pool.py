@@ -139,12 +139,11 @@ class Runner:
 
     def _begin(self, worker: Worker) -> None:
         """Send the next claim, if there is one, to an idle worker, and start its clock."""
-        worker.outputs = []
-        worker.claim = self._queue.popleft() if self._queue else None
-        limit = self.limit(worker.claim, self._lane) if worker.claim else inf
-        worker.deadline = time.monotonic() + limit
-        if worker.claim:
-            sources = [example.source for example in worker.claim.examples(self._lane)]
+        worker.claim, worker.outputs, worker.deadline = None, [], inf
+        if self._queue:
+            worker.claim = claim = self._queue.popleft()
+            worker.deadline = time.monotonic() + self.limit(claim, self._lane)
+            sources = [example.source for example in claim.examples(self._lane)]
             with suppress(OSError):  # it died; _listen will see that
                 send(worker.channel, {"sources": sources})
 
