@@ -90,6 +90,14 @@ def test_bytes_and_links_of_a_page_stay(book):
     assert (page.is_symlink(), there.stat().st_mode & 0o777) == (True, 0o640)
 
 
+def test_pages_in_a_linked_folder_follow(book):
+    """The book reads them too."""
+    (book.docs / "a").rename(book.root / "_there")
+    (book.docs / "a").symlink_to(book.root / "_there")
+    assert call("sum-adds", "sums-add").exit_code == 0
+    assert recorded(book, "sums-add") == (True, True)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [

@@ -1,6 +1,5 @@
 """The command `rename`: change a claim's id in all files of the project."""
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 import click
 
 from claimbook.cli import common
-from claimbook.files import write_atomically
+from claimbook.files import walk, write_atomically
 from claimbook.pages.book import MADE, Book, BookError, Project, unknown
 from claimbook.pages.directive import CLAIM_ID
 
@@ -51,12 +50,12 @@ def _check(book: Book, old: str, new: str) -> None:
 
 
 def _files(project: Project) -> Iterator[Path]:
-    """Yield the files of a project that are neither hidden nor built."""
-    made = {project.docs / name for name in MADE}
-    for folder, folders, names in os.walk(project.root):
-        here = Path(folder)
-        folders[:] = [n for n in sorted(folders) if n[0] not in "._" and here / n not in made]
-        yield from (here / n for n in sorted(names) if Path(n).suffix in KINDS and n[0] != ".")
+    """Yield the files of a project that are neither hidden nor built; links are followed."""
+    made = [project.docs / name for name in MADE]
+    for path in sorted(walk(project.root, lambda name: name[0] in "._")):
+        hidden_or_built = path.name[0] == "." or any(map(path.is_relative_to, made))
+        if path.suffix in KINDS and not hidden_or_built:
+            yield path
 
 
 def _replace(path: Path, old: str, new: str) -> bool:
