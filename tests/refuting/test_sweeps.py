@@ -203,6 +203,15 @@ def test_command_keeps_what_it_found(swept, tmp_path):
     assert kept.read_text() != lines
 
 
+def test_a_sweep_uses_what_is_decorated(book):
+    """A function or class of its file keeps its decorators."""
+    helper = "from functools import cache\n\n\n@cache\ndef rank():\n    return (1, 3)\n\n\n"
+    book.replace("docs/sweeps/a.py", "@sweep(cases=100, x=", f"{helper}@sweep(x=")
+    book.replace("docs/sweeps/a.py", "same(x", "rank.cache_clear()\n    same(x")
+    done = book.claimbook("sweep")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_command_tells_a_counterexample(book):
     """With its place, as code, and what to do; nothing of it is kept."""
     book.replace("docs/sweeps/a.py", "x.flatten().sum(0)", "x.sum(0)")

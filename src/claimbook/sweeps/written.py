@@ -98,7 +98,7 @@ def _in_file(text: str, name: str, claims: dict[str, Claim]) -> Iterator[Written
     lines = text.splitlines(keepends=True)
     functions = [n for n in tree.body if isinstance(n, ast.FunctionDef) and _is_sweep(n)]
     others = [n for n in tree.body if not isinstance(n, ast.Expr) and n not in functions]
-    setup = tuple(_source(lines, node) for node in others)
+    setup = tuple(_source(lines, n, *getattr(n, "decorator_list", ())) for n in others)
     for function in functions:
         claim = function.name.replace("_", "-")
         if claim not in claims:
@@ -144,9 +144,10 @@ def _is_sweep(function: ast.FunctionDef) -> bool:
     return False
 
 
-def _source(lines: list[str], node: ast.stmt | ast.expr) -> str:
-    """Return the lines of a node; of a function, without decorators."""
-    return "".join(lines[node.lineno - 1 : node.end_lineno]).rstrip("\n") + "\n"
+def _source(lines: list[str], node: ast.stmt | ast.expr, *decorators: ast.expr) -> str:
+    """Return the lines of a node, from the first of the given decorators on."""
+    start = min(each.lineno for each in (node, *decorators))
+    return "".join(lines[start - 1 : node.end_lineno]).rstrip("\n") + "\n"
 
 
 def left_out(project: Project, claims: Collection[str]) -> set[str]:
