@@ -54,7 +54,7 @@ def _files(project: Project) -> Iterator[Path]:
     made = [project.docs / name for name in MADE]
     for path in sorted(walk(project.root, lambda name: name[0] in "._")):
         hidden_or_built = path.name[0] == "." or any(map(path.is_relative_to, made))
-        if path.suffix in KINDS and not hidden_or_built:
+        if path.suffix in KINDS and path.is_file() and not hidden_or_built:
             yield path
 
 
