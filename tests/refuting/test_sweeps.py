@@ -203,11 +203,13 @@ def test_command_keeps_what_it_found(swept, tmp_path):
     assert kept.read_text() != lines
 
 
-def test_a_sweep_uses_what_is_decorated(book):
-    """A function or class of its file keeps its decorators."""
-    helper = "from functools import cache\n\n\n@cache\ndef rank():\n    return (1, 3)\n\n\n"
-    book.replace("docs/sweeps/a.py", "@sweep(cases=100, x=", f"{helper}@sweep(x=")
-    book.replace("docs/sweeps/a.py", "same(x", "rank.cache_clear()\n    same(x")
+def test_a_sweep_uses_all_that_its_file_does(book):
+    """Functions keep their decorators, and calls are made."""
+    helper = "from functools import cache\n\nRANKS = []\nRANKS.append((1, 3))\n\n\n"
+    helper += "@cache\ndef rank():\n    return RANKS[0]\n\n\n"
+    book.replace("docs/sweeps/a.py", "@sweep", f"{helper}@sweep")
+    book.replace("docs/sweeps/a.py", "tensors(rank=(1, 3))", "tensors(rank=rank())")
+    book.replace("docs/sweeps/a.py", "    same(x", "    rank.cache_clear()\n    same(x")
     done = book.claimbook("sweep")
     assert (done.returncode, done.stderr) == (0, "")
 

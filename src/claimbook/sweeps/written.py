@@ -97,7 +97,7 @@ def _in_file(text: str, name: str, claims: dict[str, Claim]) -> Iterator[Written
         raise BookError(f"{name}:{error.lineno}: {error.msg}") from error
     lines = text.splitlines(keepends=True)
     functions = [n for n in tree.body if isinstance(n, ast.FunctionDef) and _is_sweep(n)]
-    others = [n for n in tree.body if not isinstance(n, ast.Expr) and n not in functions]
+    others = [n for n in tree.body if n not in functions and not _is_text(n)]
     setup = tuple(_source(lines, n, *getattr(n, "decorator_list", ())) for n in others)
     for function in functions:
         claim = function.name.replace("_", "-")
@@ -134,6 +134,11 @@ def _compares(node: ast.expr) -> bool:
         ) if name in COMPARE:
             return ast.dump(first) != ast.dump(second)
     return False
+
+
+def _is_text(node: ast.stmt) -> bool:
+    """Return whether a statement is only a text, such as a docstring."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _is_sweep(function: ast.FunctionDef) -> bool:
