@@ -205,21 +205,17 @@ def answers(
 
 
 def check_relations(
-    register: Register, claims: Iterable[Claim], remarks: Iterable[Remark]
+    register: Register, claims: Collection[Claim], remarks: Iterable[Remark]
 ) -> Iterator[Problem]:
     """Yield problems of the register and between pages.
 
     They are duplicate ids, unknown entries, and entries with more than one relation or answer.
     """
     yield from register.problems
-    by_id: dict[str, Claim] = {}
+    yield from _double_ids(claims)
     decided: dict[str, tuple[RelationKind, str]] = {}
     remarked: dict[str, Location] = {}
     for claim in claims:
-        other = by_id.setdefault(claim.id, claim)
-        if other is not claim:
-            message = f"{claim.id}: this id is taken by the claim at {other.location}"
-            yield Problem(claim.location, ProblemKind.DOUBLE_ID, message)
         for kind, entry in claim.relations:
             first, by = decided.setdefault(entry, (kind, f"{claim.id} ({claim.location})"))
             if register.lacks(entry):
@@ -238,6 +234,14 @@ def check_relations(
                 message = f"{entry} has a remark already, at {remarked[entry]}"
                 yield _conflict("remark", remark.location, message)
             remarked.setdefault(entry, remark.location)
+
+
+def _double_ids(claims: Iterable[Claim]) -> Iterator[Problem]:
+    by_id: dict[str, Claim] = {}
+    for claim in claims:
+        if (other := by_id.setdefault(claim.id, claim)) is not claim:
+            message = f"{claim.id}: this id is taken by the claim at {other.location}"
+            yield Problem(claim.location, ProblemKind.DOUBLE_ID, message)
 
 
 def _unknown(register: Register, entry: str, who: str, place: Location) -> Problem:

@@ -166,23 +166,24 @@ def left_out(project: Project, claims: Collection[str]) -> set[str]:
     found: set[str] = set()
     for path in sorted((project.docs / FOLDER).glob("*.yaml")):
         try:
-            for node in _listed(path):
-                if node.value not in claims:
-                    what = unknown(str(node.value), "claim", claims, "see claimbook list")
-                    raise ReadError(path, node.start_mark.line + 1, what)
-                found.add(node.value)
+            found.update(_listed(path, claims))
         except ReadError as error:
             place = Location(project.name(path), error.line)
             raise BookError(f"{place}: {error.message}") from error
     return found
 
 
-def _listed(path: Path) -> Iterator[yaml.Node]:
-    """Yield each item of the lists that a YAML file maps reasons to."""
-    root = compose(path)
-    reasons = root.value if isinstance(root, yaml.MappingNode) else [(root, root)] * bool(root)
+def _listed(path: Path, claims: Collection[str]) -> Iterator[str]:
+    """Yield each claim of the lists that a YAML file maps reasons to."""
+    if (root := compose(path)) is None:
+        return
+    reasons = root.value if isinstance(root, yaml.MappingNode) else [(root, root)]
     for reason, ids in reasons:
         if ids is reason or not isinstance(ids, yaml.SequenceNode):
             line = reason.start_mark.line + 1
             raise ReadError(path, line, "a reason must be followed by a list of claims")
-        yield from ids.value
+        for node in ids.value:
+            if node.value not in claims:
+                what = unknown(str(node.value), "claim", claims, "see claimbook list")
+                raise ReadError(path, node.start_mark.line + 1, what)
+            yield node.value
