@@ -340,14 +340,14 @@ def test_a_book_without_claims_records_nothing(tmp_path, monkeypatch, command):
     assert not (tmp_path / "docs/records").exists()
 
 
-@pytest.mark.parametrize(("name", "said"), [("a.py", "a.py:2: it is not"), ("a.yaml", "a.yaml:2:")])
-def test_sweeps_that_cannot_be_read(book, name, said):
+@pytest.mark.parametrize("name", ["a.py", "a.yaml"])
+def test_sweeps_that_cannot_be_read(book, name):
     """They are named, in a line."""
     book.write("docs/sweeps/x", "")
     (book.docs / "sweeps" / name).write_bytes(b"#\n# \xe4\n")
     status, _, error = run("sweep", "--missing")
     assert (status, error.count("\n")) == (2, 1)
-    assert error.startswith(f"claimbook: {book.docs}/sweeps/{said}")
+    assert error.startswith(f"claimbook: docs/sweeps/{name}:2: it is not UTF-8: save it")
 
 
 def test_two_sweeps_of_one_claim(book):

@@ -20,7 +20,6 @@ from sphinx.util.nodes import make_refnode
 
 from claimbook.exports import errors
 from claimbook.exports.prose import Sentence
-from claimbook.files import ReadError
 from claimbook.model import Claim, Environment, Example, Lane, Page, anchor
 from claimbook.mutation import falsify
 from claimbook.pages.book import Book, BookError, Project
@@ -157,7 +156,7 @@ class ClaimDomain(Domain):
         data: dict[str, dict[str, Any] | None] = dict.fromkeys(c.id for c in self.book.claims)
         try:
             written = read_sweeps(self.project, self.book.claims)
-        except (BookError, ReadError) as error:
+        except BookError as error:
             logger.warning("%s", error, type="claim", subtype="bad-sweep")
             return data
         for claim, sweep in written.items():

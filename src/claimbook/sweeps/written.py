@@ -6,6 +6,7 @@ They are functions in `*.py`, named after their claims; claims that need none ar
 import ast
 import re
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -77,13 +78,16 @@ def read_sweeps(project: Project, claims: Iterable[Claim]) -> dict[str, Written]
     """Return claim id → sweep for every sweep of a book, in the order of claims.
 
     Raises:
-        BookError: a file has a syntax error, a function is not named after a claim or is the
-            second for one, or asserts nothing about what is drawn; the message says where.
+        BookError: a file cannot be read or has a syntax error, a function is not named after a
+            claim or is the second for one, or asserts nothing about what is drawn; the message
+            says where.
     """
     by_id = {claim.id: claim for claim in claims}
     found: dict[str, Written] = {}
     for path in sorted((project.docs / FOLDER).glob("*.py")):
-        for each in _in_file(read_text(path), project.name(path), by_id):
+        with _named(project, path):
+            text = read_text(path)
+        for each in _in_file(text, project.name(path), by_id):
             if (first := found.setdefault(each.claim.id, each)) is not each:
                 message = f"{each.claim.id} has a sweep already, at {first.location}"
                 raise BookError(f"{each.location}: {message}; remove one of the two")
@@ -161,16 +165,24 @@ def left_out(project: Project, claims: Collection[str]) -> set[str]:
     They are listed in `docs/sweeps/*.yaml`, which map reasons to lists of claims.
 
     Raises:
-        BookError: a file has another form, or names an unknown claim; the message says where.
+        BookError: a file cannot be read, has another form, or names an unknown claim; the message
+            says where.
     """
     found: set[str] = set()
     for path in sorted((project.docs / FOLDER).glob("*.yaml")):
-        try:
+        with _named(project, path):
             found.update(_listed(path, claims))
-        except ReadError as error:
-            place = Location(project.name(path), error.line)
-            raise BookError(f"{place}: {error.message}") from error
     return found
+
+
+@contextmanager
+def _named(project: Project, path: Path) -> Iterator[None]:
+    """Raise an error of reading a file with its name in the project."""
+    try:
+        yield
+    except ReadError as error:
+        place = Location(project.name(path), error.line)
+        raise BookError(f"{place}: {error.message}") from error
 
 
 def _listed(path: Path, claims: Collection[str]) -> Iterator[str]:
