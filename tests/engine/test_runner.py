@@ -261,9 +261,16 @@ def test_what_is_printed_after_the_last_example(runner, session):
     assert printed(runner, session) == ""
 
 
-def test_a_thread_left_behind(runner):
+@pytest.mark.parametrize(
+    "start",
+    [
+        "threading.Thread(target=chatter, daemon=True).start()",
+        "import _thread; _ = _thread.start_new_thread(chatter, ())",
+    ],
+)
+def test_a_thread_left_behind(runner, start):
     """A thread that goes on does not print into the claims after it."""
-    session = """
+    session = f"""
         >>> import threading, time
         >>> begun = threading.Event()
         >>> def chatter(begun=begun, time=time):
@@ -271,7 +278,7 @@ def test_a_thread_left_behind(runner):
         ...         print("chatter")
         ...         begun.set()
         ...         time.sleep(0.001)
-        >>> threading.Thread(target=chatter, daemon=True).start()
+        >>> {start}
         >>> _ = begun.wait()
     """
     assert "chatter" in "".join(between(runner, session).outputs)

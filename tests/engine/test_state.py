@@ -257,6 +257,53 @@ OTHERS = {
         "import tempfile; tempfile.tempdir = 'nowhere'",
         "import tempfile; tempfile.gettempdir() == 'nowhere'",
     ),
+    "whether there is a GPU": (
+        "torch.cuda.is_available = lambda: True",
+        "torch.cuda.is_available()",
+    ),
+    "a function deep in torch": (
+        "nn.utils.rnn.pad_sequence = None",
+        "callable(nn.utils.rnn.pad_sequence)",
+    ),
+    "a method of distributions": (
+        "torch.distributions.Normal.rsample = None",
+        "callable(torch.distributions.Normal.rsample)",
+    ),
+    "how gradients are switched off": ("torch.no_grad.__enter__ = None", "with torch.no_grad(): 1"),
+    "a function of another module of Python": (
+        "import copy; copy.deepcopy = None",
+        "import copy; callable(copy.deepcopy)",
+    ),
+    "a function that the worker itself calls": (
+        "import json; json.loads = None",
+        "import json; json.loads('1')",
+    ),
+    "a function of NumPy": ("import numpy; numpy.sum = None", "import numpy; numpy.sum([1])"),
+    "a number that no comparison takes": (
+        "import math; math.pi = torch.ones(2)",
+        "import math; math.pi",
+    ),
+    "a module of its own": (
+        "_ = open('own.py', 'w').write('a = 1'); import sys; sys.path.append('.'); import own;"
+        " _ = sys.path.pop()",
+        "import sys; 'own' in sys.modules",
+    ),
+    "a module that is none": (
+        "import sys, types; sys.modules['none'] = types.ModuleType('none')",
+        "import none",
+    ),
+    "children that nobody waits for": (
+        "import signal; _ = signal.signal(signal.SIGCHLD, signal.SIG_IGN)",
+        "import subprocess; subprocess.run(['false']).returncode",
+    ),
+    "signals that are held back": (
+        "import signal; _ = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])",
+        "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, [])",
+    ),
+    "a timer of the processor's time": (
+        "import signal; _ = signal.setitimer(signal.ITIMER_PROF, 100)",
+        "import signal; signal.getitimer(signal.ITIMER_PROF)",
+    ),
     "standard input": ("import sys; sys.stdin = None", "import sys; sys.stdin.read()"),
 }
 """What a claim changes, and code by which another would notice."""

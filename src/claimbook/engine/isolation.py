@@ -5,9 +5,7 @@ import decimal
 import gc
 import locale
 import logging
-import math
 import os
-import random
 import resource
 import signal
 import sys
@@ -17,6 +15,7 @@ import time
 import warnings
 from operator import attrgetter
 
+from claimbook.engine.environment import cores
 from claimbook.model import Lane
 
 ASKED = """
@@ -52,7 +51,12 @@ GETTERS += [lambda torch: torch._C._autograd._top_saved_tensors_default_hooks(Tr
 LIMITS = [value for name, value in vars(resource).items() if name.startswith("RLIMIT_")]
 OF_PYTHON = {"__slotnames__", "__annotations__"}
 """Caches that Python adds to a class when it is inspected or an instance is copied."""
-SIGNALS = ("SIGINT", "SIGTERM", "SIGALRM", "SIGHUP", "SIGUSR1", "SIGUSR2")
+OWNERS = {*sys.stdlib_module_names, "numpy", "torch"}
+"""Packages in which claims may replace functions."""
+OURS = {"stdout", "stderr"}
+"""Names that the worker itself sets anew for each claim."""
+SIGNALS = ("SIGINT", "SIGTERM", "SIGALRM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGCHLD", "SIGPIPE")
+TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
 
 
 class Snapshot:
@@ -61,11 +65,31 @@ class Snapshot:
     def __init__(self) -> None:
         self._settings = _settings()
         self._things = [(place, {**vars(place)}) for place in _places()]
+        self._modules = {*sys.modules}
 
     def still_holds(self) -> bool:
         """Return whether nothing has changed."""
-        differing = [there for there in self._things if vars(there[0]) != there[1]]
+        new = sys.modules.keys() - self._modules
+        if any(_is_own(sys.modules[name]) for name in new):
+            return False
+        self._modules |= new
+        differing = [there for there in self._things if _differ(*there)]
         return all(_hold(*there) for there in differing) and _settings() == self._settings
+
+
+def _is_own(module: object) -> bool:
+    """Return whether a claim has made a module, or has imported it from a file that it wrote."""
+    file = getattr(module, "__file__", None) or ""
+    own = file.startswith(os.path.realpath(tempfile.gettempdir()))
+    return own or getattr(module, "__spec__", None) is None
+
+
+def _differ(place: object, things: dict[str, object]) -> bool:
+    """Return whether any name was bound anew, in the time that a comparison in C takes."""
+    try:
+        return bool(vars(place) != things)
+    except Exception:  # of what a claim has put there, such as an array
+        return True
 
 
 def _settings() -> list[str]:
@@ -105,9 +129,18 @@ def _settings_of_python() -> list[object]:
         *(threading.excepthook, threading.gettrace(), tempfile.gettempdir(), len(vars(builtins))),
         *(locale.setlocale(locale.LC_ALL), decimal.getcontext(), *map(resource.getrlimit, LIMITS)),
         *(logging.root.disabled, logging.root.manager.disable, *_loggers()),
-        *(signal.getitimer(signal.ITIMER_REAL), sys.float_info.min / 2),  # 0 if flushed
-        *(signal.getsignal(getattr(signal, name)) for name in SIGNALS),
+        *(*map(signal.getitimer, TIMERS), sys.float_info.min / 2),  # 0 if flushed
+        *(_handler(getattr(signal, name)) for name in SIGNALS),
+        signal.pthread_sigmask(signal.SIG_BLOCK, []),
+        cores(),
     ]
+
+
+def _handler(number: signal.Signals) -> object:
+    """Return what a signal does; the handler that torch's first loader sets does not count."""
+    handler = signal.getsignal(number)
+    of_torch = str(getattr(handler, "__module__", "")).startswith("torch.utils.data")
+    return signal.SIG_DFL if of_torch else handler
 
 
 def _loggers() -> list[object]:
@@ -118,17 +151,23 @@ def _loggers() -> list[object]:
 
 
 def _places() -> list[object]:
-    """Return the modules and classes whose functions a claim may replace."""
-    import torch
-    from torch import nn, optim
-    from torch.utils import checkpoint, data
+    """Return the public modules of Python, NumPy and torch, and the classes that claims use most.
 
-    of_classes = (nn, data, optim, optim.lr_scheduler)
+    A claim may replace a function in any of them.
+    """
+    import torch
+    from torch import autograd, distributions, nn, optim
+    from torch.utils import data
+
+    modules = [each for name, each in [*sys.modules.items()] if each and _is_public(name)]
+    of_classes = (nn, data, optim, optim.lr_scheduler, autograd, distributions)
     classes = [c for module in of_classes for c in vars(module).values() if isinstance(c, type)]
-    functions = [nn, nn.functional, nn.init, nn.utils, torch.autograd, optim, torch.linalg]
-    functions += [torch.fft, torch.special, torch.func, torch.amp, torch.autograd.graph, checkpoint]
-    functions += [data, builtins, os, time, math, random]
-    return [torch, torch.Tensor, torch.autograd.Function, *classes, *functions]
+    return [torch.Tensor, *classes, *modules]
+
+
+def _is_public(module: str) -> bool:
+    parts = module.split(".")
+    return parts[0] in OWNERS and not any(part.startswith("_") for part in parts)
 
 
 def _hold(place: object, things: dict[str, object]) -> bool:
@@ -136,7 +175,11 @@ def _hold(place: object, things: dict[str, object]) -> bool:
     found = vars(place)
     # A new name may hide an inherited one in a class; in a module it is harmless.
     hides = isinstance(place, type) and found.keys() - things - OF_PYTHON
-    kept = (_bare(found.get(n)) is t for n, t in things.items() if n[0] != "_" or callable(t))
+    kept = (
+        _bare(found.get(name)) is thing
+        for name, thing in things.items()
+        if (name[0] != "_" or callable(thing)) and name not in OURS
+    )
     return not hides and all(kept)
 
 

@@ -6,6 +6,7 @@ message is a JSON value: nothing that an example writes there is executed.
 
 import __future__
 
+import _thread
 import contextlib
 import ctypes
 import gc
@@ -255,7 +256,7 @@ def _has_company() -> bool:
     with contextlib.suppress(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
         return True
-    return threading.active_count() > 1
+    return threading.active_count() > 1 or _thread._count() > 0  # those without an object too
 
 
 def _display(value: object) -> None:
