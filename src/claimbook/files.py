@@ -102,7 +102,7 @@ class Stamp:
 
     def is_current(self) -> bool:
         """Return whether the folder was made with `now`."""
-        return self.path.exists() and self.path.read_text("utf-8") == self.now
+        return self.path.exists() and self.path.read_bytes() == self.now.encode()
 
     def renew(self) -> None:
         """If the folder is outdated, remove it and start a new one."""

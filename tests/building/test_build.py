@@ -144,6 +144,40 @@ def test_a_claim_that_fails_is_told_again_where_nothing_else_is_wrong(tmp_path):
         assert "want 3., got 2." in done.stderr
 
 
+def test_a_folder_with_a_colon_in_its_name(tmp_path):
+    """The place of a warning ends in its line; the page is read again all the same."""
+    book = TinyBook(tmp_path / "a:b c", {"index": FAULTS["link.md"][0]})
+    assert [book.build().returncode for _ in range(2)] == [1, 1]
+
+
+DRAWS = "from claimbook.teach import bits\nbits(1.0, torch.float16)"
+MADE = (
+    "html/.doctrees/last-build.json",
+    "html/index/*.js",
+    "cells/*/*.json",
+    "records/cpu/.run-by",
+)
+"""Files that a build makes, and the next one reads."""
+
+
+@pytest.mark.parametrize("text", [b"", b"[", b"\xff", b'{"warned": 1}'])
+def test_files_of_builds_that_are_broken_are_made_anew(tmp_path, text):
+    """As a machine leaves them whose power fails."""
+    practice = "```{toctree}\n:caption: Part\na/sums\n```\n\n```{practice}\n```\n"
+    cell = f"```{{code-cell}} python\n{DRAWS}\n```\n"
+    pages = {"index": f"# I\n\n{cell}\n{practice}", "a/sums": f"# A\n\n## Q?\n\n{SUM}"}
+    book = TinyBook(tmp_path, pages)
+    assert book.build().returncode == 0
+    files = [path for name in MADE for path in (book.docs / "_build").glob(name)]
+    assert len(files) == len(MADE)
+    for path in files:
+        path.write_bytes(text)
+    done = book.build()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert text not in [path.read_bytes() for path in files]
+    assert "<svg" in (book.site / "index.html").read_text("utf-8")
+
+
 def test_an_older_file_in_place_of_a_page_is_seen(tmp_path):
     """A backup that is moved back keeps its time, which is before the last build."""
     book = TinyBook(tmp_path, {"index": "# New\n"})

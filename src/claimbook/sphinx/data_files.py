@@ -32,7 +32,7 @@ def made_of(app: Sphinx, *parts: object) -> str:
 
 def is_made_of(path: Path, comment: str) -> bool:
     """Return whether a script exists and ends with a comment of `made_of`."""
-    return path.exists() and path.read_text("utf-8").endswith(comment)
+    return path.exists() and path.read_bytes().endswith(comment.encode())
 
 
 def write_script(path: Path, call: str, *data: object, comment: str = "") -> None:

@@ -9,10 +9,11 @@ build that did not finish, all pages are read and written again.
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator
-from dataclasses import astuple
+from dataclasses import asdict, astuple, dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -21,16 +22,33 @@ from claimbook.engine import environment
 from claimbook.files import walk, write_atomically
 from claimbook.model import Lane, digest
 from claimbook.pages.book import LABS
+from claimbook.records.reading import load_file, structure
 from claimbook.sphinx.complaints import Complaints
 from claimbook.sphinx.domain import claim_domain
 from claimbook.sphinx.outdated import assets
 
-KEPT = "last-build.json"
+FILE = "last-build.json"
 """The file, in Sphinx's doctree folder, of the last build. It does not exist while pages are
 written."""
 
-UNFINISHED: dict[str, Any] = {"warned": [("", "")], "state": "", "said": ""}
-"""What is kept of a build that did not finish: as if it had warned of something without a place."""
+
+@dataclass(frozen=True)
+class Kept:
+    """What is kept of a build."""
+
+    warned: list[tuple[str, str]]
+    """Place and text of each warning."""
+    state: str
+    """The digest of what it read and left."""
+    said: str
+    """What it said at its end."""
+
+
+UNFINISHED = Kept([("", "")], "", "")
+"""A build that did not finish, or whose file is broken: it warned of something without a place."""
+
+LINE = re.compile(r":\d*\Z")
+"""The line at the end of a warning's place, whose path may have colons too."""
 
 SETTINGS = "strict", "strict_cuda", "whole_register", "max_age"
 """The settings that decide what a build warns of."""
@@ -44,22 +62,23 @@ class LastBuild:
 
     def __init__(self, app: Sphinx) -> None:
         self._app, self._read = app, ""
-        self._file = Path(app.doctreedir, KEPT)
+        self._file = Path(app.doctreedir, FILE)
         self._warned = Complaints(app).found
         self.said = ""
         """What it said at its end."""
         app.connect("env-get-outdated", self.pages_to_mend)
         app.connect("env-updated", self.forget, priority=1000)
 
-    def _kept(self) -> dict[str, Any]:
-        return UNFINISHED | (json.loads(self._file.read_bytes()) if self._file.exists() else {})
+    def _kept(self) -> Kept:
+        found = load_file(self._file, partial(structure, type=Kept), "", lambda *_: None)
+        return found or UNFINISHED
 
     def pages_to_mend(self, app: Sphinx, env: BuildEnvironment, *_: object) -> Iterable[str]:
         """Return the pages that it warned of.
 
         Return all if it did not finish, or warned without a place. Every build checks other files.
         """
-        files = {place.partition(":")[0] for place, _ in self._kept()["warned"]}
+        files = {LINE.sub("", place) for place, _ in self._kept().warned}
         pages = {env.path2doc(file) for file in files}
         return env.all_docs.keys() if "" in files else env.all_docs.keys() & pages
 
@@ -76,14 +95,14 @@ class LastBuild:
         self._read = digest([*_settings(self._app), *_states(_inputs(self._app))])
         fresh = claim_domain(self._app.env).has_read or self._late()
         kept = self._kept()
-        self.said = kept["said"]
-        return not (kept["warned"] or fresh) and bool(kept["state"] == self._now())
+        self.said = kept.said
+        return not (kept.warned or fresh) and kept.state == self._now()
 
     def keep(self, said: str) -> None:
         """Save what this build read, left, warned of and said, if it wrote its doctrees."""
         if self._app.doctreedir.is_dir():
-            kept = {"warned": self._warned, "state": self._now() if said else "", "said": said}
-            write_atomically(self._file, json.dumps(kept))
+            kept = Kept(self._warned, self._now() if said else "", said)
+            write_atomically(self._file, json.dumps(asdict(kept)))
 
     def _now(self) -> str:
         return digest([self._read, *_left(self._app)])

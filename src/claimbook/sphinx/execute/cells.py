@@ -9,6 +9,7 @@ import json
 import re
 import zlib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,6 +22,7 @@ from claimbook.checking.compare import mismatches
 from claimbook.engine.pool import Runner
 from claimbook.files import write_atomically
 from claimbook.model import Claim, Example, Fence, Lane, Location, Outcome, Run
+from claimbook.records.reading import load_file, structure
 from claimbook.sphinx import elements
 from claimbook.sphinx.complaints import warn
 from claimbook.sphinx.domain import ClaimDomain, claim_domain
@@ -36,6 +38,8 @@ PRINT = (
 """Prints a picture as compressed HTML, since a worker keeps only 100,000 characters."""
 
 
+_PICTURES = partial(structure, type=list[str])
+"""Checks what the file of a page's pictures says."""
 _NO_PICTURE = re.compile(r"AttributeError: '(\w+)' object has no attribute '_repr_html_'")
 
 
@@ -71,21 +75,22 @@ class CellDirective(SphinxDirective):
 
 
 def draw(domain: ClaimDomain) -> None:
-    """Run the cells without cached pictures."""
+    """Run the cells without cached pictures, or whose file of them is broken."""
     env, folder = domain.env, Path(domain.env.srcdir, "_build", "cells", drawn_with())
     pages = domain.pages.items()
     claims = {name: _as_claim(name, page.cells) for name, page in pages if page.cells}
     files = {name: folder / f"{claim.digest(Lane.CPU)}.json" for name, claim in claims.items()}
-    due = [claim for name, claim in claims.items() if not files[name].exists()]
+    kept = {name: load_file(file, _PICTURES, "", lambda *_: None) for name, file in files.items()}
+    domain.drawings = {name: pictures for name, pictures in kept.items() if pictures is not None}
+    due = [claim for name, claim in claims.items() if name not in domain.drawings]
     for claim, run in _run(due):
         if run.outcome is Outcome.PASSED:
-            write_atomically(files[run.claim], json.dumps([*map(_picture, run.outputs[1::2])]))
+            pictures = domain.drawings[run.claim] = [*map(_picture, run.outputs[1::2])]
+            write_atomically(files[run.claim], json.dumps(pictures))
         else:
             line, problem = _first_problem(claim, run)
             place = f"{env.doc2path(run.claim)}:{line}"
             warn(place, f"a code cell only draws: {problem}", "bad-cell")
-    kept = {name: file.read_text("utf-8") for name, file in files.items() if file.exists()}
-    domain.drawings = {name: json.loads(text) for name, text in kept.items()}
 
 
 def _as_claim(docname: str, cells: list[Example]) -> Claim:
