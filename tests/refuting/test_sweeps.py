@@ -312,9 +312,59 @@ def test_an_assertion_that_no_case_reaches_is_named(book):
     assert not (book.root / "docs/records/sweeps").exists()
 
 
+def test_an_assertion_on_the_line_of_its_condition_is_reached_only_under_it(book):
+    """The line keeps what stands beside the assertion."""
+    book.replace("docs/sweeps/a.py", "    same(", "    if x.dim() > 9: same(")
+    done = book.claimbook("sweep")
+    assert done.returncode == 1
+    assert "no drawn case reaches the assertion in docs/sweeps/a.py:9, so" in done.stderr
+
+
+FORMS = {
+    "on the line of its condition": "    if x.dim() == 2: same(x, x.clone())\n    same(x, x.clone())\n",
+    "two on a line": "    assert x.dim() >= 0; assert x.dim() < 100\n",
+    "under a pattern": "    match x.dim():\n        case _: assert x.dim() >= 0\n",
+    "on several lines": "    same(\n        x,\n        x.clone(),\n    )\n",
+    "behind other alphabets": "    é = x.clone(); same(x, é)\n",
+    "behind tabs": "\tif x.dim():\n\t\tsame(x, x.clone())\n",
+}
+
+
+@pytest.mark.parametrize("body", FORMS.values(), ids=FORMS.keys())
+def test_an_assertion_in_any_form_is_reached(book, body):
+    """Also below a form feed, at which Python begins no line."""
+    book.replace("docs/sweeps/a.py", "    same(x.sum(), x.flatten().sum(0))\n", body)
+    book.replace("docs/sweeps/a.py", "\n\n@sweep", "\x0c\nONE = 1\n\n@sweep")
+    done = book.claimbook("sweep")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_a_sweep_uses_keeps_its_decorators(book):
+    """It would be something else without them."""
+    helper = "import torch\n\n@torch.no_grad()\ndef double(x):\n    return x * 2\n\n\n@sweep(cases"
+    book.replace("docs/sweeps/a.py", "@sweep(cases", helper)
+    book.replace(
+        "docs/sweeps/a.py",
+        "same(x.sum(), x.flatten().sum(0))",
+        "assert not double(x.float().requires_grad_()).requires_grad",
+    )
+    done = book.claimbook("sweep")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
+        (
+            "def sum_adds(x)",
+            "async def sum_adds(x)",
+            "docs/sweeps/a.py:8: a sweep is a `def` under `@sweep(…)` alone",
+        ),
+        (
+            "@sweep(cases=100, x=tensors(rank=(1, 3)))",
+            "@sweep",
+            "docs/sweeps/a.py:8: a sweep is a `def` under `@sweep(…)` alone",
+        ),
         (
             "def sum_adds(x)",
             "def sum_ads(x)",

@@ -4,6 +4,7 @@ They are functions in `*.py`, named after their claims; claims that need none ar
 """
 
 import ast
+import io
 import re
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -63,10 +64,8 @@ class Written:
         """
         made = f"{self.drawn}({self.claim.id.replace('-', '_')})"
         sources = [*self.setup, self.rule, f"{made}.search()\n"]
-        lines = self.rule.splitlines(keepends=True)
         for node in _assertions(ast.parse(self.rule)):
-            fails = f"{' ' * node.col_offset}assert False\n"
-            sources.append("".join([*lines[: node.lineno - 1], fails, *lines[node.end_lineno :]]))
+            sources.append(_failing_at(node, _lines(self.rule)))
             place = replace(self.location, line=self.location.line + node.lineno - 1)
             sources.append(f"{made}.reach({str(place)!r})\n")
         fence = Fence(tuple(Example(source, "", self.location.line) for source in sources))
@@ -99,10 +98,13 @@ def _in_file(text: str, name: str, claims: dict[str, Claim]) -> Iterator[Written
         tree = ast.parse(text)
     except SyntaxError as error:
         raise BookError(f"{name}:{error.lineno}: {error.msg}") from error
-    lines = text.splitlines(keepends=True)
+    lines = _lines(text)
     functions = [n for n in tree.body if isinstance(n, ast.FunctionDef) and _is_sweep(n)]
     others = [n for n in tree.body if n not in functions and not _is_text(n)]
     setup = tuple(_source(lines, n, *getattr(n, "decorator_list", ())) for n in others)
+    for node in others:
+        if any("sweep" in ast.unparse(each) for each in getattr(node, "decorator_list", ())):
+            raise BookError(f"{name}:{node.lineno}: a sweep is a `def` under `@sweep(…)` alone")
     for function in functions:
         claim = function.name.replace("_", "-")
         if claim not in claims:
@@ -130,6 +132,13 @@ def _assertions(tree: ast.AST) -> list[ast.Assert | ast.Expr]:
     return [node for node in nodes if isinstance(node, ast.Assert) or _compares(node.value)]
 
 
+def _failing_at(node: ast.stmt, lines: list[str]) -> str:
+    """Return a rule, given by its lines, with `assert False` in the place of a statement."""
+    first, last = lines[node.lineno - 1].encode(), lines[(node.end_lineno or 1) - 1].encode()
+    changed = first[: node.col_offset] + b"assert False" + last[node.end_col_offset :]
+    return "".join([*lines[: node.lineno - 1], changed.decode(), *lines[node.end_lineno :]])
+
+
 def _compares(node: ast.expr) -> bool:
     """Return whether an expression is a comparing call with two different arguments."""
     match node:
@@ -151,6 +160,11 @@ def _is_sweep(function: ast.FunctionDef) -> bool:
         case [ast.Call(func=ast.Name(id="sweep"))]:
             return True
     return False
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines of code with their ends, as Python counts them."""
+    return [*io.StringIO(text, newline="")]  # splitlines would also split at form feeds
 
 
 def _source(lines: list[str], node: ast.stmt | ast.expr, *decorators: ast.expr) -> str:
