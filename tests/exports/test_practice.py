@@ -154,6 +154,22 @@ def test_the_file_of_a_deck_that_is_no_more_goes(book):
     ]
 
 
+def test_parts_that_share_a_folder_or_a_title_lose_no_card(tmp_path):
+    """A deck is named after the folder of its pages, which may belong to two parts."""
+    part = "```{{toctree}}\n:caption: {}\n{}\n```\n\n"
+    folders = {"One": "a/x", "Two": "a/y", "Three": "said/z\npractice"}
+    index = "".join(part.format(*each) for each in [*folders.items(), ("Three", "b/x")])
+    pages = {"index": f"# I\n\n{index}", "practice": PAGES["practice"]}
+    for page in ("a/x", "a/y", "said/z", "b/x"):
+        text = claim_text(f"is-{page.replace('/', '-')}", ">>> 1\n1")
+        pages[page] = f"# P\n\n## Why?\n\n**In short.** So.\n\n{text}"
+    made = TinyBook(tmp_path, pages)
+    assert made.sphinx().returncode == 0
+    decks = [data_of(path) for path in sorted((made.site / "practice").glob("*.js"))]
+    assert [(name, len(cards)) for name, cards in decks] == [("a", 4), ("b", 2), ("said", 2)]
+    assert len(rows(made.site / "practice/tiny.apkg", NOTES)) == 8
+
+
 CARD = {
     "id": "output-sum-adds",
     "kind": "output",

@@ -3,6 +3,7 @@
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -15,14 +16,18 @@ from claimbook.sphinx.domain import ClaimDomain, claim_domain
 
 
 def decks(domain: ClaimDomain) -> list[Deck]:
-    """Return the deck of statements by sources, and one for each part of the book."""
+    """Return the deck of statements by sources, and one for each part of the book.
+
+    Parts whose pages are in one folder share a deck.
+    """
     said = said_cards(domain.book.answers.values())
-    found = [Deck(SAID, "Often said: right or wrong?", list(said))]
+    found = {SAID: Deck(SAID, "Often said: right or wrong?", list(said))}
     for part in parts(domain.env):
         made = [card for name in part.pages for card in page_cards(domain.pages[name].scanned)]
         if made and part.title:
-            found.append(Deck(made[0].deck, part.title, made))
-    return [deck for deck in found if deck.cards]
+            name = made[0].deck
+            found.setdefault(name, Deck(name, part.title, [])).cards.extend(made)
+    return [deck for deck in found.values() if deck.cards]
 
 
 def show(domain: ClaimDomain) -> list[nodes.Node]:
@@ -64,7 +69,9 @@ def write_decks(app: Sphinx, folder: Path) -> None:
         path: [*map(card_data, deck.cards)] if path in due else read_script(path)[1]
         for path, deck in found.items()
     }
-    subdecks = {deck.title: cards[path] for path, deck in found.items()}
+    subdecks = dict[str, list[dict[str, Any]]]()
+    for path, deck in found.items():  # two may have one title
+        subdecks.setdefault(deck.title, []).extend(cards[path])
     now = int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
     anki.write_deck(folder / apkg(title), title, subdecks, site=site, seconds=now)
     for path in gone:
