@@ -203,6 +203,19 @@ def test_what_cannot_be_compared_is_said(book):
     assert run("--since", "0.1") == (2, said)
 
 
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("--save", "'' is not a version such as 1.2.3"),
+        ("--since", "'': neither a git revision nor a saved version; there are 0.1.0"),
+    ],
+)
+def test_an_empty_name_is_no_version(book, option, said):
+    """As a workflow gives whose variable is not set: nothing would be kept, in silence."""
+    keep(book, "0.1.0")
+    assert run(option, "") == (2, f"claimbook: {said}\n")
+
+
 def test_the_book_is_kept_once(book):
     """Under a number, if all claims ran as printed; a second time only under a higher one."""
     status, said = run("--save", "0.9.0")
@@ -220,7 +233,7 @@ def test_the_book_is_kept_once(book):
     assert store(book).names() == ["0.9.0", "0.10.0"]
 
     status, said = run("--save", "../v0.11")
-    assert (status, said) == (2, "claimbook: ../v0.11 is not a version such as 1.2.3\n")
+    assert (status, said) == (2, "claimbook: '../v0.11' is not a version such as 1.2.3\n")
 
 
 @pytest.mark.parametrize(

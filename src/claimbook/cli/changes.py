@@ -41,14 +41,14 @@ def print_changes(since: str | None, save: str | None) -> None:
     common.tell_problems(book, ())  # claims on an unreadable page look withdrawn
     store = Versions.of(book.project.docs)
     versions = {each.name: each for each in store.load_all(common.tell_broken)}
-    version = _version(book, store, save) if save else None  # what is refused prints nothing else
-    if since and since not in versions:
+    version = None if save is None else _version(book, store, save)  # what is refused prints nothing else
+    if since is not None and since not in versions:
         click.echo("\n".join(_since_revision(book, since, [*versions])))
     elif versions:
         older = versions[since or [*versions][-1]]
         found = changes(older, contents_of(book))
         click.echo("\n".join(_report(f"{older.name} of {older.recorded.date}", found, {}, {})))
-    elif not save:
+    elif save is None:
         raise BookError("no version is saved yet; --save saves the book as it stands")
     if version:
         store.save(version)
@@ -102,7 +102,7 @@ def _since_revision(book: Book, revision: str, versions: list[str]) -> Iterator[
         if (book.project.root / ".git/shallow").exists():
             known += "; this clone has no old revisions: git fetch --unshallow"
         raise BookError(
-            f"{revision}: neither a git revision nor a saved version; {known}"
+            f"{revision or repr(revision)}: neither a git revision nor a saved version; {known}"
         ) from error
     with tempfile.TemporaryDirectory() as folder:
         with tarfile.open(fileobj=io.BytesIO(archived.stdout)) as archive:
