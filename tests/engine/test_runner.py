@@ -663,6 +663,16 @@ def test_a_fork_server_is_kept_for_a_command():
     assert (done.returncode, done.stderr) == (3, "")
 
 
+def test_where_no_socket_fits_nothing_is_shared(tmp_path):
+    """A folder of temporary files with a long name; the command runs all the same."""
+    folder = tmp_path / ("x" * 100)
+    folder.mkdir()
+    asks = "import os, sys; sys.exit(3 if 'CLAIMBOOK_FORK_SERVER' not in os.environ else 1)"
+    command = ["-m", "claimbook.engine.fork_server", sys.executable, "-c", asks]
+    done = python(*command, TMPDIR=str(folder))
+    assert (done.returncode, done.stderr) == (3, "")
+
+
 def test_a_runner_goes_on_after_runs_were_dropped(runner):
     """Dropping a stream of runs takes nothing from the next one."""
     stream = runner.run([claim(f"c-{n}", ">>> 1\n1") for n in range(20)], Lane.CPU)

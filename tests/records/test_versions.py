@@ -233,7 +233,7 @@ def test_the_book_is_kept_once(book):
     assert store(book).names() == ["0.9.0", "0.10.0"]
 
     status, said = run("--save", "../v0.11")
-    assert (status, said) == (2, "claimbook: '../v0.11' is not a version such as 1.2.3\n")
+    assert (status, said) == (2, "claimbook: ../v0.11 is not a version such as 1.2.3\n")
 
 
 @pytest.mark.parametrize(

@@ -89,10 +89,17 @@ def _start(descriptor: int, stdin: int, *words: str) -> subprocess.Popen[bytes]:
 
 @contextlib.contextmanager
 def kept() -> Iterator[None]:
-    """Share a fork server, within the context, with this process and its children."""
+    """Share a fork server, within the context, with this process and its children.
+
+    Share none if the folder of temporary files has too long a name for a socket.
+    """
     folder = tempfile.TemporaryDirectory(prefix="claims-")
     with folder, socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(address := folder.name + _of_start())
+        try:
+            listener.bind(address := folder.name + _of_start())
+        except OSError:
+            yield
+            return
         listener.listen()
         # The server exits when its stdin closes.
         with _start(listener.fileno(), subprocess.PIPE, "kept"), _variable(KEPT, address):

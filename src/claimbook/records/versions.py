@@ -50,7 +50,7 @@ class Version(Contents):
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"\d+(\.\d+)+", self.name):
-            raise ValueError(f"{self.name!r} is not a version such as 1.2.3")
+            raise ValueError(f"{self.name or repr('')} is not a version such as 1.2.3")
 
 
 def contents_of(book: Book) -> Contents:
