@@ -453,14 +453,16 @@ def test_a_revision_that_is_none(tmp_path):
 
 
 def test_why_a_revision_is_none(tmp_path):
-    """There is no git, or the clone is as a workflow checks it out."""
-    book = TinyBook(tmp_path / "book")
+    """There is no git, git refuses, or the clone is as a workflow checks it out."""
+    book = TinyBook(tmp_path / "whole/book")
     done = book.claimbook("changes", "--since", "HEAD", PATH=str(tmp_path))
     assert done.stderr.endswith("comparing revisions needs git, which is not installed\n")
-    git(book.root, "init")
+    done = book.claimbook("changes", "--since", "HEAD", GIT_DIR="/nowhere")
+    assert "; git says: fatal: not a git repository: '/nowhere'" in done.stderr
+    git(book.root.parent, "init")
     for message in ("one", "two"):
         git(book.root, "add", "--all")
         git(book.root, "commit", "--allow-empty", "--message", message)
-    git(tmp_path, "clone", "--depth", "1", book.root.as_uri(), "clone")
-    done = python("-m", "claimbook", "changes", "--since", "HEAD~1", cwd=tmp_path / "clone")
+    git(tmp_path, "clone", "--depth", "1", book.root.parent.as_uri(), "clone")
+    done = python("-m", "claimbook", "changes", "--since", "HEAD~1", cwd=tmp_path / "clone/book")
     assert done.stderr.endswith("; this clone has no old revisions: git fetch --unshallow\n")

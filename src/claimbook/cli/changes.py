@@ -26,6 +26,9 @@ from claimbook.records.versions import (
     contents_of,
 )
 
+UNKNOWN = ("not a valid object name", "not a git repository (or any")
+"""What git says of a revision that it does not know, and without a repository."""
+
 
 @click.command("changes")
 @click.option("--since", metavar="VERSION|REVISION", help="Compare with this, not the newest.")
@@ -99,8 +102,11 @@ def _since_revision(book: Book, revision: str, versions: list[str]) -> Iterator[
         raise BookError("comparing revisions needs git, which is not installed") from error
     except subprocess.CalledProcessError as error:
         known = f"there are {', '.join(versions) or 'none'}"
-        if (book.project.root / ".git/shallow").exists():
+        said = error.stderr.decode("utf-8", "replace").partition("\n")[0]
+        if environment.git(book.project.root, "rev-parse", "--is-shallow-repository") == "true":
             known += "; this clone has no old revisions: git fetch --unshallow"
+        elif not any(each in said for each in UNKNOWN):  # another user may own the repository
+            known += f"; git says: {said}"
         raise BookError(
             f"{revision or repr(revision)}: neither a git revision nor a saved version; {known}"
         ) from error

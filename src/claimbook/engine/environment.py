@@ -64,8 +64,8 @@ def release(version: str) -> str:
 
 def provenance(root: Path) -> Provenance:
     """Return the date, commit and whether the tree is clean; None for what git cannot tell."""
-    commit = _git(root, "rev-parse", "--short=12", "HEAD")
-    changes = _git(root, "status", "--porcelain", "--untracked-files=no")
+    commit = git(root, "rev-parse", "--short=12", "HEAD")
+    changes = git(root, "status", "--porcelain", "--untracked-files=no")
     clean = None if changes is None else not changes
     return Provenance(today(), commit, clean)
 
@@ -138,7 +138,8 @@ def _driver() -> str | None:
     return (_output(query) or "").partition("\n")[0] or None
 
 
-def _git(root: Path, *arguments: str) -> str | None:
+def git(root: Path, *arguments: str) -> str | None:
+    """Return what git says about the project at `root`; None if it cannot."""
     return _output(["git", "-C", str(root), *arguments])
 
 
