@@ -196,6 +196,21 @@ def test_a_warning_shows_in_each_claim(runner):
     assert runs["first"].outputs[0].startswith("UserWarning: The use of `x.T` on tensors of dim")
 
 
+def test_a_flood_that_ends_at_the_limit_of_a_file(runner):
+    """What was printed until then is its output; the error has no room, and loses nothing else."""
+    session = """
+        >>> import resource as r
+        >>> r.setrlimit(r.RLIMIT_FSIZE, (200_000, r.getrlimit(r.RLIMIT_FSIZE)[1]))
+        >>> while True: print("x" * 99)
+        >>> 1
+        1
+    """
+    flooded = run(runner, claim("flood", session))["flood"]
+    assert flooded.outcome is Outcome.FAILED
+    assert flooded.outputs[2].endswith("[cut here: 200,000 bytes were printed]")
+    assert flooded.outputs[3] == "1"
+
+
 def test_a_flood_is_cut(runner):
     """Output beyond the limit is cut, and says so."""
     done = between(runner, ">>> print('x' * 3_000_000)")

@@ -215,8 +215,10 @@ class _Sandbox:
             _drop_notes(error)
             lines = traceback.format_exception_only(error)
             text = "Traceback (most recent call last):\n" + "".join(lines)
-            # Not through sys.stdout, which the example may have closed or replaced.
-            self.printed.write(text.encode("utf-8", "backslashreplace"))
+            # Not through sys.stdout, which the example may have closed or replaced. After a flood
+            # of output the file takes no more.
+            with contextlib.suppress(OSError):
+                self.printed.write(text.encode("utf-8", "backslashreplace"))
 
     def _take_printed(self) -> str:
         LIBC.fflush(None)  # output of C code belongs to this example
