@@ -10,6 +10,8 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 
 from claimbook.cli import main
+from claimbook.pages.book import Book
+from claimbook.sweeps.results import Results
 from claimbook.sweeps.search import code, error, same, sweep
 from claimbook.sweeps.strategies import (
     ALL,
@@ -25,7 +27,7 @@ from claimbook.sweeps.strategies import (
 )
 from claimbook.sweeps.written import ASSERT
 from claimbook.teach.measure import measurements
-from helpers import ROOT, STAND_IN, TinyBook, claim_text, whole_book
+from helpers import ROOT, STAND_IN, TinyBook, claim_text, signed, whole_book
 
 ANY = tensors(ALL, layouts=(*LAYOUTS, "expanded"), values="special")
 
@@ -212,6 +214,25 @@ def test_a_sweep_uses_all_that_its_file_does(book):
     book.replace("docs/sweeps/a.py", "    same(x", "    rank.cache_clear()\n    same(x")
     done = book.claimbook("sweep")
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name", ["cases", "lowest rank", "highest rank"])
+def test_a_record_of_other_form_is_broken(swept, tmp_path, name):
+    """As of another release of the package: it is named, and ends no build."""
+    (before, _), folder = swept, tmp_path / "sweeps"
+    [shared, line] = map(
+        json.loads, (before.docs / "records/sweeps/a.jsonl").read_text().splitlines()
+    )
+    del line["checksum"], line["drawn"][name]
+    folder.mkdir()
+    kept = [json.dumps(shared), signed(line, (shared["torch"], None))]
+    (folder / "a.jsonl").write_text("\n".join(kept))
+    told = []
+    results = Results(folder, lambda *said: told.append(said))
+    assert results.load(Book.load(before.root).by_id["sum-adds"]) is None
+    assert [why for _, why in told] == [
+        "not a record: it lacks the number of cases, or one of the two ranks"
+    ]
 
 
 def test_command_tells_a_counterexample(book):
@@ -447,7 +468,6 @@ def test_page_shows_what_a_file_of_sweeps_begins_with(tmp_path):
 
 def test_what_is_kept_is_of_the_sweeps_as_they_stand(monkeypatch):
     """Nothing is stale: `nox -s sweeps` was run after the last edit."""
-    from claimbook.sweeps.results import Results
     from claimbook.sweeps.written import read_sweeps
 
     book = whole_book()

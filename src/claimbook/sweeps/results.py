@@ -11,6 +11,10 @@ from claimbook.records.by_page import ByPart
 from claimbook.sweeps.written import Written
 
 
+RANKS = {"lowest rank", "highest rank"}
+"""What it says of the ranks of tensors, unless none were drawn."""
+
+
 @dataclass(frozen=True)
 class Swept:
     """The result of a search that found no counterexample."""
@@ -22,6 +26,10 @@ class Swept:
     """The number of cases, and what they covered, by the names that `search` gives."""
     torch: str
     date: str = field(compare=False)
+
+    def __post_init__(self) -> None:
+        if "cases" not in self.drawn or len(RANKS & self.drawn.keys()) == 1:
+            raise ValueError("it lacks the number of cases, or one of the two ranks")
 
     def is_of(self, written: Written) -> bool:
         """Return whether it is current for a sweep."""
