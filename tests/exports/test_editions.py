@@ -35,6 +35,7 @@ dimension 0
     >>> fresh = torch.distributed.HashStore()
     >>> torch.distributed.init_process_group("gloo", store=fresh, rank=0, world_size=1)
     >>> torch.save(x, "kept")
+    >>> set = {1}
     """,
 )
 NAMES = claim_text(
