@@ -191,6 +191,20 @@ def test_a_lab_that_fails_is_told_on_each_build(book):
     (book.root / "gallery/plot_wrong.py").unlink()
 
 
+@pytest.mark.parametrize("labs_due", [1, 2])
+def test_a_lab_that_exits_fails(book, labs_due):
+    """It would end the build, with the status of one that has succeeded."""
+    for number in range(labs_due):
+        text = LAB.format(name="ends", height=1) + "import sys\nsys.exit()\n"
+        book.write(f"gallery/plot_ends{number}.py", text)
+    done = book.sphinx()
+    assert done.returncode == 1
+    for number in range(labs_due):
+        said = f"gallery/plot_ends{number}.py:16: WARNING: the lab failed: RuntimeError: a lab must"
+        assert said in done.stderr
+        (book.root / f"gallery/plot_ends{number}.py").unlink()
+
+
 def test_a_lab_that_does_not_end_is_ended(monkeypatch):
     """As an example would be; what is drawn after it has its own time, and the build has none."""
     monkeypatch.setattr(labs, "SECONDS", 1)

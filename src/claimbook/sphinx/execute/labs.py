@@ -8,6 +8,7 @@ import io
 import os
 import signal
 import sys
+from collections.abc import Callable
 from dataclasses import astuple
 from pathlib import Path, PurePosixPath
 from textwrap import dedent
@@ -16,7 +17,7 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util import logging
-from sphinx_gallery import gen_gallery
+from sphinx_gallery import gen_gallery, gen_rst
 from sphinx_gallery.utils import get_md5sum
 
 import claimbook
@@ -151,6 +152,7 @@ def reset(gallery_conf: dict[str, Any], filename: str, when: str) -> None:
 
     from claimbook.teach.chart import SETTINGS, STYLES
 
+    gen_rst._sg_call_memory_noop = _without_exit  # noqa: SLF001
     plt.close("all")
     mpl.rcdefaults()
     mpl.rcParams.update(SETTINGS)
@@ -160,6 +162,15 @@ def reset(gallery_conf: dict[str, Any], filename: str, when: str) -> None:
     torch.set_num_threads(1)
     signal.signal(signal.SIGALRM, _end)
     signal.alarm(SECONDS)
+
+
+def _without_exit(block: Callable[[], Any]) -> tuple[float, Any]:
+    """Run a block of a lab; one that calls `sys.exit` fails, as it would end the build with it."""
+    try:
+        return 0.0, block()
+    except SystemExit as end:
+        failed = RuntimeError(f"a lab must not exit: {end!r}")
+        raise failed.with_traceback(end.__traceback__) from None
 
 
 def _end(*_: object) -> None:
