@@ -650,6 +650,24 @@ def test_records_that_other_code_has_made_count_for_nothing(tmp_path):
     assert "claims on cpu: 1 run" in book.sphinx().stdout
 
 
+@pytest.mark.parametrize(
+    ("page", "conf", "said"),
+    [
+        (SUM, "myst_enable_extensions = []", "index.md:3: WARNING: sum-adds is not shown as a card"),
+        (
+            "```{eval-rst}\n.. claim:: in-another-markup\n\n   It says so.\n```\n",
+            "",
+            "index.md:4: ERROR: a claim must be a fence of its own; this one would never run",
+        ),
+    ],
+)
+def test_what_the_scan_and_sphinx_read_otherwise_is_told(tmp_path, page, conf, said):
+    """A claim that is run and not shown, or that neither runs nor is shown."""
+    done = TinyBook(tmp_path, {"index": f"# I\n\n{page}"}, conf=CONF + conf).build()
+    assert done.returncode == 1
+    assert said in done.stderr
+
+
 def test_a_claim_on_a_page_that_is_no_markdown_is_an_error(tmp_path):
     """Nothing would run it, and the page would not show it."""
     book = TinyBook(tmp_path, {"index": "# I\n\n```{toctree}\nr\n```\n"})

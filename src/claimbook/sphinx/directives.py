@@ -33,6 +33,8 @@ class ClaimDirective(SphinxDirective):
         if not domain.pages[self.env.docname].scanned.path:
             raise self.error("a claim must be on a Markdown page; this one would never run")
         claim = domain.claim_on(self.env.docname, "".join(self.arguments))
+        if claim is None and not domain.pages[self.env.docname].scanned.problems:
+            raise self.error("a claim must be a fence of its own; this one would never run")
         if claim is None or anchor(claim.id) in self.state.document.ids:
             return []
         body = nodes.container()

@@ -23,6 +23,7 @@ from claimbook.exports.prose import Sentence
 from claimbook.model import Claim, Environment, Example, Lane, Page, anchor
 from claimbook.mutation import falsify
 from claimbook.pages.book import Book, BookError, Project
+from claimbook.pages.myst import MYST_EXTENSIONS
 from claimbook.pages.text import curly, near
 from claimbook.records.book_runs import BookRun, CudaReleases, Machines, Releases
 from claimbook.records.runs import Shown
@@ -54,6 +55,9 @@ class Placed(NamedTuple):
 
 ByLane = dict[Lane, Shown]
 """Lane → the status and records of a claim."""
+
+UNLIKE = f"; is each of {', '.join(MYST_EXTENSIONS)} in `myst_enable_extensions`?"
+"""Why Sphinx may read a page in another way than the page scan does."""
 
 ROLE = XRefRole(innernodeclass=nodes.inline, warn_dangling=True)
 """Role that links to a claim by its id; shows the given title, or its first sentence."""
@@ -202,7 +206,7 @@ class ClaimDomain(Domain):
         self.has_read = True
 
     def process_doc(self, env: BuildEnvironment, docname: str, document: nodes.document) -> None:
-        """Note to which claims and pages a page links."""
+        """Note to which claims and pages a page links; warn of claims that it does not show."""
         claims, pages = set[str](), set[str]()
         for link in document.findall(pending_xref):
             target = link["reftarget"]
@@ -214,6 +218,9 @@ class ClaimDomain(Domain):
                 pages.add(target)
         page = self.pages[docname]
         page.claims_linked, page.pages_linked = sorted(claims), sorted(pages)
+        for claim in page.scanned.claims:
+            if anchor(claim.id) not in document.ids:
+                warn(claim.location, f"{claim.id} is not shown as a card{UNLIKE}", "not-shown")
 
     def merge_domaindata(self, docnames: AbstractSet[str], otherdata: dict[str, Any]) -> None:
         """Merge the pages that another process has read."""
