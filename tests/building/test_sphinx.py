@@ -653,7 +653,7 @@ def test_records_that_other_code_has_made_count_for_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("page", "conf", "said"),
     [
-        (SUM, "myst_enable_extensions = []", "index.md:3: WARNING: sum-adds is not shown as a card"),
+        (SUM, "myst_enable_extensions = []", "index.md:3: WARNING: sum-adds is not shown as a"),
         (
             "```{eval-rst}\n.. claim:: in-another-markup\n\n   It says so.\n```\n",
             "",

@@ -342,7 +342,7 @@ def test_an_assertion_on_the_line_of_its_condition_is_reached_only_under_it(book
 
 
 FORMS = {
-    "on the line of its condition": "    if x.dim() == 2: same(x, x.clone())\n    same(x, x.clone())\n",
+    "beside its condition": "    if x.dim() == 2: same(x, x.clone())\n    assert x.dim() >= 0\n",
     "two on a line": "    assert x.dim() >= 0; assert x.dim() < 100\n",
     "under a pattern": "    match x.dim():\n        case _: assert x.dim() >= 0\n",
     "on several lines": "    same(\n        x,\n        x.clone(),\n    )\n",

@@ -44,7 +44,8 @@ def print_changes(since: str | None, save: str | None) -> None:
     common.tell_problems(book, ())  # claims on an unreadable page look withdrawn
     store = Versions.of(book.project.docs)
     versions = {each.name: each for each in store.load_all(common.tell_broken)}
-    version = None if save is None else _version(book, store, save)  # what is refused prints nothing else
+    # First: what is refused prints nothing else.
+    version = None if save is None else _version(book, store, save)
     if since is not None and since not in versions:
         click.echo("\n".join(_since_revision(book, since, [*versions])))
     elif versions:

@@ -88,7 +88,7 @@ def _differ(place: object, things: dict[str, object]) -> bool:
     """Return whether any name was bound anew, in the time that a comparison in C takes."""
     try:
         return bool(vars(place) != things)
-    except Exception:  # of what a claim has put there, such as an array
+    except Exception:  # noqa: BLE001  # of what a claim has put there, such as an array
         return True
 
 

@@ -258,7 +258,8 @@ def _has_company() -> bool:
     with contextlib.suppress(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
         return True
-    return threading.active_count() > 1 or _thread._count() > 0  # those without an object too
+    bare = _thread._count() > 0  # noqa: SLF001  # threads without an object
+    return threading.active_count() > 1 or bare
 
 
 def _display(value: object) -> None:
