@@ -8,16 +8,15 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable
 from dataclasses import astuple
 from pathlib import Path, PurePosixPath
 from textwrap import dedent
-from typing import Any
+from typing import Any, NoReturn
 
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util import logging
-from sphinx_gallery import gen_gallery, gen_rst
+from sphinx_gallery import gen_gallery
 from sphinx_gallery.utils import get_md5sum
 
 import claimbook
@@ -38,6 +37,8 @@ TRIES = 3
 
 SECONDS = 300
 """Time limit of a lab, in seconds."""
+
+EXIT = sys.exit
 
 INKS = {"light": "#1b1f24", "dark": "#e3e7ec"}
 """The colour of text and axes in light and in dark mode."""
@@ -142,8 +143,12 @@ def _end_processes(app: Sphinx, exception: Exception | None) -> None:
 
 
 def reset(gallery_conf: dict[str, Any], filename: str, when: str) -> None:
-    """Before a lab, set the book's style, seed 0, one thread, and an alarm for its time limit."""
+    """Before a lab, set the book's style, seed 0, one thread, and an alarm for its time limit.
+
+    A lab cannot exit.
+    """
     signal.alarm(0)
+    sys.exit = _refuse if when == "before" else EXIT
     if when == "after":
         return
     import matplotlib as mpl
@@ -152,7 +157,6 @@ def reset(gallery_conf: dict[str, Any], filename: str, when: str) -> None:
 
     from claimbook.teach.chart import SETTINGS, STYLES
 
-    gen_rst._sg_call_memory_noop = _without_exit  # noqa: SLF001
     plt.close("all")
     mpl.rcdefaults()
     mpl.rcParams.update(SETTINGS)
@@ -164,13 +168,9 @@ def reset(gallery_conf: dict[str, Any], filename: str, when: str) -> None:
     signal.alarm(SECONDS)
 
 
-def _without_exit(block: Callable[[], Any]) -> tuple[float, Any]:
-    """Run a block of a lab; one that calls `sys.exit` fails, as it would end the build with it."""
-    try:
-        return 0.0, block()
-    except SystemExit as end:
-        failed = RuntimeError(f"a lab must not exit: {end!r}")
-        raise failed.with_traceback(end.__traceback__) from None
+def _refuse(status: object = None) -> NoReturn:
+    """Take the place of `sys.exit` in a lab, which would end the build with success."""
+    raise RuntimeError(f"a lab must not exit, as it does with {status!r}")
 
 
 def _end(*_: object) -> None:
