@@ -284,8 +284,11 @@ OTHERS = {
         "import math; math.pi",
     ),
     "a module of its own": (
-        "_ = open('own.py', 'w').write('a = 1'); import sys; sys.path.append('.'); import own;"
-        " _ = sys.path.pop()",
+        "import sys; open('own.py', 'w').close(); sys.path[:0] = '.'; import own; sys.path[:1] = []",
+        "import sys; 'own' in sys.modules",
+    ),
+    "a folder of its own, as a module": (
+        "import sys, os; os.mkdir('own'); sys.path.append('.'); import own; _ = sys.path.pop()",
         "import sys; 'own' in sys.modules",
     ),
     "a module that is none": (

@@ -78,10 +78,10 @@ class Snapshot:
 
 
 def _is_own(module: object) -> bool:
-    """Return whether a claim has made a module, or has imported it from a file that it wrote."""
-    file = getattr(module, "__file__", None) or ""
-    own = file.startswith(os.path.realpath(tempfile.gettempdir()))
-    return own or getattr(module, "__spec__", None) is None
+    """Return whether a claim has made a module, or has imported it from a place of its own."""
+    places = [getattr(module, "__file__", None) or "", *getattr(module, "__path__", ())]
+    own = os.path.realpath(tempfile.gettempdir())
+    return getattr(module, "__spec__", None) is None or any(p.startswith(own) for p in places)
 
 
 def _differ(place: object, things: dict[str, object]) -> bool:

@@ -10,7 +10,6 @@ from claimbook.model import Lane, Outcome, Run, Status
 from claimbook.records.by_page import ByPart
 from claimbook.sweeps.written import Written
 
-
 RANKS = {"lowest rank", "highest rank"}
 """What it says of the ranks of tensors, unless none were drawn."""
 
