@@ -284,7 +284,7 @@ OTHERS = {
         "import math; math.pi",
     ),
     "a module of its own": (
-        "import sys; open('own.py', 'w').close(); sys.path[:0] = '.'; import own; sys.path[:1] = []",
+        "import sys; open('own.py', 'w').close(); sys.path[:0] = '.'; import own; del sys.path[0]",
         "import sys; 'own' in sys.modules",
     ),
     "a folder of its own, as a module": (
