@@ -1,3 +1,3 @@
 """Read claims from pages, run them on lanes, compare, record and show the results."""
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
