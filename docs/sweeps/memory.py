@@ -17,6 +17,7 @@ from claimbook.sweeps.strategies import (
     COMPLEX,
     FLOATS,
     HALVES,
+    INTEGERS,
     LAYOUTS,
     NUMBERS,
     REALS,
@@ -1224,3 +1225,26 @@ def row_and_column_of_the_largest(x):
     row, column = torch.unravel_index(x.argmax(), x.shape)
     assert x[row, column] == x.max()
     assert [row.item(), column.item()] == (x == x.max()).nonzero()[0].tolist()
+
+
+@sweep(x=tensors((*INTEGERS, *FLOATS), rank=(2, 2), size=(1, 40), layouts=ANY_LAYOUT))
+def sort_the_rows_by_several_columns(x):
+    assume(not x.isnan().any())
+    order = torch.arange(len(x))
+    for column in reversed(range(x.shape[1])):
+        order = order[x[order, column].argsort(stable=True)]
+    assert x[order].tolist() == sorted(x.tolist())
+    assert order.tolist() == np.lexsort(x.numpy().T[::-1]).tolist()
+
+
+@sweep(
+    values=tensors((*FLOATS, *HALVES), rank=(1, 1), size=(1, 40), requires_grad=True),
+    size=integers(1, 4),
+)
+def overwritten_values_get_gradients_too(values, size):
+    index = torch.arange(len(values)) % size
+    by_scatter = torch.zeros(size, dtype=values.dtype).scatter(0, index, values)
+    by_assignment = torch.zeros(size, dtype=values.dtype)
+    by_assignment[index] = values
+    for written in by_scatter, by_assignment:
+        assert (torch.autograd.grad(written.sum(), values)[0] == 1).all()
