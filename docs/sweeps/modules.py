@@ -22,6 +22,7 @@ from claimbook.sweeps.strategies import (
     FLOATS,
     HALVES,
     LAYOUTS,
+    NUMBERS,
     OPTIMISERS,
     among,
     assume,
@@ -1706,3 +1707,16 @@ def output_size_undoes_a_convolution(size, wanted, kernel, stride, padding):
     refused = error(lambda: up(small, output_size=(wanted,)))
     maps_back = wanted + 2 * padding >= kernel and down(torch.ones(1, 1, wanted)).shape[2] == size
     assert (refused == "") == maps_back
+
+
+@sweep(
+    x=tensors(NUMBERS, rank=(1, 3), size=(0, 5), layouts=ANY_LAYOUT),
+    left=integers(-3, 0),
+    right=integers(-3, 0),
+)
+def negative_padding_crops_down_to_nothing(x, left, right):
+    size = x.shape[-1] + left + right
+    if size < 0:
+        assert error(lambda: functional.pad(x, (left, right)))
+    else:
+        same(functional.pad(x, (left, right)), x.narrow(-1, -left, size))
