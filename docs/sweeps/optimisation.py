@@ -720,6 +720,20 @@ def pairwise_distance_of_equal_vectors_is_not_zero(x, p):
     assert (functional.pairwise_distance(x, x, p=p) > 0).all()
 
 
+@sweep(
+    x=tensors(FLOATS, rank=(2, 2), size=(1, 40), values="normal", layouts=ANY_LAYOUT),
+    p=among([0.5, 1.0, 1.5, 2.0, 3.0, math.inf]),
+    by_product=booleans(),
+)
+def cdist_passes_no_gradient_between_equal_points(x, p, by_product):
+    mode = "use_mm_for_euclid_dist" if by_product else "donot_use_mm_for_euclid_dist"
+    x, y = x.detach().clone().requires_grad_(), x.detach().clone()
+    between = torch.cdist(x, y, p=p, compute_mode=mode).diagonal().sum()
+    assert not torch.autograd.grad(between, x)[0].any()
+    by_hand = (x - y).square().sum(-1).sqrt().sum()
+    assert torch.autograd.grad(by_hand, x)[0].isnan().all()
+
+
 @sweep(weights=several(tensors(FLOATS, shape=(2, 3), values="normal"), min_size=1, max_size=5))
 def averaged_model_keeps_the_plain_mean(weights):
     model = nn.Linear(3, 2)
