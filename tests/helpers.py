@@ -62,7 +62,7 @@ def whole_book() -> Book:
 @cache
 def known_errors() -> list[errors.Message]:
     """Return the messages that the book's lookup of errors compares with."""
-    return errors.known(errors.messages(whole_book().claims), whole_book().sections)
+    return errors.known([*map(errors.found, whole_book().pages)], whole_book().sections)
 
 
 @cache

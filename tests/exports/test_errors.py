@@ -14,6 +14,7 @@ import pytest
 
 from claimbook.exports import errors, lookup
 from claimbook.exports.lookup import LIKE, Lookup
+from claimbook.model import Page
 from claimbook.pages.parser import scan_page
 from helpers import (
     ROOT,
@@ -33,7 +34,12 @@ EACH_NOISE = [noise for noises in errors.CUT.values() for noise in noises]
 @cache
 def of_printed():
     """A lookup among the messages that examples print."""
-    return Lookup(errors.messages(whole_book().claims))
+    return Lookup(messages_of(whole_book().claims))
+
+
+def messages_of(claims):
+    """Return the messages that claims print, merged."""
+    return errors.messages(errors.found(Page("docs/page.md", claims=(*claims,))).printed)
 
 
 SIZES = """
@@ -86,7 +92,7 @@ def test_each_form_is_a_word(form):
 
 def test_messages_of_claims():
     """Errors and warnings are messages, with all their lines, and without torch's own file."""
-    found = errors.messages([claim("warns", WARNS), claim("lines", MANY_LINES)])
+    found = messages_of([claim("warns", WARNS), claim("lines", MANY_LINES)])
     assert [(m.type, m.text) for m in found] == [
         ("UserWarning", "The old way is 3 times slower."),
         ("ValueError", "two lines:\nthe second"),
@@ -102,7 +108,7 @@ def test_exceptions_of_an_example_are_no_messages():
     Traceback (most recent call last):
     Unreadable: a
 """
-    found = errors.messages([claim("own", own + MANY_LINES)])
+    found = messages_of([claim("own", own + MANY_LINES)])
     assert [message.type for message in found] == ["ValueError"]
 
 
@@ -110,7 +116,7 @@ def test_messages_that_a_statement_names():
     """An error whose words depend on Python stands in the statement, with its type."""
     text = "It is `OSError: no 'x'` or `OSError: 'x' is gone`, never an `EOFError`."
     named = replace(claim("named", MANY_LINES), statement=text)
-    found = errors.messages([named])
+    found = messages_of([named])
     assert [(m.type, m.text) for m in found] == [
         ("OSError", "'x' is gone"),
         ("OSError", "no 'x'"),
@@ -123,7 +129,7 @@ def test_each_traceback_of_an_output():
     output = "Traceback (most recent call last):\n...\nValueError: in the worker\n"
     second = output.replace("ValueError: in", "RuntimeError: lost")
     both = f">>> f()\nUserWarning: it may be lost\n{output}{second}"
-    found = errors.messages([claim("both", both)])
+    found = messages_of([claim("both", both)])
     assert [(m.type, m.text) for m in found] == [
         ("RuntimeError", "lost the worker"),
         ("UserWarning", "it may be lost"),
@@ -134,7 +140,7 @@ def test_each_traceback_of_an_output():
 def test_the_claim_that_explains_comes_first():
     """Even if it prints more than others."""
     first = claim("first", MANY_LINES + SIZES, ":explains:\n")
-    found = errors.messages([claim("sizes", SIZES), first])
+    found = messages_of([claim("sizes", SIZES), first])
     assert [c.id for c in found[0].claims] == ["first", "sizes"]
 
 
@@ -148,7 +154,7 @@ def test_names_of_weights_are_no_words():
 def test_one_message_of_several_claims():
     """Numbers make no other message, and the claim that prints nothing else comes first."""
     other = SIZES.replace("3", "5")
-    found = errors.messages([claim("both", MANY_LINES + other), claim("sizes", SIZES)])
+    found = messages_of([claim("both", MANY_LINES + other), claim("sizes", SIZES)])
     assert [(m.type, [c.id for c in m.claims]) for m in found] == [
         ("RuntimeError", ["sizes", "both"]),
         ("ValueError", ["both"]),
@@ -219,7 +225,7 @@ def test_every_message_of_the_book_is_found():
     """With other numbers, at the end of a traceback, each is the first hit."""
     head = 'Traceback (most recent call last):\n  File "x.py", line 9, in <module>\n    y = f(x)\n'
     lost = []
-    for message in errors.messages(whole_book().claims):
+    for message in messages_of(whole_book().claims):
         said = f"library.exc.{message.type}: {other_numbers(message.text)}"
         (first,) = of_printed().search(f"{head}{said}\n", 1) or [None]
         if first is None or first.message.words != message.words:
@@ -273,7 +279,7 @@ def test_what_askers_paste_leads_to_their_section():
     """Beside an error each line that is a message; elsewhere those that a program printed."""
     text = ASKED.replace("{claim}", claim_text("bad", MANY_LINES.replace("    ", "").strip()))
     page = scan_page(text, "docs/a.md")
-    found = [*errors.wordings(page.sections)]
+    found = errors.found(page).asked
     assert [(m.type, m.text, m.place.partition("#")[2], m.explained) for m in found] == [
         ("", "value is bad", "value-is-bad", 2),
         ("TypeError", "value was bad, in release 1", "value-is-bad", 2),
@@ -293,7 +299,7 @@ def test_a_line_of_a_chapter_shows_what_alone_explains_errors_there(explaining, 
     asked = ":::{asked}\nRuntimeError: it fails here\n:::\n"
     text = "\n".join(["# A", "## Why?", *cards, asked])
     page = scan_page(text, "docs/a.md")
-    (found,) = errors.wordings(page.sections)
+    (found,) = errors.found(page).asked
     assert [claim.id for claim in found.claims] == shown
 
 
@@ -301,7 +307,7 @@ def test_a_heading_without_a_word_of_its_own_is_no_message():
     """What quotes a name alone has nothing to compare; a paste beside it was a division by zero."""
     text = "# A\n\n## `'float'`\n\n:::{asked}\nRuntimeError: it fails here\n:::\n"
     page = scan_page(text, "docs/a.md")
-    found = [*errors.wordings(page.sections)]
+    found = errors.found(page).asked
     assert [message.text for message in found] == ["it fails here"]
     assert Lookup(found).search("RuntimeError: it fails here")[0].same
 
@@ -309,7 +315,7 @@ def test_a_heading_without_a_word_of_its_own_is_no_message():
 def known_on(pages):
     """All that a lookup on these pages compares with."""
     sections = [section for page in pages for section in page.sections]
-    return errors.known(errors.messages(c for page in pages for c in page.claims), sections)
+    return errors.known([*map(errors.found, pages)], sections)
 
 
 def test_the_section_of_a_message_comes_before_others_that_print_it():
@@ -412,7 +418,7 @@ def test_the_examples_beside_an_answer_are_of_its_section():
 def test_a_message_is_asked_for_in_one_section_of_errors():
     """In two, one would silently take the place of the other."""
     places = defaultdict(set)
-    for message in errors.wordings(whole_book().sections):
+    for message in (m for page in whole_book().pages for m in errors.found(page).asked):
         if message.explained == 2:
             places[message.type, message.words].add(message.place)
     assert [each for each in places.items() if len(each[1]) > 1] == []
@@ -689,7 +695,7 @@ def test_a_hundred_kilobytes_of_anything_are_read_in_a_moment(unit):
 
 def test_likeness_falls_with_the_words():
     """Equal messages are 1, and 0.1 more with their type; others are less; strangers are none."""
-    known = errors.messages([claim("sizes", SIZES), claim("lines", MANY_LINES)])
+    known = messages_of([claim("sizes", SIZES), claim("lines", MANY_LINES)])
     text, lookup = known[0].text, Lookup([replace(each, explained=1) for each in known])
     assert lookup.search(f"RuntimeError: {text}")[0].likeness == pytest.approx(1.1)
     assert lookup.search(text)[0].likeness == pytest.approx(1)

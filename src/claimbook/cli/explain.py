@@ -30,7 +30,7 @@ def explain_error(given: tuple[str, ...]) -> None:
     if not text.strip():
         raise BookError("there is nothing to explain: give an error in quotes, or pipe one in")
     book = common.load()
-    known = errors.known(errors.messages(book.claims), book.sections)
+    known = errors.known([*map(errors.found, book.pages)], book.sections)
     matches = lookup.Lookup(known).search(text, SHOWN)
     by_place = {section.place: section for section in book.sections}
     for match in matches:

@@ -11,11 +11,12 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping, 
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from html import unescape
-from itertools import pairwise, takewhile
+from itertools import chain, pairwise, takewhile
 from pathlib import Path
+from typing import NamedTuple
 
 from claimbook.checking.compare import HEADER
-from claimbook.model import Claim, Lane, Section
+from claimbook.model import Claim, Lane, Page, Section
 from claimbook.pages.sections import is_error
 
 TYPE = r"[A-Za-z_][\w.]*(?:Error|Exception|Warning|SymNode|[a-z.]error|\bexc\.[A-Z]\w+)"
@@ -215,46 +216,61 @@ def _typed(line: str) -> tuple[str, str] | None:
     return found
 
 
-def messages(claims: Iterable[Claim]) -> list[Message]:
-    """Return all errors and warnings that claims print, or quote in full.
+class Found(NamedTuple):
+    """The messages of a page."""
 
-    Those with the same words are merged. Their claims are in order: those with `:explains:` first,
-    then those that print the fewest messages. Exceptions that an example defines are left out.
+    printed: list[Message]
+    """The errors and warnings that its claims print, or quote in full."""
+    asked: list[Message]
+    """Other messages that lead to its sections: pasted lines and headings."""
+
+
+def found(page: Page) -> Found:
+    """Return the messages of a page, each with the claims that reproduce or explain it.
+
+    Exceptions that an example defines are left out.
     """
-    printed = [(claim, [m for m in _told(claim) if _is_torchs(m)]) for claim in claims]
-    printed.sort(key=lambda pair: (not pair[0].explains, len(pair[1])))
-    found: dict[tuple[str, tuple[str, ...]], list[Message]] = {}
-    for claim, printed_here in printed:
-        for message in printed_here:
-            same = found.setdefault((message.type, message.words), [])
-            same.append(Message(message.type, message.text, (claim,)))
+    told = ((claim, message) for claim in page.claims for message in _told(claim))
+    printed = [replace(message, claims=(claim,)) for claim, message in told if _is_torchs(message)]
+    asked = [message for section in page.sections for message in _asked(section)]
+    return Found(printed, asked)
+
+
+def messages(printed: Iterable[Message]) -> list[Message]:
+    """Merge printed messages with the same words.
+
+    Their claims are in order: those with `:explains:` first, then those that print the fewest
+    messages.
+    """
+    by_claim: dict[str, list[Message]] = {}
+    for message in printed:
+        by_claim.setdefault(message.claims[0].id, []).append(message)
+    groups = sorted(by_claim.values(), key=lambda each: (not each[0].claims[0].explains, len(each)))
+    by_words: dict[tuple[str, tuple[str, ...]], list[Message]] = {}
+    for message in chain.from_iterable(groups):
+        by_words.setdefault((message.type, message.words), []).append(message)
     merged = [
         replace(
             same[0],
             claims=tuple({m.claims[0].id: m.claims[0] for m in same}.values()),
             explained=int(same[0].claims[0].explains),
         )
-        for same in found.values()
+        for same in by_words.values()
     ]
     return sorted(merged, key=lambda message: (message.type, message.text.lower()))
 
 
-def wordings(sections: Iterable[Section]) -> Iterator[Message]:
-    """Yield other messages that lead to a section: pasted lines, headings, `WORDINGS`."""
-    by_id = dict[str, tuple[str, Claim]]()
-    for section in sections:
-        claims = sorted(section.claims, key=lambda c: (not c.explains, c.detail))
-        by_id |= {claim.id: (section.place, claim) for claim in claims}
-        shown = (*_about_all(section, claims),)
-        yield from (replace(m, claims=shown, place=section.place) for m in _asked(section))
+def _wordings(by_id: Mapping[str, tuple[str, Claim]]) -> Iterator[Message]:
+    """Yield the messages in `WORDINGS`, given each claim's section and the claim by its id."""
     for wording in tomllib.loads(WORDINGS.read_text("utf-8"))["wordings"]:
         if wording["claim"] in by_id:
             place, claim = by_id[wording["claim"]]
             yield replace(read(wording["said"]), claims=(claim,), place=place)
 
 
-def _about_all(section: Section, claims: Sequence[Claim]) -> Sequence[Claim]:
+def _about_all(section: Section) -> Sequence[Claim]:
     """Return the claim for any message pasted there; none if several claims explain errors."""
+    claims = sorted(section.claims, key=lambda c: (not c.explains, c.detail))
     if is_error(section.title):
         return claims[:1]
     explaining = [claim for claim in claims if claim.explains]
@@ -262,13 +278,14 @@ def _about_all(section: Section, claims: Sequence[Claim]) -> Sequence[Claim]:
 
 
 def _asked(section: Section) -> Iterator[Message]:
-    of_error = is_error(section.title)
+    of_error, claims = is_error(section.title), (*_about_all(section),)
     headings = re.findall(r"`([^`]+)`", section.title) if of_error else []
     for line in [*headings, *section.asked]:
         if line in headings or looks_like_error(line) or (of_error and _is_said(line)):
-            message = replace(read(line), explained=2 * of_error)
+            message = read(line)
             if message.words:
-                yield message
+                explained = 2 * of_error
+                yield replace(message, claims=claims, place=section.place, explained=explained)
 
 
 def _is_said(line: str) -> bool:
@@ -276,19 +293,23 @@ def _is_said(line: str) -> bool:
     return not asks and len(read(line).words) >= LEAST
 
 
-def known(printed: Iterable[Message], sections: Collection[Section]) -> list[Message]:
+def known(pages: Collection[Found], sections: Iterable[Section]) -> list[Message]:
     """Return everything that a lookup compares with: printed messages and other wordings.
 
     Args:
-        printed: the messages of all claims in the sections.
+        pages: the messages of each page.
+        sections: the sections of all pages.
     """
-    placed = [(claim.id, section) for section in sections for claim in section.claims]
-    where = {claim: section.place for claim, section in placed}
-    of_errors = {claim for claim, section in placed if is_error(section.title)}
-    found = [_of_error(message, of_errors) for message in printed]
-    found = [replace(each, place=where.get(each.claims[0].id, "")) for each in found]
-    asked = {(m.type, m.words): m for m in sorted(wordings(sections), key=lambda m: m.explained)}
-    merged = [_of_section(each, asked.pop((each.type, each.words), each)) for each in found]
+    placed = [(claim, section) for section in sections for claim in section.claims]
+    by_id = {claim.id: (section.place, claim) for claim, section in placed}
+    where = {name: place for name, (place, _) in by_id.items()}
+    of_errors = {claim.id for claim, section in placed if is_error(section.title)}
+    printed = messages(message for page in pages for message in page.printed)
+    printed = [_of_error(message, of_errors) for message in printed]
+    printed = [replace(each, place=where.get(each.claims[0].id, "")) for each in printed]
+    other = [*(message for page in pages for message in page.asked), *_wordings(by_id)]
+    asked = {(m.type, m.words): m for m in sorted(other, key=lambda m: m.explained)}
+    merged = [_of_section(each, asked.pop((each.type, each.words), each)) for each in printed]
     merged += asked.values()
     by_form = {m.form: m for m in sorted(merged, key=lambda m: m.explained)}
     led = [_of_section(each, by_form[each.form]) for each in merged]

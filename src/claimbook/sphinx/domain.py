@@ -76,6 +76,8 @@ class PageData:
     sentences: list[Sentence] = field(default_factory=list)
     apis: dict[str, list[str]] = field(default_factory=dict)
     """Claim id → the names of torch that its code may use."""
+    found: errors.Found | None = None
+    """Its messages; None if it is not Markdown."""
     views: list[Placed] = field(default_factory=list)
     cells: list[Example] = field(default_factory=list)
     """Two for each code cell: its statements but the last, and what prints the picture."""
@@ -130,7 +132,12 @@ class ClaimDomain(Domain):
     @cached_property
     def messages(self) -> list[errors.Message]:
         """All errors and warnings that claims print."""
-        return errors.messages(self.book.claims)
+        return errors.messages(message for page in self.found for message in page.printed)
+
+    @property
+    def found(self) -> list[errors.Found]:
+        """The messages of each page."""
+        return [page.found for _, page in sorted(self.pages.items()) if page.found]
 
     releases: list[BookRun] = _on_record(Releases)
     """The runs of the book on releases of torch, oldest first."""

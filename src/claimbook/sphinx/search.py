@@ -13,7 +13,7 @@ from claimbook.exports import errors, lookup, search, words
 from claimbook.pages.text import curly
 from claimbook.sphinx.controls import TEMPLATES
 from claimbook.sphinx.data_files import beside, is_made_of, made_of, write_script
-from claimbook.sphinx.domain import ClaimDomain, claim_domain
+from claimbook.sphinx.domain import claim_domain
 from claimbook.sphinx.views.lists import name_links
 
 DATA, LINES, ERRORS = "searchdata.js", "searchlines.js", "errordata.js"
@@ -43,9 +43,11 @@ def _replace(app: Sphinx) -> None:
 
 
 def _start_data(app: Sphinx, env: BuildEnvironment) -> None:
-    """Write the search data, if pages were read or removed."""
+    """Write the data of the search and of errors, if pages were read or removed."""
     if claim_domain(env).has_read or not Path(app.outdir, DATA).exists():
-        beside(app, lambda: _write_data(app))
+        places = [each for name in sorted(env.found_docs) for each in _places(env, name)]
+        beside(app, lambda: _write_search(app, places))
+        beside(app, lambda: _write_errors(app, places))
 
 
 def _page(app: Sphinx, written: list[str]) -> Iterator[tuple[str, dict[str, Any], str]]:
@@ -54,10 +56,8 @@ def _page(app: Sphinx, written: list[str]) -> Iterator[tuple[str, dict[str, Any]
         yield "search", {}, "search.html"
 
 
-def _write_data(app: Sphinx) -> None:
-    domain = claim_domain(app.env)
-    places = [each for name in sorted(app.env.found_docs) for each in _places(domain, name)]
-    names = name_links(domain)
+def _write_search(app: Sphinx, places: list[search.Place]) -> None:
+    names = name_links(claim_domain(app.env))
     comment = made_of(app, names, words.RULES, words.synonyms(), *map(repr, places))
     # Weighting all words takes seconds, and most edits of examples change no words.
     if not is_made_of(Path(app.outdir, DATA), comment):
@@ -65,23 +65,24 @@ def _write_data(app: Sphinx) -> None:
         write_script(Path(app.outdir, LINES), "searchLines", lines)
         data = search.data(places, names)
         write_script(Path(app.outdir, DATA), "searchData", data, comment=comment)
-    write_script(Path(app.outdir, ERRORS), "errorData", _errors(domain, places))
 
 
-def _places(domain: ClaimDomain, docname: str) -> Iterator[search.Place]:
-    title, page = domain.env.titles[docname].astext(), domain.pages[docname]
+def _places(env: BuildEnvironment, docname: str) -> Iterator[search.Place]:
+    title, page = env.titles[docname].astext(), claim_domain(env).pages[docname]
     for section in page.scanned.sections:
         yield search.place(section, title, page.sentences, page.apis)
     if not page.scanned.sections:
         yield search.Place(f"{docname}.html", "", title, {"title": title})
 
 
-def _errors(domain: ClaimDomain, places: list[search.Place]) -> dict[str, Any]:
+def _write_errors(app: Sphinx, places: list[search.Place]) -> None:
+    domain = claim_domain(app.env)
     where = {claim: n for n, each in enumerate(places) for claim in each.titles}
     # Sections explain messages that no claim prints: `page#section`.
     where |= {each.address.replace(".html#", "#"): n for n, each in enumerate(places)}
-    known = errors.known(domain.messages, domain.book.sections)
-    return lookup.data(known, where, [*map(_shown, places)])
+    known = errors.known(domain.found, domain.book.sections)
+    data = lookup.data(known, where, [*map(_shown, places)])
+    write_script(Path(app.outdir, ERRORS), "errorData", data)
 
 
 def _shown(each: search.Place) -> list[str]:
