@@ -1,7 +1,7 @@
 """The commands that try to refute the book: `falsify` and `sweep`."""
 
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import groupby
 
@@ -39,21 +39,21 @@ def falsify_claims(names: tuple[str, ...], lane: Lane, jobs: int | None, fresh: 
     claims = [c for c in common.chosen(book, names, lane) if names or c.lanes[0] is lane]
     store = falsify.Results.of(book.project.docs, common.tell_broken)
     kept = [] if fresh else [(claim, store.load(claim)) for claim in claims]
-    found = {c.id: r for c, r in kept if r and r.lane == lane and r.is_of(c)}
+    found = {c: result for c, result in kept if result and result.lane == lane and result.is_of(c)}
     failed = []
-    if due := [claim for claim in claims if claim.id not in found]:
+    if due := [claim for claim in claims if claim not in found]:
         with _tracked(jobs) as (runner, track):
             for claim, result in falsify.falsify(runner, due, lane, track):
                 if isinstance(result, Falsified):
                     store.save(claim, result)
-                    found[claim.id] = result
+                    found[claim] = result
                     continue
                 common.check_lane(runner, [claim], lane, f": {result.message}")
                 common.note(explain(claim, result) + "\n")
                 if result.outcome is not Outcome.SKIPPED:
                     failed.append(claim.id)
-    results = {claim: found[claim.id] for claim in claims if claim.id in found}
-    _print_caught({claim: (r.mutants, r.killed) for claim, r in results.items()})
+    results = {claim: found[claim] for claim in claims if claim in found}
+    _print_caught(results)
     for claim, result in results.items():
         for survivor in result.survivors:
             where = claim.place(survivor.line, result.lane)
@@ -81,29 +81,31 @@ def sweep_claims(
     claims, written = book.select(names), read_sweeps(book.project, book.claims)
     if missing:
         sys.exit(_tell_missing(book, claims, written))
-    sweeps = [written[claim.id] for claim in claims if claim.id in written]
-    if names and not sweeps:
+    of_claims = [written[claim.id] for claim in claims if claim.id in written]
+    if names and not of_claims:
         name = claims[0].id.replace("-", "_")
         advice = f"write one in docs/sweeps/, as `def {name}(…)`"
         raise BookError(f"nothing to run: no named claim has a sweep; {advice}")
-    if lane is not Lane.CPU:
-        sys.exit(_search(sweeps, lane, jobs))
+    sweeps = [each for each in of_claims if lane in each.claim.lanes]
+    if of_claims and not sweeps:
+        raise BookError(f"nothing to run: no claim with one of these sweeps runs on {lane}")
     store = Results.of(book.project.docs, common.tell_broken)
-    kept = [] if fresh else [(each, store.load(each.claim)) for each in sweeps]
-    found = {each.claim.id: result for each, result in kept if result and result.is_of(each)}
+    saved = lane is Lane.CPU
+    kept = [(each, store.load(each.claim)) for each in sweeps] if saved and not fresh else []
+    found = {each: result for each, result in kept if result and result.is_of(each)}
     broken = False
-    if due := [each for each in sweeps if each.claim.id not in found]:
+    if due := [each for each in sweeps if each not in found]:
         with _tracked(jobs) as (runner, track):
-            for sweep, came in run_sweeps(runner, due, track):
+            for sweep, came in run_sweeps(runner, due, lane, track):
                 if isinstance(came, Swept):
-                    store.save(sweep.claim, came)
-                    found[came.claim] = came
+                    found[sweep] = came
+                    if saved:
+                        store.save(sweep.claim, came)
                 else:
+                    common.check_lane(runner, [sweep.claim], lane, f": {came.message}")
                     broken = True
                     _tell(sweep, came)
-    _say(
-        [found[each.claim.id] for each in sweeps if each.claim.id in found], one_by_one=bool(names)
-    )
+    _say([found[each] for each in sweeps if each in found], one_by_one=bool(names))
     sys.exit(1 if broken else 0)
 
 
@@ -130,20 +132,6 @@ def _tell_missing(book: Book, claims: list[Claim], written: Collection[str]) -> 
     if bare:
         common.note("Narrow the title, write a sweep, or give a reason in docs/sweeps/<part>.yaml.")
     return 1 if bare else 0
-
-
-def _search(sweeps: list[Written], lane: Lane, jobs: int | None) -> int:
-    """Search on another lane with the sweeps of claims that run there; print what is found."""
-    searches = {each.runnable(): each for each in sweeps if lane in each.claim.lanes}
-    if sweeps and not searches:
-        raise BookError(f"nothing to run: no claim with one of these sweeps runs on {lane}")
-    with Runner(jobs, tries=1) as runner:
-        runs = list(common.progress(runner, [*searches], lane, explained=False))
-        common.check_lane(runner, searches, lane, "; nothing was searched")
-    broken = [(searches[search], run) for search, run in runs if run.outcome.is_fault]
-    for sweep, run in broken:
-        _tell(sweep, run)
-    return 1 if broken else 0
 
 
 def _tell(written: Written, run: Run) -> None:
@@ -174,26 +162,27 @@ def _tracked(jobs: int | None) -> Iterator[tuple[Runner, Track]]:
         yield runner, lambda runs, count, title: bar.track(runs, count, description=title)
 
 
-def _print_caught(rows: Mapping[Claim, tuple[int, int]]) -> None:
+def _print_caught(results: Mapping[Claim, Falsified]) -> None:
     """Print a table of mutants and those caught for each claim, each page and the book."""
     titles = ("claim", "mutants", "caught", "")
     table = Table(*titles, box=SIMPLE, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for column in table.columns[1:]:
         column.justify = "right"
 
-    def add(name: str, claims: Iterable[Claim], *, last: bool = False) -> None:
-        mutants, caught = map(sum, zip(*map(rows.__getitem__, claims), strict=True))
+    def add(name: str, claims: Collection[Claim], *, last: bool = False) -> None:
+        mutants = sum(results[claim].mutants for claim in claims)
+        caught = sum(results[claim].killed for claim in claims)
         share = f"{100 * caught / mutants:.0f} %" if mutants else ""
         table.add_row(name, f"{mutants:,}", f"{caught:,}", share, end_section=last)
 
     def page_of(claim: Claim) -> str:
         return claim.location.path
 
-    for page, group in groupby(sorted(rows, key=page_of), page_of):
+    for page, group in groupby(sorted(results, key=page_of), page_of):
         claims = [*group]
         for claim in claims:
             add(claim.id, [claim])
         add(f"[bold]{escape(page)}[/]", claims, last=True)
-    if rows:
-        add("[bold]all[/]", rows)
+    if results:
+        add("[bold]all[/]", results)
     common.out.print(table)

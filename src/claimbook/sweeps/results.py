@@ -71,7 +71,7 @@ def swept_data(written: Written, result: Swept) -> dict[str, Any]:
 
 
 def run_sweeps(
-    runner: Runner, sweeps: Iterable[Written], track: Track
+    runner: Runner, sweeps: Iterable[Written], lane: Lane, track: Track
 ) -> Iterator[tuple[Written, Swept | Run]]:
     """Run sweeps.
 
@@ -79,12 +79,12 @@ def run_sweeps(
         Each sweep with its result, or with its run if that found a counterexample or crashed.
     """
     searches = {each.runnable(): each for each in sweeps}
-    runs = runner.run(searches, Lane.CPU)
+    runs = runner.run(searches, lane)
     for search, run in track(runs, len(searches), "searching"):
         written = searches[search]
         if run.outcome is not Outcome.PASSED:
             yield written, run
             continue
         drawn = {measured.name: int(measured.value) for measured in run.measurements}
-        torch = runner.environments[Lane.CPU].torch
+        torch = runner.environments[lane].torch
         yield written, Swept(search.id, written.digest(), drawn, torch, today())
