@@ -99,12 +99,12 @@ class Build:
         cells.draw(domain)
         domain.shown = self._lanes.shown()
         self._lanes.close()
+        domain.read_records()  # before Sphinx forks: each process would name broken files again
         domain.viewed = {
             name: [_view(domain, placed) for placed in page.views]
             for name, page in sorted(domain.pages.items())
         }
         demands.check(app, domain)
-        domain.read_records()
         write_data(app, domain)
 
     def fill_in(self, app: Sphinx, doctree: nodes.document, docname: str) -> None:

@@ -88,11 +88,6 @@ class PageData:
     """The docnames of the pages to which it links; `""` for links by label."""
 
 
-def _on_record(kind: Any) -> Any:
-    """Return a cached property that reads all records of a kind under `docs/records/`."""
-    return cached_property(lambda domain: kind.of(domain.project.docs).load_all(tell_broken))
-
-
 class ClaimDomain(Domain):
     """Holds the data of every page, and what this build knows of every claim."""
 
@@ -116,6 +111,18 @@ class ClaimDomain(Domain):
         """Whether this build has read or removed a page."""
         self.drawings = dict[str, list[str]]()
         """Docname → the pictures of its cells, as HTML."""
+        self.releases = list[BookRun]()
+        """The runs of the book on releases of torch, oldest first."""
+        self.cuda_releases = list[BookRun]()
+        """The runs of the book on releases of torch on a GPU, oldest first."""
+        self.machines = list[BookRun]()
+        """The runs of the book on reference machines."""
+        self.versions = list[Version]()
+        """The versions of the book, oldest first."""
+        self.falsified = dict[str, dict[str, Any] | None]()
+        """Claim id → the results for its mutants, if any."""
+        self.swept = dict[str, dict[str, Any] | None]()
+        """Claim id → the result of its sweep, if any."""
 
     @cached_property
     def project(self) -> Project:
@@ -139,41 +146,26 @@ class ClaimDomain(Domain):
         """The messages of each page."""
         return [page.found for _, page in sorted(self.pages.items()) if page.found]
 
-    releases: list[BookRun] = _on_record(Releases)
-    """The runs of the book on releases of torch, oldest first."""
-    cuda_releases: list[BookRun] = _on_record(CudaReleases)
-    """The runs of the book on releases of torch on a GPU, oldest first."""
-    machines: list[BookRun] = _on_record(Machines)
-    """The runs of the book on reference machines."""
-    versions: list[Version] = _on_record(Versions)
-    """The versions of the book, oldest first."""
-
     def read_records(self) -> None:
-        """Read what is on record: each process that read it would name its broken files again."""
-        _ = self.releases, self.cuda_releases, self.machines, self.versions
-        _ = self.falsified, self.swept
-
-    @cached_property
-    def falsified(self) -> dict[str, dict[str, Any] | None]:
-        """Claim id → the results for its mutants, if any."""
-        kept = falsify.Results.of(self.project.docs, tell_broken)
-        found = ((claim, kept.load(claim)) for claim in self.book.claims)
-        return {c.id: falsify.falsified_data(c, result) if result else None for c, result in found}
-
-    @cached_property
-    def swept(self) -> dict[str, dict[str, Any] | None]:
-        """Claim id → the result of its sweep, if any."""
-        kept = sweeps.Results.of(self.project.docs, tell_broken)
-        data: dict[str, dict[str, Any] | None] = dict.fromkeys(c.id for c in self.book.claims)
+        """Read what is kept under `docs/records/`; warn of what is broken, and of broken sweeps."""
+        docs, claims = self.project.docs, self.book.claims
+        self.releases = Releases.of(docs).load_all(tell_broken)
+        self.cuda_releases = CudaReleases.of(docs).load_all(tell_broken)
+        self.machines = Machines.of(docs).load_all(tell_broken)
+        self.versions = Versions.of(docs).load_all(tell_broken)
+        mutants = falsify.Results.of(docs, tell_broken)
+        self.falsified = dict.fromkeys(claim.id for claim in claims)
+        for claim in claims:
+            if killed := mutants.load(claim):
+                self.falsified[claim.id] = falsify.falsified_data(claim, killed)
+        self.swept = dict.fromkeys(claim.id for claim in claims)
+        searched = sweeps.Results.of(docs, tell_broken)
         try:
-            written = read_sweeps(self.project, self.book.claims)
+            for name, sweep in read_sweeps(self.project, claims).items():
+                if result := searched.load(sweep.claim):
+                    self.swept[name] = sweeps.swept_data(sweep, result)
         except BookError as error:
             logger.warning("%s", error, type="claim", subtype="bad-sweep")
-            return data
-        for claim, sweep in written.items():
-            if result := kept.load(sweep.claim):
-                data[claim] = sweeps.swept_data(sweep, result)
-        return data
 
     @cached_property
     def labs(self) -> dict[str, list[tuple[str, str]]]:
