@@ -1,8 +1,7 @@
 """The commands that try to refute the book: `falsify` and `sweep`."""
 
 import sys
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 from itertools import groupby
 
 import click
@@ -12,7 +11,7 @@ from rich.table import Table
 
 from claimbook.checking.report import explain
 from claimbook.cli import common
-from claimbook.engine.pool import Runner, Track
+from claimbook.engine.pool import Runner
 from claimbook.model import Claim, Lane, Outcome, Run
 from claimbook.mutation import falsify
 from claimbook.mutation.falsify import Falsified
@@ -42,8 +41,8 @@ def falsify_claims(names: tuple[str, ...], lane: Lane, jobs: int | None, fresh: 
     found = {c: result for c, result in kept if result and result.lane == lane and result.is_of(c)}
     failed = []
     if due := [claim for claim in claims if claim not in found]:
-        with _tracked(jobs) as (runner, track):
-            for claim, result in falsify.falsify(runner, due, lane, track):
+        with Runner(jobs, tries=1) as runner, common.progress_bar() as bar:
+            for claim, result in falsify.falsify(runner, due, lane, bar.track):
                 if isinstance(result, Falsified):
                     store.save(claim, result)
                     found[claim] = result
@@ -95,8 +94,9 @@ def sweep_claims(
     found = {each: result for each, result in kept if result and result.is_of(each)}
     broken = False
     if due := [each for each in sweeps if each not in found]:
-        with _tracked(jobs) as (runner, track):
-            for sweep, came in run_sweeps(runner, due, lane, track):
+        with Runner(jobs, tries=1) as runner, common.progress_bar() as bar:
+            searched = run_sweeps(runner, due, lane)
+            for sweep, came in bar.track(searched, len(due), description="searching"):
                 if isinstance(came, Swept):
                     found[sweep] = came
                     if saved:
@@ -153,13 +153,6 @@ def _tell(written: Written, run: Run) -> None:
         "in an example; if the sweep is wrong, correct it."
     )
     common.note(f"{where}: a counterexample\n\n{printed}\n\n{advice}\n")
-
-
-@contextmanager
-def _tracked(jobs: int | None) -> Iterator[tuple[Runner, Track]]:
-    """Yield a runner that does not retry, and a bar for what it runs."""
-    with Runner(jobs, tries=1) as runner, common.progress_bar() as bar:
-        yield runner, lambda runs, count, title: bar.track(runs, count, description=title)
 
 
 def _print_caught(results: Mapping[Claim, Falsified]) -> None:

@@ -5,7 +5,7 @@ A worker that dies is replaced within milliseconds; only the claim that it ran i
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from math import inf
@@ -26,9 +26,6 @@ TRIES = 5
 """Most attempts for a claim that depends on the clock, since other load disturbs it; retries run
 alone. Any claim that timed out is retried once: the machine may have been suspended. A claim that
 passes on a retry says so."""
-
-Track = Callable[[Iterable[tuple[Claim, Run]], int, str], Iterable[tuple[Claim, Run]]]
-"""Wraps an iterable of runs, given their number and a title, in a progress bar."""
 
 
 class Runner:

@@ -5,13 +5,13 @@ the claim says, or the change makes no difference. Results are saved in one file
 book, a line per claim.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any
 
 from claimbook.engine.environment import today
-from claimbook.engine.pool import Runner, Track
+from claimbook.engine.pool import Runner
 from claimbook.model import Claim, Lane, Outcome, Run, Status
 from claimbook.mutation.mutants import Edit, mutants
 from claimbook.mutation.operators import OPERATORS_DIGEST
@@ -20,6 +20,9 @@ from claimbook.records.by_page import ByPart
 SLOWER = 5
 """Time limit of a mutant, as a multiple of its claim's time, but at least the runner's limit: slow
 imports in a new worker must not count as caught."""
+
+Track = Callable[..., Iterable[tuple[Claim, Run]]]
+"""Shows the progress of runs, given their number and a `description`, as rich's does."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ class Results(ByPart[Falsified]):
 
 
 def falsify(
-    runner: Runner, claims: Iterable[Claim], lane: Lane, track: Track = lambda runs, *_: runs
+    runner: Runner, claims: Iterable[Claim], lane: Lane, track: Track = lambda runs, *_, **__: runs
 ) -> Iterator[tuple[Claim, Falsified | Run]]:
     """Run claims, then all mutants of those that pass.
 
@@ -66,7 +69,8 @@ def falsify(
         Each claim with the results for its mutants, or with its own run if that did not pass.
     """
     claims, due = [*claims], dict[Claim, dict[Claim, Edit]]()
-    for claim, run in track(runner.run(claims, lane), len(claims), "running the originals"):
+    originals = runner.run(claims, lane)
+    for claim, run in track(originals, len(claims), description="running the originals"):
         if run.outcome is Outcome.PASSED:
             limit = max(runner.limit(claim, lane), SLOWER * run.seconds)
             due[claim] = {replace(each, timeout=limit): edit for each, edit in mutants(claim, lane)}
@@ -83,7 +87,8 @@ def falsify(
         return Falsified(*of, count, count - len(found), tuple(found), torch, today())
 
     yield from ((claim, result(claim)) for claim in due if not due[claim])
-    for mutant, run in track(runner.run(origins, lane), len(origins), "running their mutants"):
+    copies = runner.run(origins, lane)
+    for mutant, run in track(copies, len(origins), description="running their mutants"):
         claim = origins[mutant]
         left[claim] -= 1
         if run.outcome is Outcome.PASSED:

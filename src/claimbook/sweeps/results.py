@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from claimbook.engine.environment import today
-from claimbook.engine.pool import Runner, Track
+from claimbook.engine.pool import Runner
 from claimbook.model import Lane, Outcome, Run, Status
 from claimbook.records.by_page import ByPart
 from claimbook.sweeps.written import Written
@@ -71,7 +71,7 @@ def swept_data(written: Written, result: Swept) -> dict[str, Any]:
 
 
 def run_sweeps(
-    runner: Runner, sweeps: Iterable[Written], lane: Lane, track: Track
+    runner: Runner, sweeps: Iterable[Written], lane: Lane
 ) -> Iterator[tuple[Written, Swept | Run]]:
     """Run sweeps.
 
@@ -79,8 +79,7 @@ def run_sweeps(
         Each sweep with its result, or with its run if that found a counterexample or crashed.
     """
     searches = {each.runnable(): each for each in sweeps}
-    runs = runner.run(searches, lane)
-    for search, run in track(runs, len(searches), "searching"):
+    for search, run in runner.run(searches, lane):
         written = searches[search]
         if run.outcome is not Outcome.PASSED:
             yield written, run
