@@ -287,7 +287,7 @@ class TinyBook:
 
     def sphinx(self, *options):
         """Build the site with warnings as errors, as `nox -s docs` does."""
-        command = ["-m", "sphinx", "-W", "--keep-going", "--color", "-N", *options]
+        command = ["-m", "sphinx", "-W", "--keep-going", "-N", *options]
         return python(*command, "docs", str(self.site), cwd=self.root)
 
     def build(self, *options, **environ):

@@ -62,9 +62,7 @@ def contents_of(book: Book) -> Contents:
 
 
 def _card(claim: Claim) -> Card:
-    examples = claim.examples(Lane.CPU)
-    code = "".join(example.source for example in examples)
-    texts = claim.statement, code, [example.want for example in examples]
+    texts = claim.statement, claim.code, [each.want for each in claim.examples(Lane.CPU)]
     return Card(claim.docname, *(digest(text)[:LETTERS] for text in texts))
 
 
