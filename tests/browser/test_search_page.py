@@ -286,6 +286,15 @@ def test_no_lone_backtick(search):
     assert search.evaluate(parts) == ["a ", "b", " and c d"]
 
 
+def test_powers_keep_their_stars(search):
+    """Emphasis loses its own, also around code."""
+    texts = ["at most 2 ** 24 numbers", "*off*, and *the `x`*", "a *`x` of* `y` * `z`"]
+    shown = search.evaluate(
+        "(texts) => texts.map((text) => element('p', {}, ...marked(text)).textContent)", texts
+    )
+    assert shown == ["at most 2 ** 24 numbers", "off, and the x", "a x of y * z"]
+
+
 def test_a_name_in_small_letters(search):
     """It falls into words that make a name of the book, or into long ones; others stay whole."""
     apart = search.evaluate(

@@ -184,10 +184,11 @@ class ErrorLookup {
   }
 }
 
-// Text with `code`, as nodes; unpaired backticks are dropped.
+// Text with `code`, as nodes. Unpaired backticks are dropped, and the stars of *emphasis*; those
+// between spaces, as in 2 ** 24, are kept.
 function marked(text) {
   return text.split(/`+([^`]+)`+/).map((piece, number) => {
-    if (number % 2 === 0) return piece.replaceAll(/[*`]/g, "");
+    if (number % 2 === 0) return piece.replaceAll(/`|(?<![\s*])\*+|\*+(?![\s*])/g, "");
     return element("code", {}, piece);
   });
 }
