@@ -8,6 +8,7 @@ from pathlib import Path
 from textwrap import indent
 
 from claimbook.checking.compare import HEADER
+from claimbook.checking.report import prompted
 from claimbook.model import Claim, Lane
 
 PRELUDE = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\n"
@@ -93,10 +94,7 @@ def myst_nb(claims: list[Claim], folder: Path) -> Command:
     )
     head = "---\nfile_format: mystnb\nkernelspec: {name: python3}\n---\n# Page\n\n"
     for number, page in enumerate(pages(claims)):
-        cells = "".join(
-            f"```{{code-cell}} python\n{''.join(e.source for e in claim.examples(Lane.CPU))}```\n\n"
-            for claim in page
-        )
+        cells = "".join(f"```{{code-cell}} python\n{claim.code}```\n\n" for claim in page)
         first = f"```{{code-cell}} python\n{NAMESPACE}```\n\n"
         (folder / f"page{number}.md").write_text(head + first + cells)
     return [sys.executable, "-m", "sphinx", "-q", "-j", "auto", "-b", "html", ".", "out"]
@@ -149,5 +147,4 @@ def _as_statement(source: str, want: str) -> str:
 
 
 def _prompted(source: str) -> str:
-    first, *rest = source.rstrip("\n").split("\n")
-    return "".join([f">>> {first}\n", *(f"... {line}\n" for line in rest)])
+    return "".join(f"{line}\n" for line in prompted(source))
