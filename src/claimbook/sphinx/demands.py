@@ -1,11 +1,12 @@
 """Checks of the whole book, which every build makes; failures are warnings."""
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime
+from datetime import date
 from itertools import chain
 
 from sphinx.application import Sphinx
 
+from claimbook.engine import environment
 from claimbook.model import Claim, Lane, Outcome, Problem, Status
 from claimbook.pages.book import read_page
 from claimbook.records.by_page import orphans
@@ -71,7 +72,7 @@ def _demand_answers(domain: ClaimDomain) -> None:
 
 def _demand_cuda(domain: ClaimDomain, max_age: str | int | None) -> None:
     """Warn of each claim whose record on `cuda` is not current, or older than `max_age` days."""
-    today = datetime.now(UTC).date()
+    today = date.fromisoformat(environment.today())
     for claim in domain.book.claims:
         if (seen := domain.shown[claim.id].get(Lane.CUDA)) is None:
             continue
