@@ -588,18 +588,15 @@ def test_nothing_is_left_of_a_runner_that_was_killed(tmp_path, at):
 
         ask = workers.Workers._ask
 
-        def asked(self, request, *descriptors):
-            workers.send(self._channel, request)
-            if request.startswith({at!r}):
-                for descriptor in descriptors:
-                    workers.send_handle(self._channel, descriptor, None)
-                os.kill(os.getpid(), 9)
-            return workers.receive(self._channel)
+        def asked(self, command, about, *descriptors):
+            if command != {at!r}:
+                return ask(self, command, about, *descriptors)
+            workers.send(self._channel, [command, about])
+            for descriptor in descriptors:
+                workers.send_handle(self._channel, descriptor, None)
+            os.kill(os.getpid(), 9)
 
-        def forked(self, request, *descriptors):
-            return (asked if request.startswith({at!r}) else ask)(self, request, *descriptors)
-
-        workers.Workers._ask = forked
+        workers.Workers._ask = asked
         leaves = ">>> import subprocess\\n>>> _ = subprocess.Popen(['sleep', '600'])"
         with Runner(jobs=1) as runner:
             [*runner.run([claim("leaves", leaves)], Lane.CPU)]

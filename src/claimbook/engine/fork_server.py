@@ -158,24 +158,23 @@ def _accept(descriptor: int) -> int:
 def _answer(channel: Connection, scratch: Path, workers: set[int]) -> None:
     """Serve the runner's requests until it is gone; keep `workers` up to date."""
     while request := receive(channel):
-        command, _, argument = request.partition(" ")
-        match command:
-            case "fork":
-                pid = _fork(channel, recv_handle(channel), Lane(argument), scratch)
+        match request:
+            case ["fork", lane]:
+                pid = _fork(channel, recv_handle(channel), Lane(lane), scratch)
                 workers.add(pid)
                 send(channel, {"pid": pid})
-            case "import":
+            case ["import", module]:
                 # An import that looks for a GPU would make CUDA unusable after a fork. ImportError:
                 # not every release has the module.
                 with contextlib.suppress(ImportError), _variable(VISIBLE, ""):
-                    importlib.import_module(argument)
+                    importlib.import_module(module)
                 gc.freeze()
                 send(channel, {})
-            case "wait":
-                workers.discard(int(argument))
-                send(channel, {"status": os.waitpid(int(argument), 0)[1]})
+            case ["wait", pid]:
+                workers.discard(pid)
+                send(channel, {"status": os.waitpid(pid, 0)[1]})
                 _end_orphans(workers)
-            case "end":
+            case ["end"]:
                 return
 
 

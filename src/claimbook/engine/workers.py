@@ -70,7 +70,7 @@ class Workers:
         self.alive.clear()
         patience = 5 if self.environments else 0  # 0: no worker has started
         with suppress(OSError):
-            send(self._channel, "end")
+            send(self._channel, ["end"])
         if self._server is None:
             self._channel.poll(patience)  # its end closes when it is done
         self._channel.close()
@@ -85,7 +85,7 @@ class Workers:
     def prepare(self, code: str) -> None:
         """Import the slow modules that code is likely to need, for all later workers."""
         for module in (name for name, sign in SLOW_IMPORTS.items() if re.search(sign, code)):
-            self._ask(f"import {module}")
+            self._ask("import", module)
 
     def fork(self, lane: Lane) -> None:
         """Start a worker, unless the lane cannot run here (see `refusal`).
@@ -95,7 +95,7 @@ class Workers:
         """
         ours, theirs = Pipe()
         with theirs:
-            worker = Worker(self._ask(f"fork {lane}", theirs.fileno())["pid"], ours)
+            worker = Worker(self._ask("fork", lane, theirs.fileno())["pid"], ours)
         self.alive.append(worker)
         late = not ours.poll(HELLO)
         hello = None if late else receive(ours)
@@ -113,7 +113,7 @@ class Workers:
         """End a worker; return its status as `os.waitpid` does."""
         self.alive.remove(worker)
         self._kill(worker)
-        return int(self._ask(f"wait {worker.pid}")["status"])
+        return int(self._ask("wait", worker.pid)["status"])
 
     def _kill(self, worker: Worker) -> None:
         """Kill a worker and its process group; do not wait for it."""
@@ -122,10 +122,10 @@ class Workers:
                 kill(worker.pid, signal.SIGKILL)
         worker.channel.close()  # last: a worker exits by itself when it is closed
 
-    def _ask(self, request: str, *descriptors: int) -> Any:
-        """Return the answer to `fork LANE`, `import MODULE` or `wait PID`."""
+    def _ask(self, command: str, about: str | int, *descriptors: int) -> Any:
+        """Return the answer to `fork` of a lane, `import` of a module or `wait` for a pid."""
         with suppress(OSError):
-            send(self._channel, request)
+            send(self._channel, [command, about])
             for descriptor in descriptors:
                 send_handle(self._channel, descriptor, None)
         answer = receive(self._channel)
