@@ -6,8 +6,8 @@ from pkgutil import resolve_name
 
 import pytest
 
-from claimbook.exports.reading_time import reading_minutes
 from claimbook.model import Lane
+from claimbook.pages.reading_time import reading_minutes
 from helpers import ROOT, whole_book
 
 SHORT = {"nn": "torch.nn", "F": "torch.nn.functional", "Tensor": "torch.Tensor"}

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from claimbook.exports import words
-from claimbook.exports.prose import sentences
 from claimbook.exports.search import BARE, ERROR, LESSON, STEPS, Place, index, place
 from claimbook.pages.parser import scan_page
+from claimbook.pages.prose import sentences
 from helpers import CONF, TinyBook, claim_text, data_of
 
 FAILS = claim_text(

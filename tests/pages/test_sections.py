@@ -2,9 +2,9 @@
 
 import pytest
 
-from claimbook.exports.prose import sentences
-from claimbook.exports.reading_time import reading_words
 from claimbook.pages.parser import scan_page
+from claimbook.pages.prose import sentences
+from claimbook.pages.reading_time import reading_words
 from helpers import claim_text
 
 CLAIM = claim_text("sums", ">>> torch.ones(2).sum()\ntensor(2.)")

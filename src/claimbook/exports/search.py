@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from claimbook.exports import words
-from claimbook.exports.prose import Sentence
 from claimbook.model import Section
+from claimbook.pages.prose import Sentence
 from claimbook.pages.sections import OF_ERRORS, is_error
 from claimbook.pages.text import curly
 

@@ -17,10 +17,10 @@ from claimbook.checking.report import VARIED
 from claimbook.engine import environment
 from claimbook.exports import errors
 from claimbook.exports.apis import used
-from claimbook.exports.prose import sentences
-from claimbook.exports.reading_time import reading_minutes
 from claimbook.model import Lane, Page
 from claimbook.pages.book import read_page
+from claimbook.pages.prose import sentences
+from claimbook.pages.reading_time import reading_minutes
 from claimbook.sphinx import demands, elements, outdated, page_norm, render
 from claimbook.sphinx.card import ran, session
 from claimbook.sphinx.claims_json import write_json

@@ -19,11 +19,11 @@ from sphinx.util import logging
 from sphinx.util.nodes import make_refnode
 
 from claimbook.exports import errors
-from claimbook.exports.prose import Sentence
 from claimbook.model import Claim, Environment, Example, Lane, Page, anchor
 from claimbook.mutation import falsify
 from claimbook.pages.book import Book, BookError, Project
 from claimbook.pages.myst import MYST_EXTENSIONS
+from claimbook.pages.prose import Sentence
 from claimbook.pages.text import curly, near
 from claimbook.records.book_runs import BookRun, CudaReleases, Machines, Releases
 from claimbook.records.runs import Shown
