@@ -23,7 +23,7 @@ from bs4 import BeautifulSoup
 from sphinx.application import builtin_extensions
 
 from claimbook.engine.fork_server import KEPT, kept
-from claimbook.exports import errors
+from claimbook.exports import errors, messages
 from claimbook.exports.lookup import Lookup
 from claimbook.model import Claim, ProblemKind, digest
 from claimbook.pages.book import Book
@@ -62,7 +62,7 @@ def whole_book() -> Book:
 @cache
 def known_errors() -> list[errors.Message]:
     """Return the messages that the book's lookup of errors compares with."""
-    return errors.known([*map(errors.found, whole_book().pages)], whole_book().sections)
+    return messages.known([*map(messages.found, whole_book().pages)], whole_book().sections)
 
 
 @cache

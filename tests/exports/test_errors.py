@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from claimbook.exports import errors, lookup
+from claimbook.exports import errors, lookup, messages
 from claimbook.exports.lookup import LIKE, Lookup
 from claimbook.model import Page
 from claimbook.pages.parser import scan_page
@@ -39,7 +39,7 @@ def of_printed():
 
 def messages_of(claims):
     """Return the messages that claims print, merged."""
-    return errors.messages(errors.found(Page("docs/page.md", claims=(*claims,))).printed)
+    return messages.merged(messages.found(Page("docs/page.md", claims=(*claims,))).printed)
 
 
 SIZES = """
@@ -279,7 +279,7 @@ def test_what_askers_paste_leads_to_their_section():
     """Beside an error each line that is a message; elsewhere those that a program printed."""
     text = ASKED.replace("{claim}", claim_text("bad", MANY_LINES.replace("    ", "").strip()))
     page = scan_page(text, "docs/a.md")
-    found = errors.found(page).asked
+    found = messages.found(page).asked
     assert [(m.type, m.text, m.place.partition("#")[2], m.explained) for m in found] == [
         ("", "value is bad", "value-is-bad", 2),
         ("TypeError", "value was bad, in release 1", "value-is-bad", 2),
@@ -299,7 +299,7 @@ def test_a_line_of_a_chapter_shows_what_alone_explains_errors_there(explaining, 
     asked = ":::{asked}\nRuntimeError: it fails here\n:::\n"
     text = "\n".join(["# A", "## Why?", *cards, asked])
     page = scan_page(text, "docs/a.md")
-    (found,) = errors.found(page).asked
+    (found,) = messages.found(page).asked
     assert [claim.id for claim in found.claims] == shown
 
 
@@ -307,7 +307,7 @@ def test_a_heading_without_a_word_of_its_own_is_no_message():
     """What quotes a name alone has nothing to compare; a paste beside it was a division by zero."""
     text = "# A\n\n## `'float'`\n\n:::{asked}\nRuntimeError: it fails here\n:::\n"
     page = scan_page(text, "docs/a.md")
-    found = errors.found(page).asked
+    found = messages.found(page).asked
     assert [message.text for message in found] == ["it fails here"]
     assert Lookup(found).search("RuntimeError: it fails here")[0].same
 
@@ -315,7 +315,15 @@ def test_a_heading_without_a_word_of_its_own_is_no_message():
 def known_on(pages):
     """All that a lookup on these pages compares with."""
     sections = [section for page in pages for section in page.sections]
-    return errors.known([*map(errors.found, pages)], sections)
+    return messages.known([*map(messages.found, pages)], sections)
+
+
+def test_a_general_error_of_a_number_alone_is_no_message():
+    """`KeyError: 0` is everybody's error of a mapping; with a word of its own it is one."""
+    raised = "Traceback (most recent call last):\n"
+    session = f">>> f(0)\n{raised}KeyError: 0\n>>> f(1)\n{raised}KeyError: no such weight\n"
+    page = scan_page(f"# A\n\n## Why?\n\n{claim_text('keys', session)}", "docs/a.md")
+    assert [message.text for message in known_on([page])] == ["no such weight"]
 
 
 def test_the_section_of_a_message_comes_before_others_that_print_it():
@@ -418,7 +426,7 @@ def test_the_examples_beside_an_answer_are_of_its_section():
 def test_a_message_is_asked_for_in_one_section_of_errors():
     """In two, one would silently take the place of the other."""
     places = defaultdict(set)
-    for message in (m for page in whole_book().pages for m in errors.found(page).asked):
+    for message in (m for page in whole_book().pages for m in messages.found(page).asked):
         if message.explained == 2:
             places[message.type, message.words].add(message.place)
     assert [each for each in places.items() if len(each[1]) > 1] == []
@@ -427,7 +435,7 @@ def test_a_message_is_asked_for_in_one_section_of_errors():
 def test_every_wording_leads_to_a_claim():
     """A claim that is renamed or gone takes its wordings with it, unless somebody notices."""
     named = {
-        each["claim"] for each in tomllib.loads(errors.WORDINGS.read_text("utf-8"))["wordings"]
+        each["claim"] for each in tomllib.loads(messages.WORDINGS.read_text("utf-8"))["wordings"]
     }
     assert named - {claim.id for claim in whole_book().claims} == set()
 

@@ -9,7 +9,7 @@ import click
 from rich.markup import escape
 
 from claimbook.cli import common
-from claimbook.exports import errors, lookup
+from claimbook.exports import errors, lookup, messages
 from claimbook.model import Section
 from claimbook.pages.book import BookError
 
@@ -30,7 +30,7 @@ def explain_error(given: tuple[str, ...]) -> None:
     if not text.strip():
         raise BookError("there is nothing to explain: give an error in quotes, or pipe one in")
     book = common.load()
-    known = errors.known([*map(errors.found, book.pages)], book.sections)
+    known = messages.known([*map(messages.found, book.pages)], book.sections)
     matches = lookup.Lookup(known).search(text, SHOWN)
     by_place = {section.place: section for section in book.sections}
     for match in matches:

@@ -15,7 +15,7 @@ from sphinx.util.nodes import make_refnode
 
 from claimbook.checking.report import VARIED
 from claimbook.engine import environment
-from claimbook.exports import errors
+from claimbook.exports import messages
 from claimbook.exports.apis import used
 from claimbook.model import Lane, Page
 from claimbook.pages.book import read_page
@@ -72,7 +72,7 @@ def scan(app: Sphinx, docname: str, source: list[str]) -> None:
     page = read_page(domain.project, path) if path.suffix == ".md" else Page("")
     data = PageData(outdated.digest_of(path), reading_minutes(text, page), page)
     if page.path:
-        data.sentences, data.found = sentences(text), errors.found(page)
+        data.sentences, data.found = sentences(text), messages.found(page)
         data.apis = {claim.id: sorted(used(claim.code)) for claim in page.claims}
     domain.pages[docname] = data
 

@@ -18,7 +18,8 @@ from sphinx.roles import XRefRole
 from sphinx.util import logging
 from sphinx.util.nodes import make_refnode
 
-from claimbook.exports import errors
+from claimbook.exports.errors import Message
+from claimbook.exports.messages import Found, merged
 from claimbook.model import Claim, Environment, Example, Lane, Page, anchor
 from claimbook.mutation import falsify
 from claimbook.pages.book import Book, BookError, Project
@@ -76,7 +77,7 @@ class PageData:
     sentences: list[Sentence] = field(default_factory=list)
     apis: dict[str, list[str]] = field(default_factory=dict)
     """Claim id → the names of torch that its code may use."""
-    found: errors.Found | None = None
+    found: Found | None = None
     """Its messages; None if it is not Markdown."""
     views: list[Placed] = field(default_factory=list)
     cells: list[Example] = field(default_factory=list)
@@ -137,12 +138,12 @@ class ClaimDomain(Domain):
         return Book(self.project, pages, self.project.register())
 
     @cached_property
-    def messages(self) -> list[errors.Message]:
+    def messages(self) -> list[Message]:
         """All errors and warnings that claims print."""
-        return errors.messages(message for page in self.found for message in page.printed)
+        return merged(message for page in self.found for message in page.printed)
 
     @property
-    def found(self) -> list[errors.Found]:
+    def found(self) -> list[Found]:
         """The messages of each page."""
         return [page.found for _, page in sorted(self.pages.items()) if page.found]
 

@@ -9,7 +9,7 @@ from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 
-from claimbook.exports import errors, lookup, search, words
+from claimbook.exports import lookup, messages, search, words
 from claimbook.pages.text import curly
 from claimbook.sphinx.controls import TEMPLATES
 from claimbook.sphinx.data_files import beside, is_made_of, made_of, write_script
@@ -80,7 +80,7 @@ def _write_errors(app: Sphinx, places: list[search.Place]) -> None:
     where = {claim: n for n, each in enumerate(places) for claim in each.titles}
     # Sections explain messages that no claim prints: `page#section`.
     where |= {each.address.replace(".html#", "#"): n for n, each in enumerate(places)}
-    known = errors.known(domain.found, domain.book.sections)
+    known = messages.known(domain.found, domain.book.sections)
     data = lookup.data(known, where, [*map(_shown, places)])
     write_script(Path(app.outdir, ERRORS), "errorData", data)
 
