@@ -211,7 +211,7 @@ def test_page_and_data_are_written_with_others_only(book):
     (message,) = errors["messages"]
     assert message["sections"] == [0]
     assert errors["sections"] == [
-        ["a/sums.html#what-is-a-sum", "Sums: What is a sum?", "An addition."]
+        ["a/sums.html#what-is-a-sum", "Sums", "What is a sum?", "An addition."]
     ]
     assert message["claims"] == [["sizes-must-match", "It says so.", 0]]
 

@@ -157,7 +157,7 @@ def data(
 
     Args:
         where: claim id or `page#section` → the number of the section.
-        sections: address, title and short answer of each.
+        sections: address, page, title and short answer of each.
     """
     told = [_message_data(message, where) for message in among]
     used = sorted({number for each in told for number in each["sections"]})

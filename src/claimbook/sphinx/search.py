@@ -86,13 +86,11 @@ def _write_errors(app: Sphinx, places: list[search.Place]) -> None:
 
 
 def _shown(each: search.Place) -> list[str]:
-    """Return what the lookup shows of a section: address, title and short answer."""
-    title = f"{each.page}: {each.title}" if each.page else each.title
-    return [each.address, curly(title), curly(each.short)]
+    """Return what the lookup shows of a section: address, page, title and short answer."""
+    return [each.address, curly(each.page), curly(each.title), curly(each.short)]
 
 
 def _add_files(app: Sphinx, name: str, *rest: Any) -> None:
     if name in {"search", claim_domain(app.env).page_with("errors")}:
-        app.add_css_file("search.css")
         for script in ("errors.js", *(["search.js"] if name == "search" else [])):
             app.add_js_file(script, loading_method="defer")

@@ -193,23 +193,28 @@ function marked(text) {
   });
 }
 
+// A link to a section, and the title of its page.
+function heading([address, page, title]) {
+  const link = element("a", { href: address }, ...marked(title));
+  return page ? [link, " ", element("small", {}, ...marked(page))] : [link];
+}
+
 // A message with the section that explains it, its short answer, its examples and other sections.
 function errorItem(lookup, { message, same }) {
   const [first, ...others] = message.sections.map((number) => lookup.sections[number]);
   const item = element("li", { className: "error-hit" });
-  const link = ([address, title]) => element("a", { href: address }, ...marked(title));
-  if (first) item.append(link(first));
+  if (first) item.append(...heading(first));
   if (!same) item.append(element("p", { className: "error-near" }, "Not an exact match; compare:"));
   item.append(element("pre", { className: "error-text" },
     element("strong", {}, message.type), message.type && message.text ? ": " : "", message.text));
-  if (first?.[2]) item.append(element("p", {}, ...marked(first[2])));
+  if (first?.[3]) item.append(element("p", {}, ...marked(first[3])));
   for (const [claim, statement, number] of message.claims) {
     const page = lookup.sections[number][0].split("#")[0];
     item.append(element("p", {}, ...marked(statement), " ",
       element("a", { href: `${page}#claim-${claim}` }, "Its example")));
   }
   if (others.length) {
-    const links = others.slice(0, 4).flatMap((other) => [" · ", link(other)]).slice(1);
+    const links = others.slice(0, 4).flatMap((other) => [" · ", heading(other)[0]]).slice(1);
     item.append(element("p", { className: "error-more" }, "Also in: ", ...links));
   }
   return item;

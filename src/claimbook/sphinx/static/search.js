@@ -302,9 +302,8 @@ function edits(one, other, most) {
 }
 
 function hitItem(place, line) {
-  const [address, page, title, short] = place;
-  const item = element("li", {},
-    element("a", { href: address }, ...marked(page ? `${page}: ${title}` : title)));
+  const [address, , , short] = place;
+  const item = element("li", {}, ...heading(place));
   if (short) item.append(element("p", {}, ...marked(short)));
   if (line && line[1] !== short) {
     const [claim, text] = line;
