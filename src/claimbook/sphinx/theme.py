@@ -72,5 +72,9 @@ def mend(
     if app.builder.name == "html" and "body" in context:
         body = breakable(whole(context["body"]))
         if tools := page_tools(body, context.get("page_forms", ())) if doctree else "":
-            body = HEAD.sub(lambda head: f"{head[0]}{tools}\n", body, count=1)
+            above, overview, below = body.partition('<div class="overview')
+            if overview:
+                body = f"{above}{tools}\n{overview}{below}"
+            else:
+                body = HEAD.sub(lambda head: f"{head[0]}{tools}\n", body, count=1)
         context["body"] = body
