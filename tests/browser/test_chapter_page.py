@@ -284,13 +284,35 @@ BEGINNINGS = """(code) => {
 """The columns in which lines of code without indentation begin, and those that continue them."""
 
 
-@pytest.mark.parametrize("name", ["memory/vectorization", "interview", "tensors/index"])
+@pytest.mark.parametrize("name", ["memory/vectorization", "interview"])
 def test_a_page_says_what_it_is_for_before_its_tools(open_page, name):
     """They stand between its first lines and its first section."""
     page = open_page(name)
     tools = page.locator(".page-tools").bounding_box()
     aim = page.locator("h1 + p").bounding_box()
     assert aim["y"] + aim["height"] < tools["y"] < page.locator("h2").first.bounding_box()["y"]
+
+
+def test_an_overview_opens_its_answers_where_they_begin(open_page):
+    """Nothing comes between a picture at its top and the sentence that leads to it."""
+    page = open_page("autograd/index")
+    tools = page.locator(".page-tools").bounding_box()
+    assert page.locator("h2").first.bounding_box()["y"] < tools["y"]
+    answers = page.locator(".overview").bounding_box()
+    assert 0 <= answers["y"] - (tools["y"] + tools["height"]) < 40
+
+
+def test_lines_of_text_are_short(open_page):
+    """At most 90 characters on a wide screen, however wide the boxes and their code."""
+    page = open_page("memory/strides", width=1440)
+    assert max(page.evaluate(CHARACTERS)) <= 90
+
+
+CHARACTERS = """() => [...document.querySelectorAll("article p:not([class]), .short-answer")]
+  .filter((text) => text.getClientRects().length && text.textContent.length > 200)
+  .map((text) => text.textContent.length
+    / Math.round(text.clientHeight / parseFloat(getComputedStyle(text).lineHeight)))"""
+"""The characters in a line of each long paragraph, roughly: also its last line counts."""
 
 
 def test_the_foot_of_a_card_is_one_line(open_page):
