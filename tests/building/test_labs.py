@@ -1,5 +1,6 @@
 """A small gallery, built as the real one is: which labs are drawn, and when."""
 
+import os
 import re
 import signal
 import subprocess
@@ -191,11 +192,20 @@ def test_a_lab_that_fails_is_told_on_each_build(book):
     (book.root / "gallery/plot_wrong.py").unlink()
 
 
-@pytest.mark.parametrize("labs_due", [1, 2])
-def test_a_lab_that_exits_fails(book, labs_due):
+@pytest.mark.parametrize(
+    ("labs_due", "ends"),
+    [
+        (1, "import sys\nsys.exit()"),
+        (2, "import sys\nsys.exit()"),
+        (1, "import os\nos._exit(0)"),
+        (2, "import os\nos._exit(0)"),
+        (1, "\nquit()"),
+    ],
+)
+def test_a_lab_that_exits_fails(book, labs_due, ends):
     """It would end the build, with the status of one that has succeeded."""
     for number in range(labs_due):
-        text = LAB.format(name="ends", height=1) + "import sys\nsys.exit()\n"
+        text = LAB.format(name="ends", height=1) + f"{ends}\n"
         book.write(f"gallery/plot_ends{number}.py", text)
     done = book.sphinx()
     assert done.returncode == 1
@@ -203,6 +213,43 @@ def test_a_lab_that_exits_fails(book, labs_due):
         said = f"gallery/plot_ends{number}.py:16: WARNING: the lab failed: RuntimeError: a lab must"
         assert said in done.stderr
         (book.root / f"gallery/plot_ends{number}.py").unlink()
+
+
+CRASH = "import ctypes\nctypes.string_at(0)"
+ENDED = {
+    "raise SystemExit": "ends0.py:15: a lab must not exit\n",
+    CRASH: "ends0.py or gallery/plot_ends1.py: a lab has ended its process, {SIGSEGV(-11)",
+}
+
+
+@pytest.mark.parametrize(("ends", "said"), ENDED.items())
+def test_a_lab_that_ends_its_process_ends_the_build(book, ends, said):
+    """It is named in a line, and the build does not seem to have succeeded."""
+    labs_due = 1 + (ends == CRASH)
+    for number in range(labs_due):
+        text = LAB.format(name="ends", height=1) + f"{ends}\n"
+        book.write(f"gallery/plot_ends{number}.py", text)
+    done = book.sphinx()
+    assert done.returncode == 2
+    assert f"ERROR: gallery/plot_{said}" in strip_escape_sequences(done.stderr)
+    assert "report this error" not in done.stderr
+    for number in range(labs_due):
+        (book.root / f"gallery/plot_ends{number}.py").unlink()
+
+
+def test_a_build_interrupted_in_a_lab_may_exit():
+    """So may a process that the lab has started, such as a worker of a data loader."""
+    labs.reset({}, "plot_slow.py", "before")
+    try:
+        with pytest.raises(SystemExit):
+            sys.exit(2)
+        code = compile(
+            "import os, sys\nif not (child := os.fork()): os._exit(3)", "plot_slow.py", "exec"
+        )
+        exec(code, namespace := {})
+        assert os.waitstatus_to_exitcode(os.waitpid(namespace["child"], 0)[1]) == 3
+    finally:
+        labs.reset({}, "plot_slow.py", "after")
 
 
 def test_a_lab_that_does_not_end_is_ended(monkeypatch):

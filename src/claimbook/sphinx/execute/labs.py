@@ -4,10 +4,14 @@ sphinx-gallery's own hooks import Matplotlib in every build, even if no lab is r
 fifth of the time of a build without changes.
 """
 
+import builtins
+import faulthandler
 import io
 import os
 import signal
 import sys
+import traceback
+from collections.abc import Callable
 from dataclasses import astuple
 from pathlib import Path, PurePosixPath
 from textwrap import dedent
@@ -24,7 +28,7 @@ from claimbook.engine import environment
 from claimbook.engine.fork_server import SETTINGS
 from claimbook.files import Stamp, read_text
 from claimbook.model import Lane, digest
-from claimbook.pages.book import Project
+from claimbook.pages.book import BookError, Project
 from claimbook.sphinx.complaints import ends_on_error, warn
 
 logger = logging.getLogger(__name__)
@@ -38,7 +42,11 @@ TRIES = 3
 SECONDS = 300
 """Time limit of a lab, in seconds."""
 
-EXIT = sys.exit
+EXITS = [(sys, "exit"), (os, "_exit"), (builtins, "exit"), (builtins, "quit")]
+"""The functions that a lab must not call: they would end the build, with success."""
+
+EXITING = [getattr(owner, name) for owner, name in EXITS]
+"""What these are elsewhere."""
 
 INKS = {"light": "#1b1f24", "dark": "#e3e7ec"}
 """The colour of text and axes in light and in dark mode."""
@@ -82,12 +90,15 @@ class _Gallery:
         for pair in zip(*folders, strict=False):
             scripts, made = (Path(app.srcdir, folder) for folder in pair)
             self._pens.append(Stamp(made / ".drawn-with", drawn_with()))
-            for lab in scripts.rglob("plot_*.py"):
-                read_text(lab.resolve())  # sphinx-gallery would not say which one it cannot read
+            for lab in scripts.resolve().rglob("plot_*.py"):
+                read_text(lab)  # sphinx-gallery would not say which one it cannot read
                 drawn = get_md5sum(str(lab), mode="t")
-                self._labs[lab] = Stamp(made / f"{lab.relative_to(scripts)}.md5", drawn)
-        # Before sphinx-gallery runs, and after it has.
+                self._labs[lab] = Stamp(made / f"{lab.relative_to(scripts.resolve())}.md5", drawn)
         app.connect("builder-inited", ends_on_error(self._prepare), priority=400)
+        for listener in [*app.events.listeners["builder-inited"]]:
+            if listener.handler is gen_gallery.generate_gallery_rst:
+                app.disconnect(listener.id)
+        app.connect("builder-inited", ends_on_error(self._draw))
         app.connect("builder-inited", ends_on_error(self._try_again), priority=600)
 
     def _prepare(self, app: Sphinx) -> None:
@@ -97,9 +108,35 @@ class _Gallery:
             for page in pens.path.parent.rglob("plot_*.rst"):
                 if page.with_suffix(".py.md5") not in [lab.path for lab in self._labs.values()]:
                     page.unlink()
-        due = [lab for lab, drawn in self._labs.items() if not drawn.is_current()]
+        due = self._due()
         logger.info("labs: %d to draw, %d as they were", len(due), len(self._labs) - len(due))
         self._conf["parallel"] = PROCESSES if len(due) > 1 else False
+
+    def _due(self) -> list[Path]:
+        return [lab for lab, drawn in self._labs.items() if not drawn.is_current()]
+
+    def _draw(self, app: Sphinx) -> None:
+        """Let sphinx-gallery draw the labs; one that ends its process ends the build.
+
+        Raises:
+            BookError: a lab has ended its process; the message says which.
+        """
+        try:
+            gen_gallery.generate_gallery_rst(app)
+        except SystemExit as error:  # `sys.exit` and the like are refused in a lab
+            told = "".join(traceback.format_exception(error))
+            named = [lab for lab in self._due() if f'File "{lab}"' in told]
+            places = [f"{_name(lab)}:{_line(lab, told)}" for lab in named]
+            where = " or ".join(places or map(_name, self._due()))
+            raise BookError(f"{where}: a lab must not exit") from error
+        except RuntimeError as error:  # of joblib
+            _, told, codes = str(error).partition("exit codes of the workers are ")
+            if not told:
+                raise
+            names = " or ".join(map(_name, self._due()))
+            how = codes.partition("\n")[0]
+            advice = "a crash is told above; Linux ends what takes too much memory by SIGKILL"
+            raise BookError(f"{names}: a lab has ended its process, {how}; {advice}") from error
 
     def _try_again(self, app: Sphinx) -> None:
         """Retry failed labs that observe their machine, one at a time; report those that fail."""
@@ -114,8 +151,8 @@ class _Gallery:
                 # They run in this process, and print what they expected but did not observe.
                 observation.told = again == TRIES and not app.config.claimbook_strict
                 gen_gallery.generate_gallery_rst(app)
-        for lab, traceback in failing.items():
-            _tell_failed(Path(lab), traceback)
+        for lab, told in failing.items():
+            _tell_failed(Path(lab), told)
         failing.clear()  # or sphinx-gallery would report them again and fail
 
 
@@ -124,14 +161,21 @@ def _listed(folders: str | list[str]) -> list[str]:
     return folders if isinstance(folders, list | tuple) else [folders]
 
 
-def _tell_failed(lab: Path, traceback: str) -> None:
+def _tell_failed(lab: Path, told: str) -> None:
     """Warn of a failed lab, at the line in the lab; the next build runs it again."""
-    first, _, _ = traceback.partition(f'File "{lab}"')
-    own = traceback.removeprefix(first).strip()
-    line = own.partition(", line ")[2].partition(",")[0] or "1"
-    error = traceback.strip().rpartition("\n")[2]
-    place = f"{lab.relative_to(Project.find(lab).root)}:{line}"
-    warn(place, f"the lab failed: {error}\n{own}", "failed-lab")
+    first, _, _ = told.partition(f'File "{lab}"')
+    own = told.removeprefix(first).strip()
+    error = told.strip().rpartition("\n")[2]
+    warn(f"{_name(lab)}:{_line(lab, told)}", f"the lab failed: {error}\n{own}", "failed-lab")
+
+
+def _name(lab: Path) -> str:
+    return Project.find(lab).name(lab)
+
+
+def _line(lab: Path, told: str) -> str:
+    """Return the first line of a lab that a traceback names, or its first."""
+    return told.partition(f'File "{lab}", line ')[2].partition(",")[0] or "1"
 
 
 def _end_processes(app: Sphinx, exception: Exception | None) -> None:
@@ -145,12 +189,14 @@ def _end_processes(app: Sphinx, exception: Exception | None) -> None:
 def reset(gallery_conf: dict[str, Any], filename: str, when: str) -> None:
     """Before a lab, set the book's style, seed 0, one thread, and an alarm for its time limit.
 
-    A lab cannot exit.
+    A lab cannot exit, and a crash of it is told with its line.
     """
     signal.alarm(0)
-    sys.exit = _refuse if when == "before" else EXIT
+    for (owner, name), exits in zip(EXITS, EXITING, strict=True):
+        setattr(owner, name, _refused(exits, filename) if when == "before" else exits)
     if when == "after":
         return
+    faulthandler.enable(sys.__stderr__)
     import matplotlib as mpl
     import matplotlib.pyplot as plt
     import torch
@@ -168,9 +214,20 @@ def reset(gallery_conf: dict[str, Any], filename: str, when: str) -> None:
     signal.alarm(SECONDS)
 
 
-def _refuse(status: object = None) -> NoReturn:
-    """Take the place of `sys.exit` in a lab, which would end the build with success."""
-    raise RuntimeError(f"a lab must not exit, as it does with {status!r}")
+def _refused(exits: Callable[..., NoReturn], lab: str) -> Callable[..., NoReturn]:
+    """Return what takes the place of a function that exits: it raises an error if a lab calls it.
+
+    A process that the lab has started may end, and so may an interrupted build.
+    """
+    process = os.getpid()
+
+    def refuse(status: object = None) -> NoReturn:
+        stack = [Path(frame.filename).name for frame in traceback.extract_stack()]
+        if os.getpid() == process and lab in stack:
+            raise RuntimeError(f"a lab must not exit, as it does with {status!r}")
+        exits(status)
+
+    return refuse
 
 
 def _end(*_: object) -> None:
