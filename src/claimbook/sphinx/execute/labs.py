@@ -113,7 +113,7 @@ class _Gallery:
         self._conf["parallel"] = PROCESSES if len(due) > 1 else False
 
     def _due(self) -> list[Path]:
-        return [lab for lab, drawn in self._labs.items() if not drawn.is_current()]
+        return sorted(lab for lab, drawn in self._labs.items() if not drawn.is_current())
 
     def _draw(self, app: Sphinx) -> None:
         """Let sphinx-gallery draw the labs; one that ends its process ends the build.
