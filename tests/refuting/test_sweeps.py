@@ -411,11 +411,28 @@ def test_faults_of_a_file_are_named(book, old, new, said):
     assert said in done.stderr
 
 
+@pytest.mark.parametrize("fault", ["def (", "\0", "\xff", "@sweep(x=1)\ndef no(x):\n    assert x"])
+def test_a_fault_hides_no_other_sweep(book, fault):
+    """The command fails all the same, unless what was named has run."""
+    (book.docs / "sweeps/0.py").write_bytes(fault.encode("latin-1"))
+    done = book.claimbook("sweep", "sum-adds")
+    assert (done.returncode, done.stdout.partition(":")[0]) == (0, "sum-adds")
+    assert done.stderr.startswith("claimbook: docs/sweeps/0.py:")
+    done = book.claimbook("sweep")
+    assert (done.returncode, done.stdout.partition(",")[0]) == (
+        2,
+        "statements without a counterexample: 1",
+    )
+    built = book.sphinx()
+    assert (built.returncode, built.stderr.count("WARNING")) == (1, 1)
+    assert "claim-swept" in (book.site / "a/sums.html").read_text("utf-8")
+
+
 def test_a_build_with_a_fault_goes_on(book):
     """It names the fault as the command does."""
     book.replace("docs/sweeps/a.py", "def sum_adds(x)", "def sum_adds(x")
     built = book.sphinx()
-    said = "docs/sweeps/a.py:8: '(' was never closed"
+    said = "docs/sweeps/a.py:8: WARNING: '(' was never closed"
     assert said in built.stderr
     assert "Traceback" not in built.stderr
     assert (book.site / "a/sums.html").exists()
@@ -471,7 +488,7 @@ def test_what_is_kept_is_of_the_sweeps_as_they_stand(monkeypatch):
 
     book = whole_book()
     kept = Results.of(book.project.docs, pytest.fail)
-    written = read_sweeps(book.project, book.claims).values()
+    written = read_sweeps(book.project, book.claims, pytest.fail).values()
     found = {each.claim.id: kept.load(each.claim) for each in written}
     assert [
         str(w.location) for w in written if not (r := found[w.claim.id]) or not r.is_of(w)

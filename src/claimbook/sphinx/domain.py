@@ -15,14 +15,13 @@ from sphinx.builders import Builder
 from sphinx.domains import Domain, ObjType
 from sphinx.environment import BuildEnvironment
 from sphinx.roles import XRefRole
-from sphinx.util import logging
 from sphinx.util.nodes import make_refnode
 
 from claimbook.exports.errors import Message
 from claimbook.exports.messages import Found, merged
 from claimbook.model import Claim, Environment, Example, Lane, Page, anchor
 from claimbook.mutation import falsify
-from claimbook.pages.book import Book, BookError, Project
+from claimbook.pages.book import Book, Project
 from claimbook.pages.myst import MYST_EXTENSIONS
 from claimbook.pages.prose import Sentence
 from claimbook.pages.text import curly, near
@@ -33,8 +32,6 @@ from claimbook.sphinx import render
 from claimbook.sphinx.complaints import warn
 from claimbook.sweeps import results as sweeps
 from claimbook.sweeps.written import read_sweeps
-
-logger = logging.getLogger(__name__)
 
 
 def tell_broken(place: str, why: str) -> None:
@@ -161,12 +158,13 @@ class ClaimDomain(Domain):
                 self.falsified[claim.id] = falsify.falsified_data(claim, killed)
         self.swept = dict.fromkeys(claim.id for claim in claims)
         searched = sweeps.Results.of(docs, tell_broken)
-        try:
-            for name, sweep in read_sweeps(self.project, claims).items():
-                if result := searched.load(sweep.claim):
-                    self.swept[name] = sweeps.swept_data(sweep, result)
-        except BookError as error:
-            logger.warning("%s", error, type="claim", subtype="bad-sweep")
+
+        def tell(place: str, why: str) -> None:
+            warn(place, why, "bad-sweep")
+
+        for name, sweep in read_sweeps(self.project, claims, tell).items():
+            if result := searched.load(sweep.claim):
+                self.swept[name] = sweeps.swept_data(sweep, result)
 
     @cached_property
     def labs(self) -> dict[str, list[tuple[str, str]]]:

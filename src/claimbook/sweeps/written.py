@@ -7,7 +7,6 @@ import ast
 import io
 import re
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from claimbook.files import ReadError, read_text
 from claimbook.model import Claim, Example, Fence, Lane, Location, digest
 from claimbook.pages.book import BookError, Project, unknown
 from claimbook.pages.register import compose
+from claimbook.records.reading import Tell
 
 GENERAL = re.compile(
     r"\b(every|each|all|any|anything|always|never|no|nothing|none|only|exactly|same|equals?"
@@ -73,57 +73,65 @@ class Written:
         return Claim(*about, (fence,), lanes=(Lane.CPU,), timeout=LIMIT)
 
 
-def read_sweeps(project: Project, claims: Iterable[Claim]) -> dict[str, Written]:
+def read_sweeps(project: Project, claims: Iterable[Claim], tell: Tell) -> dict[str, Written]:
     """Return claim id → sweep for every sweep of a book, in the order of claims.
 
-    Raises:
-        BookError: a file cannot be read or has a syntax error, a function is not named after a
-            claim or is the second for one, or asserts nothing about what is drawn; the message
-            says where.
+    Args:
+        tell: reports each fault of a file, which hides no other sweep: it cannot be read or has a
+            syntax error, a function is not named after a claim or is the second for one, or it
+            asserts nothing about what is drawn.
     """
     by_id = {claim.id: claim for claim in claims}
     found: dict[str, Written] = {}
     for path in sorted((project.docs / FOLDER).glob("*.py")):
-        with _named(project, path):
+        name = project.name(path)
+        try:
             text = read_text(path)
-        for each in _in_file(text, project.name(path), by_id):
+        except ReadError as error:
+            tell(f"{name}:{error.line}", error.message)
+            continue
+        for each in _in_file(text, name, by_id, tell):
             if (first := found.setdefault(each.claim.id, each)) is not each:
                 message = f"{each.claim.id} has a sweep already, at {first.location}"
-                raise BookError(f"{each.location}: {message}; remove one of the two")
+                tell(str(each.location), f"{message}; remove one of the two")
     return {claim: found[claim] for claim in by_id if claim in found}
 
 
-def _in_file(text: str, name: str, claims: dict[str, Claim]) -> Iterator[Written]:
+def _in_file(text: str, name: str, claims: dict[str, Claim], tell: Tell) -> Iterator[Written]:
     try:
         tree = ast.parse(text)
     except SyntaxError as error:
-        raise BookError(f"{name}:{error.lineno}: {error.msg}") from error
+        return tell(f"{name}:{error.lineno or 1}", error.msg)
+    except ValueError as error:  # of a null byte
+        return tell(f"{name}:1", str(error))
     lines = _lines(text)
     functions = [n for n in tree.body if isinstance(n, ast.FunctionDef) and _is_sweep(n)]
     others = [n for n in tree.body if n not in functions and not _is_text(n)]
     setup = tuple(_source(lines, n, *getattr(n, "decorator_list", ())) for n in others)
     for node in others:
         if any("sweep" in ast.unparse(each) for each in getattr(node, "decorator_list", ())):
-            raise BookError(f"{name}:{node.lineno}: a sweep is a `def` under `@sweep(…)` alone")
+            tell(f"{name}:{node.lineno}", "a sweep is a `def` under `@sweep(…)` alone")
     for function in functions:
         claim = function.name.replace("_", "-")
         if claim not in claims:
             hint = "a sweep is named after its claim, with _ for -"
-            raise BookError(f"{name}:{function.lineno}: {unknown(claim, 'claim', claims, hint)}")
-        _check_assertions(function, name)
-        drawn = _source(lines, function.decorator_list[0]).removeprefix("@").rstrip()
-        place = Location(name, function.lineno)
-        yield Written(claims[claim], place, setup, _source(lines, function), drawn)
+            tell(f"{name}:{function.lineno}", unknown(claim, "claim", claims, hint))
+        elif fault := _fault(function):
+            tell(f"{name}:{fault[0]}", fault[1])
+        else:
+            drawn = _source(lines, function.decorator_list[0]).removeprefix("@").rstrip()
+            place = Location(name, function.lineno)
+            yield Written(claims[claim], place, setup, _source(lines, function), drawn)
 
 
-def _check_assertions(function: ast.FunctionDef, name: str) -> None:
-    """Reject an assertion without names, which does not depend on what is drawn, or none at all."""
+def _fault(function: ast.FunctionDef) -> tuple[int, str] | None:
+    """Return line and fault of assertions of which none, or one, depends on what is drawn."""
     if not _assertions(function):
-        raise BookError(f"{name}:{function.lineno}: {function.name} asserts nothing; {ASSERT}")
+        return function.lineno, f"{function.name} asserts nothing; {ASSERT}"
     for node in (node for node in ast.walk(function) if isinstance(node, ast.Assert)):
         if not any(isinstance(part, ast.Name) for part in ast.walk(node.test)):
-            what = f"`{ast.unparse(node)}` uses nothing that is drawn; {ASSERT}"
-            raise BookError(f"{name}:{node.lineno}: {what}")
+            return node.lineno, f"`{ast.unparse(node)}` uses nothing that is drawn; {ASSERT}"
+    return None
 
 
 def _assertions(tree: ast.AST) -> list[ast.Assert | ast.Expr]:
@@ -184,19 +192,12 @@ def left_out(project: Project, claims: Collection[str]) -> set[str]:
     """
     found: set[str] = set()
     for path in sorted((project.docs / FOLDER).glob("*.yaml")):
-        with _named(project, path):
+        try:
             found.update(_listed(path, claims))
+        except ReadError as error:
+            place = Location(project.name(path), error.line)
+            raise BookError(f"{place}: {error.message}") from error
     return found
-
-
-@contextmanager
-def _named(project: Project, path: Path) -> Iterator[None]:
-    """Raise an error of reading a file with its name in the project."""
-    try:
-        yield
-    except ReadError as error:
-        place = Location(project.name(path), error.line)
-        raise BookError(f"{place}: {error.message}") from error
 
 
 def _listed(path: Path, claims: Collection[str]) -> Iterator[str]:
