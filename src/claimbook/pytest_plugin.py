@@ -85,7 +85,12 @@ class PageFile(pytest.File):
                     # In full: pytest would strip the brackets, which --lf needs.
                     node = f"{self.nodeid}::{name}"
                     yield ClaimItem.from_parent(
-                        self, name=name, nodeid=node, claim=claim, lane=lane
+                        self,
+                        name=name,
+                        nodeid=node,
+                        claim=claim,
+                        lane=lane,
+                        sample=claim in page.samples,
                     )
 
     def _book(self) -> Book:
@@ -127,10 +132,11 @@ class ProblemsItem(_PageItem):
 class ClaimItem(_PageItem):
     """A claim on a lane."""
 
-    def __init__(self, *, claim: Claim, lane: Lane, **kwargs: Any) -> None:
+    def __init__(self, *, claim: Claim, lane: Lane, sample: bool, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.claim = claim
         self.lane = lane
+        self.sample = sample
         self.line = claim.location.line
 
     def runtest(self) -> None:
@@ -145,7 +151,7 @@ class ClaimItem(_PageItem):
         if run.outcome is Outcome.VARIED and not self.config.getoption("strict_machine"):
             pytest.xfail(f"came out otherwise on this machine: {run.message}")
         if run.outcome is not Outcome.PASSED:
-            raise ClaimFailed(explain(self.claim, run))
+            raise ClaimFailed(explain(self.claim, run, sample=self.sample))
 
 
 class _Runs:

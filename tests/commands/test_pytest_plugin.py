@@ -37,6 +37,16 @@ def test_samples_of_one_id(book, pytester):
     assert done.parseoutcomes() == {"passed": 1, "failed": 1}
 
 
+def test_what_to_do_about_a_sample(book, pytester):
+    """The commands know none; the one that is told runs it."""
+    book.write("docs/how.md", SAMPLE.replace("\n1\n", "\n2\n"))
+    done = pytester.runpytest_inprocess("docs")
+    done.stdout.fnmatch_lines(["  Run it alone: pytest docs/how.md -k sum-adds"])
+    done.stdout.no_fnmatch_line("*claimbook *")
+    done = pytester.runpytest_inprocess("docs/how.md", "-k", "sum-adds")
+    assert done.parseoutcomes() == {"failed": 1}
+
+
 def test_names_on_both_lanes(book, pytester):
     """A claim is an item on each lane asked for that it runs on."""
     lanes = ["--lane", "cpu", "--lane", "cuda"]
