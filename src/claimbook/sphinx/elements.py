@@ -1,5 +1,6 @@
 """Docutils nodes and their HTML: placeholders, filled in when a page is written; parts of cards."""
 
+import re
 from html import escape
 
 from docutils import nodes
@@ -93,12 +94,17 @@ def _close_fold(writer: HTML5Translator, node: nodes.Element) -> None:
 def folded_title(text: str) -> str:
     """Return the title of a fold as HTML: code between backticks, quotes as in the text.
 
-    >>> print(folded_title('What does "`x` is a leaf" mean?'))
-    What does “<code class="docutils literal notranslate">x</code> is a leaf” mean?
+    >>> print(folded_title('What does "`x` is a *leaf*" mean?'))
+    What does “<code class="docutils literal notranslate">x</code> is a <em>leaf</em>” mean?
     """
-    pieces = curly(text).split("`")
-    code = '<code class="docutils literal notranslate">{}</code>'
-    return "".join((code if i % 2 else "{}").format(escape(part)) for i, part in enumerate(pieces))
+    pieces = re.split(r"(`[^`]+`|\*[^*\s][^*]*\*)", curly(text))
+    return "".join(_marked(each) if i % 2 else escape(each) for i, each in enumerate(pieces))
+
+
+def _marked(piece: str) -> str:
+    inner = escape(piece[1:-1])
+    code = f'<code class="docutils literal notranslate">{inner}</code>'
+    return code if piece.startswith("`") else f"<em>{inner}</em>"
 
 
 def _is_epub(writer: HTML5Translator) -> bool:
