@@ -131,9 +131,9 @@ def _since_revision(book: Book, revision: str, versions: list[str]) -> Iterator[
 
 
 def _is_within(member: tarfile.TarInfo, root: Path) -> bool:
-    """Return whether a file is in the book; a link in it is made relative, or would lead to today's.
+    """Return whether a file is in the book; tell of a link that leads out of it.
 
-    One that leads elsewhere is told.
+    Others are made relative: an absolute one would lead to the file as it is today.
     """
     if member.issym():
         folder = (root / member.name).parent
