@@ -7,9 +7,10 @@ import sys
 from collections.abc import Callable
 
 import pytest
+from sphinx.util.console import strip_escape_sequences
 
 from claimbook.engine.fork_server import KEPT
-from helpers import ROOT, SUM, TinyBook, claim_text, is_soon, processes, python
+from helpers import CONF, ROOT, SUM, TinyBook, claim_text, is_soon, processes, python
 
 SAME = "nothing has changed since the last build"
 VARIED = "it-varies: value: want '2', got '1'"
@@ -98,6 +99,11 @@ FAULTS = {
     "role.md": ("# A\n\n{claim}`nowhere`\n", "nowhere"),
     "claim.md": (f"# A\n\n{SUM.replace('2.)', '3.)')}", "want 3., got 2."),
     "table.md": ("# A\n\n```{csv-table}\n:file: gone.csv\n```\n", "gone.csv"),
+    "file.md": (
+        "# A\n\n```{literalinclude} claim.md\n```\n",
+        "what this shows has code that nothing",
+    ),
+    "html.md": ("# A\n\n<pre>&gt;&gt;&gt; 1\n2</pre>\n", "what this shows has code that nothing"),
     "text.rst": ("A\n=\n\n:claim:`nowhere`\n", "nowhere"),
 }
 """Each on a page of its own: the next build reads a page again for what was wrong on it."""
@@ -142,6 +148,16 @@ def test_a_claim_that_fails_is_told_again_where_nothing_else_is_wrong(tmp_path):
     for done in (book.build(), book.build()):
         assert done.returncode == 1
         assert "want 3., got 2." in done.stderr
+
+
+def test_a_setting_that_does_not_exist(tmp_path):
+    """It would be ignored, and the build would demand less than its author thinks."""
+    book = TinyBook(tmp_path, {"index": "# I\n"}, conf=f"{CONF}claimbook_whole_regster = True\n")
+    done = book.build()
+    line = CONF.count("\n") + 1
+    said = "claimbook has no setting whole_regster; did you mean whole_register?"
+    assert done.returncode == 2
+    assert f"{book.docs}/conf.py:{line}: {said}" in strip_escape_sequences(done.stderr)
 
 
 def test_a_folder_with_a_colon_in_its_name(tmp_path):

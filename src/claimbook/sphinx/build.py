@@ -60,6 +60,7 @@ def connect(app: Sphinx) -> None:
     build = Build(app)
     app.connect("builder-inited", forget_broken)
     app.connect("source-read", scan)
+    app.connect("doctree-read", demands.check_shown)
     app.connect("env-updated", build.update)
     app.connect("warn-missing-reference", tell_missing)
     app.connect("doctree-resolved", build.fill_in)

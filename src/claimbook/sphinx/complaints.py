@@ -1,5 +1,6 @@
 """Log warnings, collect all those of a build, and repeat them at its end."""
 
+import ast
 import logging
 import sys
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from typing import NoReturn
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging as sphinx_logging
 
@@ -16,6 +18,7 @@ from claimbook.engine.workers import RunnerError
 from claimbook.files import read_text
 from claimbook.model import Location
 from claimbook.pages.book import BookError, Project
+from claimbook.pages.text import near
 
 logger = sphinx_logging.getLogger(__name__)
 
@@ -70,6 +73,9 @@ class Complaints(sphinx_logging.WarningStreamHandler):
             _end(cause)
 
 
+OURS = "claimbook_"
+"""How the names of the book's settings begin."""
+
 OF_USERS = (BookError, RunnerError, OSError)
 """Errors of users, whose message says what to do; Sphinx would report them as crashes."""
 
@@ -104,6 +110,20 @@ def _check_files(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> Non
         read_text(Path(env.doc2path(docname)))
 
 
+@ends_on_error
+def _check_settings(app: Sphinx, config: Config) -> None:
+    """End the build on a setting that does not exist: it would be ignored."""
+    path = Path(app.confdir, "conf.py")
+    known = {each.name.removeprefix(OURS) for each in config if each.name.startswith(OURS)}
+    for node in ast.walk(ast.parse(read_text(path))):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) if name.startswith(OURS) and name not in config:
+                meant = near(name := name.removeprefix(OURS), known)
+                what = f"claimbook has no setting {name}{meant or f'; there are {sorted(known)}'}"
+                raise BookError(f"{path}:{node.lineno}: {what}")
+
+
 def connect(app: Sphinx) -> None:
     """Look for errors of users before pages are read."""
+    app.connect("config-inited", _check_settings, priority=900)  # after extensions add theirs
     app.connect("env-before-read-docs", _check_files, priority=100)

@@ -1,17 +1,39 @@
 """Checks of the whole book, which every build makes; failures are warnings."""
 
+import re
 from collections.abc import Iterator
 from datetime import date
+from html import unescape
 from itertools import chain
 
+from docutils import nodes
 from sphinx.application import Sphinx
 
 from claimbook.engine import environment
-from claimbook.model import Claim, Lane, Outcome, Problem, Status
+from claimbook.model import Claim, Lane, Outcome, Problem, ProblemKind, Status
 from claimbook.pages.book import read_page
+from claimbook.pages.parser import TO_RUN
 from claimbook.records.by_page import orphans
 from claimbook.sphinx.complaints import warn
-from claimbook.sphinx.domain import ClaimDomain
+from claimbook.sphinx.domain import ClaimDomain, claim_domain
+
+PROMPT = re.compile(r"^\s*>>>(?=\s|$)", re.MULTILINE)
+TAG = re.compile(r"<[^<>]*>")
+
+
+def check_shown(app: Sphinx, document: nodes.document) -> None:
+    """Warn of prompts in a file that a page shows, or in its HTML: the page scan reads neither."""
+    domain, docname = claim_domain(app.env), app.env.docname
+    known = {each.location.line for each in domain.pages[docname].scanned.problems}
+    for node in document.findall(lambda n: isinstance(n, nodes.literal_block | nodes.raw)):
+        text, line = node.astext(), node.line or 1
+        if isinstance(node, nodes.raw):
+            text = unescape(TAG.sub("", text))
+        elif node.get("source") is None:  # it stands on the page
+            continue
+        if PROMPT.search(text) and known.isdisjoint(range(line, line + text.count("\n") + 2)):
+            message = f"what this shows has code that nothing runs and compares: {TO_RUN}"
+            warn(node, message, ProblemKind.UNOWNED_CODE)
 
 
 def check(app: Sphinx, domain: ClaimDomain) -> None:
