@@ -362,11 +362,18 @@ def test_contents_beside_a_page_are_those_that_sphinx_makes(tmp_path):
 def test_a_guide_to_nowhere_is_a_warning(tmp_path):
     """It names the line of the guide, and what is not there."""
     book = TinyBook(tmp_path)
-    book.write("docs/d.md", "# D\n\n```{questions}\na/sums#no-such-section\n```\n")
+    book.write("docs/d.md", "# D\n\n```{questions}\na/sums#no-such-section\ne#why\n```\n")
+    book.write("docs/e.md", "# E\n\n## Why?\n\n```{beliefs}\nsums-add: So.\n```\n")
+    book.write("docs/f.md", "# F\n\n```{route} Way\nsums\n```\n")
     done = book.sphinx()
     assert done.returncode == 1
-    expected = "docs/d.md:3: WARNING: questions: no page or section `a/sums#no-such-section`"
-    assert expected in done.stderr
+    for expected in (
+        "docs/d.md:3: WARNING: questions: no page or section `a/sums#no-such-section`",
+        "docs/d.md:3: WARNING: questions: `e#why` has no short answer",
+        "docs/e.md:5: WARNING: beliefs: no claim has the id `sums-add`; did you mean sum-adds?",
+        "docs/f.md:3: WARNING: route: no page or section `sums`; did you mean a/sums?",
+    ):
+        assert expected in done.stderr
 
 
 def test_a_guide_follows_its_pages(tmp_path):

@@ -275,6 +275,30 @@ PROBLEMS = {
         claim_with().removesuffix(":::\n"),
         ["p.md:1: this fence is never closed: end it with ::: [claim.bad-fence]"],
     ),
+    "a claim that fewer colons close": (
+        f":{claim_with()}",
+        ["p.md:1: this fence is never closed: end it with :::: [claim.bad-fence]"],
+    ),
+    "a directive that is misspelt": (
+        claim_with().replace("{claim}", "{clam}"),
+        ["p.md:1: there is no directive `{clam}`; did you mean `{claim}`? [claim.malformed-claim]"],
+    ),
+    "front matter that is never closed": (
+        "---\nfile_format: mystnb\n\n# P\n",
+        [
+            (
+                "p.md:1: what stands before the title is never closed: end it with a line --- "
+                "[claim.bad-form]"
+            ),
+        ],
+    ),
+    "an answer that begins otherwise": (
+        "**In short** it is.\n\n**in short.** It is.\n\n*In short* is no answer, in short.\n",
+        [
+            f"p.md:{line}: a short answer begins with `**In short.**` [claim.bad-form]"
+            for line in (1, 3, 5)
+        ],
+    ),
     "a fence of a claim that is never closed": (
         claim_with().replace("```\n:::", ":::"),
         ["p.md:5: a-claim: this fence is never closed: end it with ``` [claim.bad-fence]"],

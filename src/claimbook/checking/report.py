@@ -95,6 +95,10 @@ _HINTS = (
     (ADDRESS, "It holds an address, which is another in each run: write `...` in its place."),
     (re.compile(_NO_GPU), "It asks for a GPU: write `device`, or give the claim `:lanes: cuda`."),
     (
+        re.compile(r"^EOFError: EOF when reading a line", re.MULTILINE),
+        "It reads what is typed, and nobody types: write the value in the code.",
+    ),
+    (
         re.compile(r"^ModuleNotFoundError: ", re.MULTILINE),
         "A claim may import Python's own modules and those that constraints.txt lists.",
     ),

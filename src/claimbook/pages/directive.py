@@ -40,7 +40,7 @@ STAR = "this line begins a list: wrap the sentence elsewhere, or begin lists wit
 def _entries(value: str) -> list[str]:
     if not value:
         raise ValueError("names no entry")
-    return value.split()
+    return value.replace(",", " ").split()
 
 
 def _alone(value: str) -> bool:

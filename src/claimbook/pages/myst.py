@@ -113,7 +113,7 @@ class Markdown:
 def _is_closed(fence: Token, last: str) -> bool:
     """Return whether a fence ends with its last line; if another opens in it, it does not."""
     marks = last.strip(" \t>")
-    ends = len(marks) >= 3 and {*marks} == {fence.markup[0]}
+    ends = len(marks) >= len(fence.markup) and {*marks} == {fence.markup[0]}
     opens = re.search(rf"^\s*{fence.markup}[\w{{]", fence.content, re.MULTILINE)
     return ends and not opens
 

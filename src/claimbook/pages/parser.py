@@ -5,6 +5,7 @@ wrong as problems, each with its line.
 """
 
 import re
+from difflib import get_close_matches
 from pathlib import Path
 
 from claimbook.model import Claim, Location, Page, Problem, ProblemKind, Remark
@@ -19,6 +20,9 @@ PYTHON_LANGUAGES = frozenset(
 CODE_DIRECTIVES = frozenset({"code", "code-block", "sourcecode", "doctest", "testcode"})
 RAW_DIRECTIVES = frozenset({"code-cell", "raw-cell", "raw", "math", "literalinclude", "toctree"})
 
+OURS = ["claim", "remark", "asked", "code-cell", "overview", "questions", "route", "toctree"]
+"""Directives of a book whose misspelt names are told."""
+
 TO_RUN = "write it as a claim, `:::{claim} an-id`"
 """What to do about code that nothing runs; a claim may be misspelt above it."""
 
@@ -31,6 +35,7 @@ LAB_WORDS = {
 }
 """Pattern that the script of a lab must contain → what it is for, in a message."""
 
+_LIKE_SHORT = re.compile(r"[*_]+in short\b", re.IGNORECASE)
 _PROMPT = re.compile(r"(\s|[-*+>]\s|\d+[.)]\s)*>>>(\s|$)")
 """The beginning of a line with a prompt, maybe in a list or quote: `- >>> 1`, `1. > >>> 1`."""
 _RST_CODE = re.compile(r"\s*\.\. (code-block|code|sourcecode|doctest|testcode)::(.*)")
@@ -46,6 +51,9 @@ def scan_page(text: str, path: str) -> Page:
     """
     reader, text = _PageReader(path), "\n".join(lines(text))
     reader.walk(page := Markdown(text))
+    if text.startswith("---\n") and page.tokens[0].type != "front_matter":
+        message = "what stands before the title is never closed: end it with a line ---"
+        reader.problem(1, ProblemKind.BAD_FORM, message)
     reader.look_for_prompts(text)
     return Page(
         path,
@@ -79,7 +87,12 @@ class _PageReader(Reader):
 
     def walk(self, part: Markdown) -> None:
         for token in part.tokens:
-            if token.type == "inline" and token.content.startswith(SHORT):
+            if token.type != "inline":
+                continue
+            if not token.content.startswith(SHORT) and _LIKE_SHORT.match(token.content):
+                message = f"a short answer begins with `{SHORT}`"
+                self.problem(part.line(token), ProblemKind.BAD_FORM, message)
+            if token.content.startswith(SHORT):
                 count = len(strip_markup(token.content.removeprefix(SHORT)).split())
                 if count > ANSWER_WORDS:
                     message = f"a short answer of {count} words; at most {ANSWER_WORDS}"
@@ -101,6 +114,10 @@ class _PageReader(Reader):
         elif what := _never_run(block):
             message = f"{what}: {TO_RUN}, or as a code cell that draws"
             self.problem(block.line, ProblemKind.UNOWNED_CODE, message)
+            self.owned.update(block.lines)
+        elif name not in OURS and (meant := get_close_matches(name.lower(), OURS, 1, 0.75)):
+            message = f"there is no directive `{{{name}}}`; did you mean `{{{meant[0]}}}`?"
+            self.problem(block.line, ProblemKind.MALFORMED_CLAIM, message)
             self.owned.update(block.lines)
         elif name and name not in RAW_DIRECTIVES | CODE_DIRECTIVES:
             self.walk(block.body)

@@ -60,7 +60,9 @@ class CellDirective(SphinxDirective):
         try:
             statements = ast.parse("\n".join(self.content)).body
         except SyntaxError as error:
-            raise self.error(f"a code cell is not valid Python: {error}") from error
+            line = self.content_offset + (error.lineno or 1)
+            message = f"a code cell is not valid Python: {error.msg}, in line {line}"
+            raise self.error(message) from error
         if not (statements and isinstance(last := statements.pop(), ast.Expr)):
             raise self.error("a code cell must end with an expression that draws")
         setup = "".join(f"{ast.unparse(statement)}\n" for statement in statements)

@@ -12,6 +12,7 @@ from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
+from claimbook.pages.text import near
 from claimbook.records.reading import load_file, structure
 from claimbook.sphinx import elements
 from claimbook.sphinx.domain import claim_domain
@@ -31,7 +32,10 @@ class ExplorerDirective(SphinxDirective):
         """Return the element that the script fills."""
         name = self.arguments[0]
         if not (SCRIPTS / f"{name}.js").exists():
-            raise self.error(f"there is no explorer `{name}`")
+            known = sorted(s.stem.removesuffix("-rule") for s in SCRIPTS.glob("*-rule.js"))
+            raise self.error(
+                f"there is no explorer `{name}`{near(name, known) or f'; there are {known}'}"
+            )
         record = Path(self.env.srcdir, RECORD)
         self.env.note_dependency(str(record))
         kept = load_file(record, _agreements, "no record of explorers", self._fail) or {}

@@ -14,6 +14,7 @@ from sphinx.environment import BuildEnvironment
 from claimbook.files import write_changed
 from claimbook.model import Claim, RelationKind
 from claimbook.pages.sections import is_error
+from claimbook.pages.text import near
 from claimbook.sphinx import elements, render
 from claimbook.sphinx.complaints import warn
 from claimbook.sphinx.domain import ClaimDomain, Placed, claim_domain
@@ -32,7 +33,7 @@ def show(domain: ClaimDomain, placed: Placed) -> list[nodes.Node]:
             found += shown
         else:
             place = f"{domain.env.doc2path(placed.page)}:{placed.line}"
-            warn(place, f"{placed.kind}: no page or section `{line}`", "unknown-page")
+            warn(place, f"{placed.kind}: {_wrong(domain, placed.kind, line)}", "unknown-page")
     if placed.kind not in ORDERED:
         return [nodes.container("", *found, classes=[placed.kind])]
     listed = nodes.enumerated_list("", *found, enumtype="arabic", classes=[placed.kind])
@@ -41,6 +42,19 @@ def show(domain: ClaimDomain, placed: Placed) -> list[nodes.Node]:
     total = sum(domain.pages[name].minutes for name in lines if name in domain.pages)
     text = f"{_hours(total)} of reading in all"
     return [nodes.container("", listed, nodes.paragraph("", text, classes=["minutes"]))]
+
+
+def _wrong(domain: ClaimDomain, kind: str, line: str) -> str:
+    """Return what is wrong with a line that shows nothing."""
+    name, _, entry = line.partition(" ")
+    if kind == "beliefs":
+        name = name.removesuffix(":")
+        return f"no claim has the id `{name}`{near(name, domain.book.by_id)}"
+    sections = [section.place for section in domain.book.sections]
+    known = sections if kind == "questions" else [*domain.pages]
+    if name in known:
+        return f"`{name}` has no short answer" + f", or no claim that decides {entry}" * bool(entry)
+    return f"no page or section `{line}`{near(name, known)}"
 
 
 def _stop(domain: ClaimDomain, docname: str) -> list[nodes.Node]:
