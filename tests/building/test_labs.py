@@ -215,6 +215,25 @@ def test_a_lab_that_exits_fails(book, labs_due, ends):
         (book.root / f"gallery/plot_ends{number}.py").unlink()
 
 
+def test_a_lab_without_a_title_ends_the_build(book):
+    """Its file is named in a line; sphinx-gallery alone would ask to report a crash."""
+    book.write("gallery/plot_bare.py", "x = 1\n")
+    done = book.sphinx()
+    assert done.returncode == 2
+    assert f'Could not find docstring in file "{book.root}/gallery/plot_bare.py"' in done.stderr
+    assert "report this error" not in done.stderr
+    (book.root / "gallery/plot_bare.py").unlink()
+
+
+def test_a_lab_that_is_no_python(book):
+    """Its line is named, and nothing but its line."""
+    book.write("gallery/plot_wrong.py", LAB.format(name="wrong", height=1) + "x = = 1\n")
+    done = book.sphinx()
+    assert done.returncode == 1
+    assert "gallery/plot_wrong.py:15: WARNING: the lab failed: SyntaxError: invalid" in done.stderr
+    (book.root / "gallery/plot_wrong.py").unlink()
+
+
 CRASH = "import ctypes\nctypes.string_at(0)"
 ENDED = {
     "raise SystemExit": "ends0.py:15: a lab must not exit\n",

@@ -620,21 +620,35 @@ def test_escapes_are_no_problem():
 
 
 def test_a_lab_is_in_words_too():
-    """One whose figure has no title or no description is named, another script is not."""
-    title, label = "fig.suptitle('It falls')\n", "fig.set_label('A line.')\n"
-    assert [problem.message for problem in scan_script(title, "a/plot_x.py")] == [
+    """One that lacks its title, or whose figure has none or no description, is named."""
+    text, title, label = "'''T.'''\n", "fig.suptitle('It falls')\n", "fig.set_label('A line.')\n"
+    assert [problem.message for problem in scan_script(title + label, "a/plot_x.py")] == [
+        "a lab begins with a text in quotes: its title, underlined, and what it shows"
+    ]
+    assert [problem.message for problem in scan_script(text + title, "a/plot_x.py")] == [
         "a lab describes its picture for readers who cannot see it: `fig.set_label(…)`"
     ]
-    assert [problem.message for problem in scan_script(label, "a/plot_x.py")] == [
+    assert [problem.message for problem in scan_script(text + label, "a/plot_x.py")] == [
         "a lab states its finding: `fig.suptitle(…)`"
     ]
-    assert scan_script(title + label, "a/plot_x.py") == scan_script("", "a/tool.py") == []
+    assert (
+        scan_script(text + title + label, "a/plot_x.py") == scan_script("", "a/__init__.py") == []
+    )
+
+
+def test_a_lab_with_another_name_is_told():
+    """sphinx-gallery would show its code, and never run it."""
+    (problem,) = scan_script("", "a/tool.py")
+    said = "a lab that would be shown and never run: name it plot_tool.py [claim.unowned-code]"
+    assert str(problem) == f"a/tool.py:1: {said}"
 
 
 def test_a_folder_of_labs_needs_its_header(tmp_path):
     """sphinx-gallery would pass over it, and say nothing."""
     book = TinyBook(tmp_path)
-    book.write("gallery/new/plot_x.py", "fig.suptitle('It falls')\nfig.set_label('A line.')\n")
+    book.write(
+        "gallery/new/plot_x.py", "'T.'\nfig.suptitle('It falls')\nfig.set_label('A line.')\n"
+    )
     (problem,) = Book.load(tmp_path).problems
     assert str(problem) == (
         "gallery/new/plot_x.py:1: its labs are not shown: gallery/new needs a GALLERY_HEADER.rst "
@@ -645,9 +659,9 @@ def test_a_folder_of_labs_needs_its_header(tmp_path):
 def test_script():
     """The text of a lab is looked at for code that nothing runs."""
     text = 'x = 1\n# text\n# >>> y\n"""\n.. code-block:: python\n"""\n'
-    assert [str(problem) for problem in scan_script(text, "g.py")] == [
-        f"g.py:3: {NOT_RUN}",
-        f"g.py:5: {NOT_RUN}",
+    assert [str(problem) for problem in scan_script(text, "__g.py")] == [
+        f"__g.py:3: {NOT_RUN}",
+        f"__g.py:5: {NOT_RUN}",
     ]
 
 

@@ -392,6 +392,16 @@ def test_what_a_sweep_uses_keeps_its_decorators(book):
         ),
         ("def sum_adds(x)", "def sum_adds(x", "docs/sweeps/a.py:8: '(' was never closed"),
         (
+            "def sum_adds(x)",
+            "def sum_adds(x, y)",
+            "a.py:8: sum_adds takes x, y, and `@sweep(…)` draws x: name the same parameters in both",
+        ),
+        (
+            "cases=100, x=tensors(rank=(1, 3))",
+            "cases=100",
+            "a.py:8: sum_adds draws nothing: name its parameters in `@sweep(…)`",
+        ),
+        (
             "same(x.sum(), x.flatten().sum(0))",
             "assert True",
             f"docs/sweeps/a.py:9: `assert True` uses nothing that is drawn; {ASSERT}",
@@ -409,6 +419,31 @@ def test_faults_of_a_file_are_named(book, old, new, said):
     done = book.claimbook("sweep")
     assert done.returncode == 2
     assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("drawn", "said"),
+    [
+        ("3", "x=3 draws nothing: give a strategy"),
+        ("lambda z: z", "x is drawn from z, which is not"),
+    ],
+)
+def test_what_cannot_be_drawn_is_told(book, drawn, said):
+    """In the words of a sweep, not of the library beneath."""
+    book.replace("docs/sweeps/a.py", "tensors(rank=(1, 3))", drawn)
+    done = book.claimbook("sweep")
+    assert done.returncode == 1
+    assert f"TypeError: {said}" in done.stderr
+
+
+def test_a_file_in_a_folder_of_sweeps_is_told(book):
+    """Nothing reads it."""
+    book.write("docs/sweeps/part/b.py", "")
+    done = book.claimbook("sweep")
+    said = (
+        "claimbook: docs/sweeps/part/b.py:1: sweeps are read in docs/sweeps itself: move it there\n"
+    )
+    assert (done.returncode, done.stderr) == (2, said)
 
 
 @pytest.mark.parametrize("fault", ["def (", "\0", "\xff", "@sweep(x=1)\ndef no(x):\n    assert x"])

@@ -29,6 +29,8 @@ TO_RUN = "write it as a claim, `:::{claim} an-id`"
 ANSWER_WORDS = 60
 """Most words of a short answer."""
 
+_TITLED = re.compile(r"""(\s|#.*)*[rR]?["']""")
+"""The beginning of a lab: the quotes of its text, maybe below comments."""
 LAB_WORDS = {
     r"\bsuptitle\(|\bset_title\(": "states its finding: `fig.suptitle(…)`",
     r"\bset_label\(": "describes its picture for readers who cannot see it: `fig.set_label(…)`",
@@ -66,13 +68,22 @@ def scan_page(text: str, path: str) -> Page:
 
 
 def scan_script(text: str, path: str) -> list[Problem]:
-    """Return the problems of a lab: prompts in its text, a figure without title or label."""
+    """Return the problems of a lab: prompts in its text, a figure without title or label.
+
+    A lab also needs a title, and a name with which it is drawn.
+    """
     reader = _PageReader(path)
     reader.look_for_prompts("\n".join(line.removeprefix("#") for line in lines(text)))
     if Path(path).match("plot_*.py"):
+        if not _TITLED.match(text):
+            message = "a lab begins with a text in quotes: its title, underlined, and what it shows"
+            reader.problem(1, ProblemKind.BAD_FORM, message)
         for pattern, what in LAB_WORDS.items():
             if not re.search(pattern, text):
                 reader.problem(1, ProblemKind.BAD_FORM, f"a lab {what}")
+    elif not Path(path).match("__*.py"):
+        message = f"a lab that would be shown and never run: name it plot_{Path(path).name}"
+        reader.problem(1, ProblemKind.UNOWNED_CODE, message)
     return reader.problems
 
 

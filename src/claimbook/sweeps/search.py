@@ -71,6 +71,11 @@ def sweep(*, cases: int = CASES, **drawn: Drawn) -> Callable[[Check], Sweep]:
         drawn: the strategy for each parameter, or a function that returns it given earlier
             parameters by name: `dim=lambda x: dims(x)`.
     """
+    for name, made in drawn.items():
+        if not (isinstance(made, SearchStrategy) or callable(made)):
+            raise TypeError(
+                f"{name}={made!r} draws nothing: give a strategy, such as integers(0, 9)"
+            )
     return lambda check: Sweep(check, cases, drawn)
 
 
@@ -83,6 +88,8 @@ def _values(draw: st.DrawFn, drawn: dict[str, Drawn]) -> dict[str, Any]:
             values[name] = draw(made)
         else:
             earlier = inspect.signature(made).parameters
+            if unknown := [each for each in earlier if each not in values]:
+                raise TypeError(f"{name} is drawn from {unknown[0]}, which is not drawn before it")
             values[name] = draw(made(**{each: values[each] for each in earlier}))
     return values
 

@@ -8,6 +8,7 @@ import builtins
 import faulthandler
 import io
 import os
+import re
 import signal
 import sys
 import traceback
@@ -19,6 +20,7 @@ from typing import Any, NoReturn
 
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.errors import ExtensionError
 from sphinx.util import logging
 from sphinx_gallery import gen_gallery
 from sphinx_gallery.utils import get_md5sum
@@ -129,6 +131,8 @@ class _Gallery:
             places = [f"{_name(lab)}:{_line(lab, told)}" for lab in named]
             where = " or ".join(places or map(_name, self._due()))
             raise BookError(f"{where}: a lab must not exit") from error
+        except ExtensionError as error:  # such as a lab without a title
+            raise BookError(" ".join(str(error).split())) from error
         except RuntimeError as error:  # of joblib
             _, told, codes = str(error).partition("exit codes of the workers are ")
             if not told:
@@ -175,7 +179,8 @@ def _name(lab: Path) -> str:
 
 def _line(lab: Path, told: str) -> str:
     """Return the first line of a lab that a traceback names, or its first."""
-    return told.partition(f'File "{lab}", line ')[2].partition(",")[0] or "1"
+    found = re.search(rf'File "{re.escape(str(lab))}", line (\d+)', told)
+    return found[1] if found else "1"
 
 
 def _end_processes(app: Sphinx, exception: Exception | None) -> None:
