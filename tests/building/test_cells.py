@@ -93,7 +93,7 @@ last"""
             DYING,
             "the process exited with status 3 in example 2 of 2",
         ),
-        ("x = 1\na b", "a code cell is not valid Python: invalid syntax, in line 5"),
+        ("x = 1\na b", "a code cell is not valid Python: invalid syntax, in line 7"),
     ],
 )
 def test_a_cell_that_draws_nothing_fails_the_build(tmp_path, code, said):

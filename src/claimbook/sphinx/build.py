@@ -78,7 +78,7 @@ def forget_broken(app: Sphinx) -> None:
     for name in app.env.all_docs:
         ends[Path(app.doctreedir, f"{name}.doctree")] = rb"\.\Z"  # as each pickle
         if app.builder.name == "html":
-            ends[Path(app.builder.get_output_path(name))] = rb"</html>\s*\Z"
+            ends[Path(app.outdir, f"{name}.html")] = rb"</html>\s*\Z"
     for path, end in ends.items():
         if path.is_file() and not re.search(end, _last_bytes(path)):
             path.unlink()

@@ -60,7 +60,7 @@ class CellDirective(SphinxDirective):
         try:
             statements = ast.parse("\n".join(self.content)).body
         except SyntaxError as error:
-            line = self.content_offset + (error.lineno or 1)
+            line = self.lineno + self.content_offset + (error.lineno or 1)
             message = f"a code cell is not valid Python: {error.msg}, in line {line}"
             raise self.error(message) from error
         if not (statements and isinstance(last := statements.pop(), ast.Expr)):
