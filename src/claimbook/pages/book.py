@@ -178,10 +178,8 @@ class Book:
         return list(wanted or self.claims)
 
     def _nothing_named(self, name: str, also: Iterable[str]) -> str:
-        also = {*also}
         known = {*self.by_id, *also, *(claim.location.path for claim in self.claims)}
-        what = "claim, page with claims, entry or source" if also else "claim or page with claims"
-        message = unknown(name, what, known, "see claimbook list")
+        message = unknown(name, "claim or page with claims", known, "see claimbook list")
         wrong = [p for p in self.problems if p.kind is not ProblemKind.BAD_REGISTER]
         if wrong:
             message += "\nOne of these problems may hide it:\n" + "\n".join(map(str, wrong))
