@@ -132,7 +132,8 @@ class _Gallery:
             where = " or ".join(places or map(_name, self._due()))
             raise BookError(f"{where}: a lab must not exit") from error
         except ExtensionError as error:  # such as a lab without a title
-            raise BookError(" ".join(str(error).split())) from error
+            said = re.sub(r'[^/"\s]+/\.\./', "", str(error))  # from `docs/../gallery`
+            raise BookError(" ".join(said.split())) from error
         except RuntimeError as error:  # of joblib
             _, told, codes = str(error).partition("exit codes of the workers are ")
             if not told:
