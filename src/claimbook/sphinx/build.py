@@ -1,7 +1,6 @@
 """The steps of a build: scan pages, run claims, and put the results on pages."""
 
 import gc
-import re
 import signal
 import threading
 import time
@@ -58,7 +57,6 @@ def connect(app: Sphinx) -> None:
     gc.enable()
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS, 100, 100)
     build = Build(app)
-    app.connect("builder-inited", forget_broken)
     app.connect("source-read", scan)
     app.connect("doctree-read", demands.check_shown)
     app.connect("env-updated", build.update)
@@ -67,27 +65,6 @@ def connect(app: Sphinx) -> None:
     app.connect("build-finished", build.tell)
     app.connect("build-finished", build.keep, priority=950)  # after data files are written
     app.connect("build-finished", lambda *_: gc.freeze(), priority=1000)  # speeds up Python's exit
-
-
-def forget_broken(app: Sphinx) -> None:
-    """Delete what the last build wrote if it is empty or cut off, so that it is made anew.
-
-    Sphinx would end in a traceback, or leave a page as it is.
-    """
-    ends = {Path(app.outdir, ".buildinfo"): rb"\ntags: \w*\s*\Z"}
-    for name in app.env.all_docs:
-        ends[Path(app.doctreedir, f"{name}.doctree")] = rb"\.\Z"  # as each pickle
-        if app.builder.name == "html":
-            ends[Path(app.outdir, f"{name}.html")] = rb"</html>\s*\Z"
-    for path, end in ends.items():
-        if path.is_file() and not re.search(end, _last_bytes(path)):
-            path.unlink()
-
-
-def _last_bytes(path: Path, count: int = 100) -> bytes:
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - count))
-        return file.read()
 
 
 def scan(app: Sphinx, docname: str, source: list[str]) -> None:

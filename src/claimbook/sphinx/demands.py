@@ -25,7 +25,7 @@ def check_shown(app: Sphinx, document: nodes.document) -> None:
     """Warn of prompts in a file that a page shows, or in its HTML: the page scan reads neither."""
     domain, docname = claim_domain(app.env), app.env.docname
     known = {each.location.line for each in domain.pages[docname].scanned.problems}
-    for node in document.findall(lambda n: isinstance(n, nodes.literal_block | nodes.raw)):
+    for node in chain(document.findall(nodes.literal_block), document.findall(nodes.raw)):
         text, line = node.astext(), node.line or 1
         if isinstance(node, nodes.raw):
             text = unescape(TAG.sub("", text))

@@ -202,7 +202,7 @@ def reset(gallery_conf: dict[str, Any], filename: str, when: str) -> None:
         setattr(owner, name, _refused(exits, filename) if when == "before" else exits)
     if when == "after":
         return
-    faulthandler.enable(sys.__stderr__)
+    faulthandler.enable(2)  # stderr, which sphinx-gallery replaces
     import matplotlib as mpl
     import matplotlib.pyplot as plt
     import torch
