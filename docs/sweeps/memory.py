@@ -1248,3 +1248,15 @@ def overwritten_values_get_gradients_too(values, size):
     by_assignment[index] = values
     for written in by_scatter, by_assignment:
         assert (torch.autograd.grad(written.sum(), values)[0] == 1).all()
+
+
+@sweep(
+    x=tensors(FLOATS, rank=(2, 3), size=(1, 5), values="normal"),
+    kind=among(["any", "equal", "integers", "zeros"]),
+)
+def equal_singular_values_spoil_the_gradient(x, kind):
+    u, s, vh = torch.linalg.svd(x, full_matrices=False)
+    chosen = {"any": s, "equal": torch.ones_like(s), "integers": s.round(), "zeros": 0 * s}[kind]
+    matrix = ((u * chosen[..., None, :]) @ vh).requires_grad_()
+    (gradient,) = torch.autograd.grad(torch.linalg.svdvals(matrix).sum(), matrix)
+    assert gradient.isfinite().all()
