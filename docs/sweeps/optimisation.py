@@ -961,3 +961,22 @@ def ctc_lengths_must_fit_the_targets(lengths, width, row):
     targets = torch.ones(width if row else (2, width), dtype=torch.int64)
     refused = error(lambda: functional.ctc_loss(log_p, targets, [9, 9], lengths)) != ""
     assert refused == (width != sum(lengths) if row else width < max(lengths))
+
+
+@sweep(
+    logits=tensors(FLOATS, rank=(2, 2), size=(1, 5), values="normal", layouts=ANY_LAYOUT),
+    number=integers(1, 4),
+    seed=integers(0, 99),
+    smoothing=among([0.0, 0.1]),
+)
+def teachers_are_averaged_as_probabilities(logits, number, seed, smoothing):
+    shape, generator = (number, *logits.shape), torch.Generator().manual_seed(seed)
+    teachers = torch.randn(shape, generator=generator, dtype=logits.dtype).mul(3).softmax(-1)
+    logits = logits.detach().requires_grad_()
+    loss = partial(functional.cross_entropy, logits, label_smoothing=smoothing)
+    apart, together = torch.stack([loss(p) for p in teachers]).mean(), loss(teachers.mean(0))
+    close(apart, together)
+    for one, other in zip(
+        torch.autograd.grad(apart, logits), torch.autograd.grad(together, logits), strict=True
+    ):
+        close(one, other, rtol=1e-4, atol=1e-5)
