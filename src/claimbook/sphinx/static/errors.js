@@ -215,7 +215,7 @@ function errorItem(lookup, { message, same }) {
   }
   if (others.length) {
     const links = others.slice(0, 4).flatMap((other) => [" · ", heading(other)[0]]).slice(1);
-    item.append(element("p", { className: "error-more" }, "Also in: ", ...links));
+    item.append(element("p", {}, "Also in: ", ...links));
   }
   return item;
 }
