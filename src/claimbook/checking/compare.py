@@ -203,10 +203,9 @@ def _between_numbers(want: str, got: str) -> Kind | None:
 
 
 def _first_difference(want: str, got: str) -> str:
-    for want_line, got_line in zip_longest(want.split("\n"), got.split("\n")):
-        if want_line != got_line:
-            return f"want {_shown(want_line)}, got {_shown(got_line)}"
-    return ""
+    pairs = zip_longest(want.split("\n"), got.split("\n"))
+    want_line, got_line = next(pair for pair in pairs if pair[0] != pair[1])
+    return f"want {_shown(want_line)}, got {_shown(got_line)}"
 
 
 def _shown(line: str | None) -> str:
