@@ -35,6 +35,7 @@ SAME = {
     "an ellipsis within a line": ("<object at 0x...>", "<object at 0x7f12>"),
     "an ellipsis line": ("first\n...\nlast", "first\nmany\nlines\nlast"),
     "an ellipsis line for no line": ("first\n...\nlast", "first\nlast"),
+    "an ellipsis line for tensors": ("first\n...\nlast", "first\ntensor(1.)\nlast"),
     "an error whose stack the page leaves out": (
         ZERO_DIVISION,
         (

@@ -272,6 +272,7 @@ def test_every_kind_has_its_severity():
         ("a  b", "a b", Severity.COSMETIC),
         ("tensor([0.3333])", "tensor([0.3334])", Severity.ROUNDING),
         ("torch.Size([2])", "torch.Size([3])", Severity.SHAPE),
+        ("torch.float32", "torch.float16", Severity.SHAPE),
         ("tensor([1.])", "tensor([1.], dtype=torch.float64)", Severity.SHAPE),
         ("tensor([1.])", "tensor([1.], device='meta')", Severity.SHAPE),
         ("tensor([1.])", "tensor([1.], requires_grad=True)", Severity.SHAPE),
