@@ -511,8 +511,8 @@ def test_record(book):
     assert run("record", "-j", "1", "sum-adds")[1].startswith("0 records written ")
 
 
-def test_record_of_a_skipped_claim(book, monkeypatch):
-    """A claim that does not run here differs from nothing."""
+def test_a_skipped_claim(book, monkeypatch):
+    """One that does not run here differs from nothing, and falsifying it says why it does not."""
     book.write("docs/c.md", claim_text("of-the-cpu-build", ">>> 1\n1", ":cpu-build:\n"))
     monkeypatch.setattr(
         "claimbook.engine.workers.Environment",
@@ -523,6 +523,9 @@ def test_record_of_a_skipped_claim(book, monkeypatch):
         0,
         "0 records written under docs/_build/records/cpu",
     )
+    status, _, error = run("falsify", "-j", "1", "docs/c.md")
+    said = "of-the-cpu-build is about a build of torch without CUDA"
+    assert (status, error) == (0, f"docs/c.md:1: of-the-cpu-build [cpu] skipped: {said}\n\n")
 
 
 def test_show_what_is_open(book):
@@ -699,6 +702,24 @@ def test_explain_with_the_nearest(book):
     assert (status, same.startswith("ValueError")) == (0, True)
     near = f"Not an exact match, but similar:\n{same}"
     assert run("explain", said.replace("nothing", "gaps"))[:2] == (0, near)
+
+
+def test_explain_with_what_helps(book):
+    """The short answer of the section that is headed by the error comes before its claims."""
+    raised = ">>> 1 / 0\nTraceback (most recent call last):\nZeroDivisionError: division by zero"
+    head = "# Zero\n\n## `division by zero`\n\n**In short.** Ask first.\n\n"
+    book.write("docs/zero.md", head + claim_text("zero", raised))
+    said = "  docs/zero.md:3\n    Ask first.\n  docs/zero.md:7  zero\n    It says so.\n"
+    assert run("explain", "ZeroDivisionError: division by zero")[:2] == (
+        0,
+        f"ZeroDivisionError division by zero\n{said}\n",
+    )
+
+
+def test_another_gpu_is_recorded_whole(book):
+    """What an older record has of it is not taken over."""
+    status, _, error = run("release", "--changed", "--lane", "cuda")
+    assert (status, "--changed needs --lane cpu: another GPU prints other" in error) == (2, True)
 
 
 def test_explain_beside_a_page_that_cannot_be_read(book):

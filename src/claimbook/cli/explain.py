@@ -62,7 +62,7 @@ def _show(match: lookup.Match, section: Section | None) -> None:
     common.out.print(f"[bold]{message.type}[/]", end=" " * bool(message.type))
     common.say(message.text)
     if section and section.short:
-        common.say(f"  {message.place}")
+        common.say(f"  {section.path}:{section.lines.start}")
         common.say(f"    {section.short}")
     for claim in message.claims:
         common.out.print(f"  {escape(str(claim.location))}  [bold]{claim.id}[/]")
