@@ -485,6 +485,23 @@ def test_broken_files_are_named_once(tmp_path):
     assert [said.count(file) for file in files] == [1] * len(files), said
 
 
+def test_an_explorer_says_how_it_was_compared(tmp_path):
+    """Its page loads what it needs; one that does not exist is named."""
+    explorer = "```{explorer} strides\n:start: shape=2,3\n```\n"
+    book = TinyBook(tmp_path, {**PAGES, "d": f"# D\n\n{explorer}", "e": "# E\n"})
+    book.write("docs/records/explorers.json", '{"strides": {"said": "All cases < 9 agreed."}}')
+    assert warned(book.sphinx()) == []
+    shown = book.page("d").select_one(".explorer")
+    assert (shown["data-start"], shown.text.strip()) == ("shape=2,3", "All cases < 9 agreed.")
+    loaded = [script["src"].partition("?")[0] for script in book.page("d").select("script[src]")]
+    scripts = ("rule", "explorer", "strides-rule", "strides")
+    assert [f"_static/explorers/{name}.js" for name in scripts] == loaded[-4:]
+    assert "explorers/" not in html(book, "e")
+    book.replace("docs/d.md", "strides", "strolls")
+    (line,) = warned(book.sphinx())
+    assert "docs/d.md:3: ERROR: there is no explorer `strolls`" in line
+
+
 @pytest.mark.parametrize("kept", ["5", '{"strides": 3}', '{"strides": {"cases": 1}}'])
 def test_a_broken_record_of_explorers_is_named(tmp_path, kept):
     """At the explorer; all else is built."""
