@@ -75,7 +75,8 @@ def first(tmp_path_factory):
     book = TinyBook(tmp_path_factory.mktemp("labs"), PAGES, conf=CONF + GALLERY)
     book.write("gallery/GALLERY_HEADER.rst", "Labs\n====\n")
     book.write("gallery/plot_one.py", LAB.format(name="one", height=1) + ASKS)
-    book.write("gallery/plot_two.py", LAB.format(name="two", height=1))
+    more = "\n# %%\n# Then it ends.\n\nprint(2)\n"
+    book.write("gallery/plot_two.py", LAB.format(name="two", height=1) + more)
     folder = tmp_path_factory.mktemp("tries")
     for failing in FAILING:
         (log := folder / str(failing)).write_text("", "utf-8")
@@ -113,6 +114,17 @@ def test_each_lab_is_drawn_for_both_themes(book):
     assert light != dark == light.replace(INKS["light"], INKS["dark"])
     images = book.page("labs/plot_one").select("img.lab-figure")
     assert [image["alt"] for image in images] == ["one. A line that rises."] * 2
+
+
+def test_a_figure_comes_before_its_code(book):
+    """Its title is its name; the rest of its words stand below it, and the code is folded."""
+    page = book.page("labs/plot_two")
+    assert [image["alt"] for image in page.select(".lab-picture img")] == ["two"] * 2
+    caption = page.select_one(".lab-picture + .lab-caption")
+    assert caption.text == "A line that rises."
+    fold = caption.find_next_sibling()
+    assert (fold["class"], fold.summary.text) == (["lab-code"], "How it is made")
+    assert "plt.subplots()" in fold.pre.text
 
 
 def test_a_figure_has_its_room_before_it_is_loaded(book):

@@ -59,8 +59,10 @@ HELPED = claim_text(
     "helpers-stay-out",
     ">>> from claimbook.teach.figure import Figure\n>>> Figure('', 'A box.')\n<Figure: A box.>",
 )
+DOT = '<svg xmlns="http://www.w3.org/2000/svg"><circle r="1"/></svg>'
 PROSE = """
 See {claim}`sum-adds`, [the sums](a/sums.md), *this* and ``a `tick` ``.
+![A *dot*.](dot.svg) and {download}`its source <conf.py>`
 
 | a | b |
 | - | - |
@@ -76,6 +78,7 @@ def built(tmp_path_factory):
         "e": f"# E & F < G\n\nThe first, in short.\n{PROSE}\n{ERROR}\n{NAMES}\n{HELPED}",
     }
     book = TinyBook(tmp_path_factory.mktemp("editions"), pages=pages, conf=CONF_EDITIONS)
+    book.write("docs/dot.svg", DOT)
     done = book.sphinx()
     assert (done.returncode, done.stderr) == (0, "")
     return book
@@ -148,6 +151,14 @@ def test_what_breaks_out_of_a_fence_stays_in(built):
     """Markup in an output is text in Markdown too."""
     text = (built.site / "a/sums.md").read_text("utf-8")
     assert "```text\n<script>alert(1)</script>\n```" in text
+
+
+def test_pictures_and_files_are_linked_from_markdown(built):
+    """To where the site has them."""
+    text = (built.site / "e.md").read_text("utf-8")
+    picture, file = re.search(r"!\[A dot\.\]\((.*?)\)\s+and \[its source\]\((.*?)\)", text).groups()
+    assert (built.site / picture).read_text("utf-8") == DOT
+    assert (built.site / file).read_text("utf-8") == CONF_EDITIONS
 
 
 def test_a_page_names_its_other_forms(built):

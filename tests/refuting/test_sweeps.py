@@ -264,6 +264,14 @@ def test_a_sweep_that_does_not_run_has_no_counterexample(book, old, new, said):
     assert "torch is right" not in done.stderr
 
 
+def test_a_sweep_that_crashes_is_told(book):
+    """Of its process nothing is left that could print a case."""
+    book.replace("docs/sweeps/a.py", "    same(x", "    import os; os.abort()\n    same(x")
+    done = book.claimbook("sweep")
+    said = "docs/sweeps/a.py:8: sum-adds: the process died of SIGABRT in example "
+    assert (done.returncode, done.stderr[: len(said)]) == (1, said)
+
+
 def test_a_claim_without_a_sweep_is_told(book):
     """Asked for by name, it is no sweep that has passed."""
     done = book.claimbook("sweep", "prod-multiplies")
