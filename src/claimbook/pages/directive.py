@@ -145,8 +145,6 @@ class ClaimReader(Reader):
         if Lane.CUDA not in claim.lanes and any(f.cuda_examples is not None for f in claim.fences):
             message = "its `pycon cuda` fence never runs: take it out, or add cuda to `:lanes:`"
             self.problem(self._line, ProblemKind.BAD_FENCE, message)
-            fences = tuple(replace(fence, cuda_examples=None) for fence in claim.fences)
-            return replace(claim, fences=fences)
         return claim
 
     def _options(self, body: Markdown) -> dict[str, Any]:
