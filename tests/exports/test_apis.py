@@ -9,7 +9,7 @@ from claimbook.exports.apis import used
     ("code", "names"),
     [
         ("torch.ones(2).sum()", {"torch.ones", "torch.Tensor.sum"}),
-        ("F.relu(x)", {"torch.nn.functional.relu"}),
+        ("F.relu(x).sum()", {"torch.nn.functional.relu", "torch.Tensor.sum"}),
         ("x.grad.zero_()", {"torch.Tensor.grad", "torch.Tensor.zero_"}),
         ("layer = nn.Linear(1, 1)\nlayer.eval()", {"torch.nn.Linear", "torch.nn.Module.eval"}),
         ("nn.ReLU().train()", {"torch.nn.ReLU", "torch.nn.Module.train"}),

@@ -78,6 +78,8 @@ def curly(text: str) -> str:
     The *“rank”* of `x["a"]`
     >>> print(curly("Write model.to('cuda')."))
     Write model.to('cuda').
+    >>> print(curly('Say "use `x`", or --help...'))
+    Say “use `x`”, or --help...
     """
     pieces = CODE_OR_MARK.split(text)
     tokens = (
