@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from claimbook.engine.fork_server import SETTINGS, kept
+from claimbook.engine.pool import Runner
 
 pytest_plugins = ["pytester"]
 # Not tests; their sitecustomize may clash with the system's.
@@ -49,3 +50,10 @@ def torch_is_imported_once():
     """Share one fork server among all runs of this process and its children."""
     with kept():
         yield
+
+
+@pytest.fixture(scope="module")
+def runner():
+    """A runner with one worker, so that each claim follows on the one before it."""
+    with Runner(jobs=1) as runner:
+        yield runner

@@ -25,13 +25,6 @@ CANNOT_PICKLE = "TypeError: cannot pickle '_thread.lock' object"
 SUM = claim("sum", ">>> torch.ones(2).sum()\ntensor(2.)")
 
 
-@pytest.fixture(scope="module")
-def runner():
-    """A runner with one worker, so that each claim follows on the one before it."""
-    with Runner(jobs=1) as runner:
-        yield runner
-
-
 def run(runner, *claims, lane=Lane.CPU) -> dict[str, Run]:
     return {each.id: run for each, run in runner.run(claims, lane)}
 

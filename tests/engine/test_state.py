@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from claimbook.engine.isolation import ASKED
-from claimbook.engine.pool import Runner
 from claimbook.model import Lane, Outcome
 from helpers import claim
 
@@ -321,13 +320,6 @@ def run(runner, *sessions):
     claims = [claim(f"claim-{number}", text) for number, text in enumerate(sessions)]
     runs = dict(runner.run(claims, Lane.CPU))
     return [runs[each] for each in claims]
-
-
-@pytest.fixture(scope="module")
-def runner():
-    """A runner with one worker, so that each claim follows on the one before it."""
-    with Runner(jobs=1) as runner:
-        yield runner
 
 
 @pytest.fixture(scope="module")

@@ -204,45 +204,43 @@ def test_passed_run_has_nothing_to_take_over():
     assert changes(claim, Run("one", Lane.CPU, Outcome.FAILED, ("abc",)), []) == []
 
 
+def on_disk(folder: Path, raw: bytes = page_of(">>> 1\n2\n")) -> Draft:
+    """A draft of a page in a folder."""
+    (folder / "p.md").write_bytes(raw)
+    return Draft.read(folder, scan_page(raw.decode(), "p.md"))
+
+
 def test_changed_page_is_left_alone(tmp_path):
     """A page that was edited after it was scanned is not written, wherever the edit was."""
-    path = tmp_path / "p.md"
-    path.write_bytes(page_of(">>> 1\n2\n"))
-    draft = Draft.read(tmp_path, scan_page(path.read_text(), "p.md"))
-    path.write_bytes(edited := path.read_bytes() + b"\nMore.\n")
+    draft = on_disk(tmp_path)
+    draft.path.write_bytes(edited := draft.raw + b"\nMore.\n")
     with pytest.raises(AcceptError, match="changed since it was scanned"):
         draft.write(changes_of(draft, {"one": ("1",)}))
-    assert path.read_bytes() == edited
+    assert draft.path.read_bytes() == edited
 
 
 def test_refused_page_is_left_alone(tmp_path):
     """Where one output cannot be written, nothing is put in place and no file left behind."""
-    path = tmp_path / "p.md"
-    path.write_bytes(raw := page_of(">>> 1\n2\n>>> 3\n4\n"))
-    draft = Draft.read(tmp_path, scan_page(path.read_text(), "p.md"))
+    draft = on_disk(tmp_path, page_of(">>> 1\n2\n>>> 3\n4\n"))
     with pytest.raises(AcceptError):
         draft.write(changes_of(draft, {"one": ("1", ">>> 3")}))
-    assert path.read_bytes() == raw
-    assert list(tmp_path.iterdir()) == [path]
+    assert draft.path.read_bytes() == draft.raw
+    assert list(tmp_path.iterdir()) == [draft.path]
 
 
 def test_removed_page_is_refused(tmp_path):
     """A page that went away is an error of one line."""
-    path = tmp_path / "p.md"
-    path.write_bytes(page_of(">>> 1\n2\n"))
-    draft = Draft.read(tmp_path, scan_page(path.read_text(), "p.md"))
-    path.unlink()
+    draft = on_disk(tmp_path)
+    draft.path.unlink()
     with pytest.raises(AcceptError, match=r"^No such file or directory$"):
         draft.write(changes_of(draft, {"one": ("1",)}))
 
 
 def test_unwritable_page_is_named_once(tmp_path):
     """So is what to do."""
-    path = tmp_path / "p.md"
-    path.write_bytes(page_of(">>> 1\n2\n"))
-    draft = Draft.read(tmp_path, scan_page(path.read_text(), "p.md"))
+    draft = on_disk(tmp_path)
     (tmp_path / f".p.md.{os.getpid()}").mkdir()  # in the place of the new page
-    said = f"^{path} cannot be written: Is a directory; free space there or make it writable"
+    said = f"^{draft.path} cannot be written: Is a directory; free space there or make it writable"
     with pytest.raises(AcceptError, match=said):
         draft.write(changes_of(draft, {"one": ("1",)}))
 
