@@ -114,6 +114,7 @@ def test_stems_that_stay_apart():
 def test_synonyms_are_of_stems_and_of_both_sides():
     """Each is found by the other; of several words the pair counts."""
     found = words.synonyms()
+    assert "#" not in found  # a comment names none
     assert words.stem("count") in found[words.stem("number")]
     assert words.stem("number") in found[words.stem("count")]
     assert "lr" in found["".join(map(words.stem, ("learning", "rate")))]
