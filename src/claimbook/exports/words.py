@@ -49,7 +49,7 @@ def stem(word: str) -> str:
 def single(text: str) -> Iterator[str]:
     """Return the stems of a text's words, without stop words and single letters.
 
-    >>> list(single("loss of BatchNorm1d"))
+    >>> list(single("loss y of BatchNorm1d"))
     ['loss', 'batch', 'norm']
     """
     return chain.from_iterable(map(_stems, words(text)))
