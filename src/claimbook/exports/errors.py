@@ -71,6 +71,7 @@ LOOKS = (
     r"\bCU[A-Z]+_STATUS_[A-Z]",
     r"\bsm_\d+ is not compatible",
     r"^CMake Error\b|\bundefined reference to |\bcannot find -l\w|\berror [A-Z]+\d+: ",
+    r"\bfailed assertion `|\[[EWI]:\w+:|\bNo solution found when resolving ",
     r"\[[EWI]\d{3,}|^(?:WARNING|ERROR)\b|\(pid(?:\(s\))? ?\d+\)",
 )
 """Signs that a text was printed by a program, not written by a person."""
