@@ -70,8 +70,9 @@ LOOKS = (
     r"Assertion `|CUDA error|ProcessGroupNCCL|WorkNCCL|torch\._dynamo|\[rank ?\d+\]|c10::",
     r"\bCU[A-Z]+_STATUS_[A-Z]",
     r"\bsm_\d+ is not compatible",
-    r"^CMake Error\b|\bundefined reference to |\bcannot find -l\w|\berror [A-Z]+\d+: ",
-    r"\bfailed assertion `|\[[EWI]:\w+:|\bNo solution found when resolving ",
+    r"^(?:\S+:\d+:(?:\d+:)? )?(?:fatal )?error: |\berror [A-Z]+\d+: |^CMake Error\b",
+    r"\bundefined reference to |\bcannot find -l\w|\bfailed assertion `",
+    r"\[ONNXRuntimeError\]|\[[EWI]:\w+:|\bNo solution found when resolving ",
     r"\[[EWI]\d{3,}|^(?:WARNING|ERROR)\b|\(pid(?:\(s\))? ?\d+\)",
 )
 """Signs that a text was printed by a program, not written by a person."""
