@@ -178,3 +178,15 @@ def video_is_padded_with_two_zeros_more(x, count):
     if x.ndim == 5:
         padded = functional.pad(x, (1, 1, 1, 1, 0, 0), mode="reflect")
         assert padded.shape == (*x.shape[:3], x.shape[3] + 2, x.shape[4] + 2)
+
+
+@sweep(cached=integers(1, 4), new=integers(1, 4), batch=integers(1, 2))
+def a_mask_covers_the_cached_keys(cached, new, batch):
+    queries, keys = torch.ones(batch, 1, new, 2), torch.ones(batch, 1, cached + new, 2)
+
+    def attend(columns):
+        mask = torch.ones(new, columns).bool()
+        return functional.scaled_dot_product_attention(queries, keys, keys, mask)
+
+    assert attend(cached + new).shape == queries.shape
+    assert bool(error(lambda: attend(new))) == (new > 1)  # a single column is broadcast
