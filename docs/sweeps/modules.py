@@ -1720,3 +1720,21 @@ def negative_padding_crops_down_to_nothing(x, left, right):
         assert error(lambda: functional.pad(x, (left, right)))
     else:
         same(functional.pad(x, (left, right)), x.narrow(-1, -left, size))
+
+
+@sweep(
+    x=tensors((DOUBLE,), rank=(2, 2), size=(1, 4), values="normal"),
+    kept=among([(), ("weight",), ("bias",), ("weight", "bias")]),
+)
+def detached_weights_get_gradients_from_func_grad(x, kept):
+    layer = nn.Linear(x.shape[1], 2, dtype=DOUBLE)
+    parameters = dict(layer.named_parameters())
+    weights = {name: p if name in kept else p.detach() for name, p in parameters.items()}
+
+    def output(weights):
+        return torch.func.functional_call(layer, weights, (x,)).tanh().sum()
+
+    assert output(weights).requires_grad == bool(kept)
+    expected = torch.autograd.grad(output(parameters), list(parameters.values()))
+    for gradient, wanted in zip(torch.func.grad(output)(weights).values(), expected, strict=True):
+        assert_close(gradient, wanted)
