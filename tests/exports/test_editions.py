@@ -35,6 +35,8 @@ dimension 0
     >>> fresh = torch.distributed.HashStore()
     >>> torch.distributed.init_process_group("gloo", store=fresh, rank=0, world_size=1)
     >>> torch.save(x, "kept")
+    >>> import warnings
+    >>> warnings.simplefilter("ignore")
     >>> set = {1}
     """,
 )
@@ -53,6 +55,11 @@ NAMES = claim_text(
     tensor([1.])
     >>> print("text")
     text
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.warn("said")
+    >>> len(caught)
+    1
     """,
 )
 HELPED = claim_text(
@@ -115,9 +122,10 @@ def test_claims_are_cells(notebook):
         "(torch.float32, 'cpu', False, [])",
         "tensor([1.])",
         "text",
+        "1",
     ]
     assert [cell.source.startswith("_fresh()") for cell in code[1:]] == [
-        *(True, False, True, False, False, False)
+        *(True, False, True, False, False, False, False)
     ]
     assert ">>>" not in "".join(cell.source for cell in notebook.cells)
 
