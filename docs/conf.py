@@ -94,6 +94,7 @@ epub_description = "A book about PyTorch in which every claim is an example that
 epub_identifier = epub_uid = epub_basename  # epubcheck wants them equal
 epub_show_urls = "no"
 epub_tocdup = False
+epub_tocscope = "includehidden"  # the start page shows no contents
 epub_css_files = ["epub.css"]
 epub_exclude_files = ["404.xhtml"]
 suppress_warnings = [

@@ -45,6 +45,15 @@ def test_epub_is_valid():
     assert [m for m in checked.messages if m.level in ("ERROR", "FATAL")] == []
 
 
+def test_epub_contents_name_every_page():
+    """The contents, which readers show beside the book, have all but single labs."""
+    with zipfile.ZipFile(made(f"downloads/{BOOK}.epub")) as packed:
+        names = {name for name in packed.namelist() if name.endswith(".xhtml")}
+        linked = re.findall(r'href="([^"#]+)', packed.read("nav.xhtml").decode())
+    missing = names - {*linked} - {"nav.xhtml"}
+    assert [name for name in missing if "/plot_" not in name] == []
+
+
 def test_epub_has_claims_and_pictures():
     """Its pages hold the cards of claims, and each drawn figure stands in a file."""
     with zipfile.ZipFile(made(f"downloads/{BOOK}.epub")) as packed:

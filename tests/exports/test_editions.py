@@ -6,11 +6,16 @@ import re
 import shutil
 import xml.etree.ElementTree as ET
 import zipfile
+from unittest.mock import Mock
 from urllib.parse import urlsplit
 
 import nbformat
 import pytest
+from docutils import nodes
+from docutils.utils import new_document
+from sphinx_gallery._doctree_links import code_links_block
 
+from claimbook.exports.markdown import markdown
 from editions.notebooks import differences, printed
 from helpers import CONF, PAGES, ROOT, SHAPE, SUM, TinyBook, claim_text, python
 
@@ -62,11 +67,23 @@ NAMES = claim_text(
     1
     """,
 )
+FORKED = claim_text(
+    "workers-share-no-threads",
+    """
+    >>> mp = torch.multiprocessing
+    >>> def work(rank):
+    ...     print(torch.ones(500, 500).mm(torch.ones(500, 500)).mean().item())
+    >>> work(0); mp.start_processes(work, nprocs=1, start_method="fork")
+    500.0
+    500.0
+    """,
+)
 HELPED = claim_text(
     "helpers-stay-out",
     ">>> from claimbook.teach.figure import Figure\n>>> Figure('', 'A box.')\n<Figure: A box.>",
 )
 DOT = '<svg xmlns="http://www.w3.org/2000/svg"><circle r="1"/></svg>'
+FIRST = "The first, in short, after {doc}`/a/sums`."
 PROSE = """
 See {claim}`sum-adds`, [the sums](a/sums.md), *this* and ``a `tick` ``.
 ![A *dot*.](dot.svg) and {download}`its source <conf.py>`
@@ -82,7 +99,7 @@ def built(tmp_path_factory):
     """A book with other forms, built without a warning."""
     pages = {
         **PAGES,
-        "e": f"# E & F < G\n\nThe first, in short.\n{PROSE}\n{ERROR}\n{NAMES}\n{HELPED}",
+        "e": f"# E & F < G\n\n{FIRST}\n{PROSE}\n{ERROR}\n{NAMES}\n{FORKED}\n{HELPED}",
     }
     book = TinyBook(tmp_path_factory.mktemp("editions"), pages=pages, conf=CONF_EDITIONS)
     book.write("docs/dot.svg", DOT)
@@ -123,9 +140,10 @@ def test_claims_are_cells(notebook):
         "tensor([1.])",
         "text",
         "1",
+        "500.0\n500.0",
     ]
     assert [cell.source.startswith("_fresh()") for cell in code[1:]] == [
-        *(True, False, True, False, False, False, False)
+        *(True, False, True, False, False, False, False, True)
     ]
     assert ">>>" not in "".join(cell.source for cell in notebook.cells)
 
@@ -146,7 +164,7 @@ def test_links_in_notebooks_are_whole(notebook):
 def test_markdown_has_the_page(built):
     """Prose, links, tables, and claims as code with their outputs."""
     text = (built.site / "e.md").read_text("utf-8")
-    assert text.startswith("# E & F < G\n\nThe first, in short.\n")
+    assert text.startswith("# E & F < G\n\nThe first, in short, after [Sums](a/sums.html).\n")
     assert "[the sums](a/sums.html)" in text
     assert "*this* and ``a `tick` ``" in text
     assert re.search(r"^\| +a \| +b \|$", text, re.MULTILINE)
@@ -169,6 +187,17 @@ def test_pictures_and_files_are_linked_from_markdown(built):
     assert (built.site / file).read_text("utf-8") == CONF_EDITIONS
 
 
+def test_markdown_has_nothing_that_only_a_page_needs(built):
+    """Neither targets of links nor comments; code with links in it is a fence like any other."""
+    document = new_document("page")
+    name = nodes.inline("", "x")
+    code = code_links_block("", "", name, nodes.Text(" = 1\n"), lang="Python")
+    note = nodes.note("", nodes.paragraph("", "Go."), classes=["sphx-glr-download-link-note"])
+    document += [nodes.comment("", "Made."), note, nodes.target(refid="here"), code]
+    builder = Mock(**{"config.markdown_docinfo": False})
+    assert markdown(builder, document, document) == "```python\nx = 1\n```\n"
+
+
 def test_a_page_names_its_other_forms(built):
     """In its head for programs, under its title for people."""
     soup = built.page("a/sums")
@@ -184,7 +213,7 @@ def test_shared_links_have_a_card(built):
     """Open Graph's tags name the page and its first sentence."""
     tags = {t["property"]: t["content"] for t in built.page("e").select("meta[property]")}
     assert tags["og:title"] == "E & F < G"
-    assert tags["og:description"] == "The first, in short."
+    assert tags["og:description"] == "The first, in short, after Sums."
     assert tags["og:url"] == f"{ADDRESS}e.html"
 
 
@@ -222,7 +251,7 @@ def test_llms_txt_lists_the_pages(built):
     assert title == "# Tiny"
     assert summary.startswith("> ")
     links = re.findall(r"^- \[.*?\]\((.*?)\)(.*)$", text, re.MULTILINE)
-    assert ("e.md", ": The first, in short.") in links
+    assert ("e.md", ": The first, in short, after Sums.") in links
     assert all((built.site / address).is_file() for address, _ in links)
 
 
@@ -290,12 +319,15 @@ height="9"><path d="M0,0L9,9" stroke="currentColor"/></svg><figcaption><details>
 """
 
 
+HAND = '\n```{raw} html\n<a class="to" href="index.html#tiny">start</a>\n```\n'
+
+
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory):
     """A book with a drawn figure and a link to data, as EPUB and as a site."""
     pages = {
         "index": "# Tiny\n\n```{toctree}\ns\n```\n",
-        "s": f'# S\n\n{SUM}\n{FIGURE}\n<a\nhref="claims.json">data</a>, [Sums](#s)\n',
+        "s": f'# S\n\n{SUM}\n{FIGURE}\n<a\nhref="claims.json">data</a>, [Sums](#s)\n{HAND}',
     }
     conf = CONF_EDITIONS + 'author = copyright = "people"\nversion = "1"\n'
     conf += 'epub_identifier = epub_uid = epub_basename = "tiny"\n'
@@ -317,6 +349,7 @@ def test_figures_in_an_epub_are_files(drawn):
     assert "<svg" not in page
     assert "claims.json" not in page
     assert 'class="claim-more"' in page
+    assert '<a class="to" href="index.xhtml#tiny">' in page
 
 
 def test_an_epub_is_valid(drawn):

@@ -16,6 +16,8 @@ LINK_TO_DATA = re.compile(
     r'<a\s[^>]*href="[^":]*\.(?:json|txt|md|ipynb|zip|py)"[^>]*>(.*?)</a>', re.DOTALL
 )
 """A link to a file of the site that an EPUB does not have: `<a href="claims.json">data</a>`."""
+LINK_TO_PAGE = re.compile(r'(<a\s[^>]*href="[^":]*)\.html(?=["#])')
+"""A link written by hand, which names the page of the site: `<a href="interview.html">`."""
 
 
 def label(figure: str) -> str:
@@ -46,7 +48,7 @@ def standalone(figure: str) -> str:
 
 
 def adapt_to_epub(html: str, page: str, outdir: Path) -> str:
-    """Move each figure of a page into a file; reduce links to missing files to their text.
+    """Move each figure of a page into a file; mend links by hand, or reduce them to their text.
 
     Args:
         html: the body of the page.
@@ -55,7 +57,7 @@ def adapt_to_epub(html: str, page: str, outdir: Path) -> str:
     """
     up = "../" * page.count("/")
     html = FIGURE.sub(lambda figure: _with_file(figure[0], outdir, up), html)
-    return LINK_TO_DATA.sub(r"\1", html)
+    return LINK_TO_PAGE.sub(r"\1.xhtml", LINK_TO_DATA.sub(r"\1", html))
 
 
 def _with_file(figure: str, outdir: Path, up: str) -> str:

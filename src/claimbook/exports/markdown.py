@@ -45,6 +45,11 @@ class Writer(MarkdownTranslator):  # type: ignore[misc]
         if has(node, "claim-output"):
             self.add("Output:", prefix_eol=2, suffix_eol=1)
 
+    def visit_note(self, node: nodes.Element) -> None:
+        if has(node, "sphx-glr-download-link-note"):
+            raise nodes.SkipNode
+        super().visit_note(node)
+
     @pushing_context  # type: ignore[untyped-decorator]
     def visit_paragraph(self, node: nodes.Element) -> None:
         if has(node, "claim-unseen"):
@@ -80,10 +85,19 @@ class Writer(MarkdownTranslator):  # type: ignore[misc]
         raise nodes.SkipNode
 
     def visit_literal_block(self, node: nodes.Element) -> None:
-        text = node.astext()
+        text = node.astext().removesuffix("\n")
         fence = "`" * max(3, _longest_run(text) + 1)
-        self.add(f"{fence}{node.get('language', '')}\n{text}\n{fence}", 2, 2)
+        language = node.get("language") or node.get("lang", "")
+        self.add(f"{fence}{language.lower()}\n{text}\n{fence}", 2, 2)
         raise nodes.SkipNode
+
+    visit_code_links_block = visit_literal_block
+    """The code of a lab, in which names are links."""
+
+    def visit_target(self, node: nodes.Element) -> None:
+        raise nodes.SkipNode
+
+    visit_comment = visit_target
 
     def visit_fold(self, node: nodes.Element) -> None:
         title = node["title"]

@@ -1,5 +1,6 @@
-"""The parts of the book, from the contents of the start page."""
+"""The parts of the book, from the contents of the start page, and what each page is about."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -39,3 +40,12 @@ def _below(env: BuildEnvironment, name: str) -> Iterator[str]:
     for child in filter(env.titles.__contains__, env.toctree_includes.get(name, ())):
         yield child
         yield from _below(env, child)
+
+
+def summary(env: BuildEnvironment, page: str) -> str:
+    """Return the first paragraph of a page as text; a reference to a page is its title."""
+
+    def titled(name: re.Match[str]) -> str:
+        return env.titles[name[1]].astext() if name[1] in env.titles else name[0]
+
+    return re.sub(r"(?<!\w)/([\w/-]+)", titled, env.metadata[page].get("summary", ""))

@@ -62,9 +62,11 @@ class detail(nodes.General, nodes.Element):  # noqa: N801
 
 
 def _open_detail(writer: HTML5Translator, node: nodes.Element) -> None:
-    """Unfold it in an EPUB, as few readers can unfold it."""
-    tag = "div" if _is_epub(writer) else "details"
-    writer.body.append(f'<{tag} class="{" ".join(node["classes"])}">\n')
+    """Make it a card like others in an EPUB, as few readers can unfold it."""
+    if _is_epub(writer):
+        writer.body.append('<div class="claim docutils">\n')
+    else:
+        writer.body.append(f'<details class="{" ".join(node["classes"])}">\n')
 
 
 def _close_detail(writer: HTML5Translator, node: nodes.Element) -> None:

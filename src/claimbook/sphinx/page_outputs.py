@@ -16,7 +16,7 @@ from claimbook.exports import figures
 from claimbook.exports.markdown import markdown
 from claimbook.exports.notebook import notebook
 from claimbook.files import write_atomically, write_changed
-from claimbook.sphinx.contents import parts
+from claimbook.sphinx.contents import parts, summary
 from claimbook.sphinx.controls import RENDERER
 from claimbook.sphinx.domain import claim_domain
 
@@ -51,11 +51,11 @@ def remove_gone(app: Sphinx, exception: Exception | None) -> None:
 
 
 def note_summary(app: Sphinx, doctree: nodes.document) -> None:
-    """Note the first paragraph of each page as its summary and for social previews."""
-    kept = app.env.metadata[app.env.docname]
+    """Note the first paragraph of each page, in which references to pages have no titles yet."""
     prose = (p for p in doctree.findall(nodes.paragraph) if isinstance(p.parent, nodes.section))
     first = next(prose, None)
-    kept["summary"] = kept["og:description"] = " ".join(first.astext().split()) if first else ""
+    text = " ".join(first.astext().split()) if first else ""
+    app.env.metadata[app.env.docname]["summary"] = text
 
 
 def write_forms(
@@ -66,6 +66,8 @@ def write_forms(
         return
     folder, name = Path(app.outdir, page).parent, page.rpartition("/")[2]
     write_atomically(folder / f"{name}.md", markdown(app.builder, doctree, doctree))
+    # As the text beside a shared link.
+    context["meta"] = {**(context["meta"] or {}), "og:description": summary(app.env, page)}
     context["metatags"] += f'\n<link rel="alternate" type="text/markdown" href="{name}.md">'
     if page == app.config.root_doc:
         context["page_forms"] = _editions(app)
@@ -130,7 +132,7 @@ def write_lists(app: Sphinx, exception: Exception | None) -> None:
     env = app.env
 
     def described(page: str) -> tuple[str, str, str]:
-        return page, env.titles[page].astext(), env.metadata[page].get("summary", "")
+        return page, env.titles[page].astext(), summary(env, page)
 
     data = {
         "title": app.config.html_title,

@@ -17,6 +17,7 @@ from claimbook.pages.sections import is_error
 from claimbook.pages.text import near
 from claimbook.sphinx import elements, render
 from claimbook.sphinx.complaints import warn
+from claimbook.sphinx.contents import summary
 from claimbook.sphinx.domain import ClaimDomain, Placed, claim_domain
 
 ROUTES = "routes.js"
@@ -80,8 +81,8 @@ def _chapter(domain: ClaimDomain, docname: str) -> list[nodes.Node]:
     """Return a page with its summary, and its questions with folded answers."""
     shown = list[nodes.Node]()
     for line in _line(domain, docname):
-        summary = domain.env.metadata[docname].get("summary", "")
-        shown += [nodes.rubric("", "", *line.children), nodes.paragraph("", summary)]
+        about = nodes.paragraph("", summary(domain.env, docname))
+        shown += [nodes.rubric("", "", *line.children), about]
         for section in domain.pages[docname].scanned.sections:
             if section.short:
                 of_error = is_error(section.title)
