@@ -206,6 +206,15 @@ def test_names_keep_their_numbers(tmp_path):
     assert [*json.loads(models)] == ["1293698807"]
 
 
+def test_messages_wrap_and_tensors_do_not(tmp_path):
+    """A phone shows a message whole; columns of numbers stay beneath each other."""
+    warning = "UserWarning: very long\ntensor(2.)"
+    write(tmp_path / "a.apkg", CARD, {**OTHER, "session": [["x", warning]]})
+    said = "".join(fields for (fields,) in rows(tmp_path / "a.apkg", NOTES))
+    assert '<pre class="output"><span>tensor(2.)</span></pre>' in said
+    assert f'<pre class="output message"><span>{warning}</span></pre>' in said
+
+
 @pytest.fixture
 def collection(tmp_path):
     """An empty collection of Anki's own."""

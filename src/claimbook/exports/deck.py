@@ -8,6 +8,8 @@ from typing import Any
 
 from pygments.formatters import HtmlFormatter
 
+from claimbook.checking.compare import HEADER
+
 FIELDS = ("Id", "Topic", "Ask", "Session", "Answer", "Link")
 """Those of a note; `deck.toml` shows all but the first."""
 LOOK = tomllib.loads(Path(__file__).with_name("deck.toml").read_text("utf-8"))
@@ -63,9 +65,14 @@ def _number(name: str) -> int:
 def _session(card: dict[str, Any]) -> str:
     """Return a card's code and outputs as HTML; empty for a card without code."""
     return "".join(
-        f"<pre>{code}</pre>" + (f"<pre class=output><span>{out}</span></pre>" if out else "")
-        for code, out in card["session"]
+        f"<pre>{code}</pre>" + (_output(out) if out else "") for code, out in card["session"]
     )
+
+
+def _output(text: str) -> str:
+    """Return an output as HTML; messages wrap, while the columns of a tensor would break."""
+    message = " message" if HEADER in text or "Warning: " in text else ""
+    return f'<pre class="output{message}"><span>{text}</span></pre>'
 
 
 def _link(link: str, site: str) -> str:
