@@ -38,7 +38,17 @@ myst_heading_anchors = 3
 MATH = "tex2jax_process|mathjax_process|math|output_area"
 mathjax4_config = {"options": {"processHtmlClass": MATH}}
 
+# A lab's notebook begins with the helpers that draw its pictures, which no package index has.
+REPOSITORY = os.environ.get("BOOK_REPOSITORY", "")
+HELPERS = "# Needs claimbook.teach, the helpers of this book: install the book's package."
+INSTALL = f"""\
+import importlib.util
+
+if not importlib.util.find_spec("claimbook"):
+    %pip install --quiet git+https://github.com/{REPOSITORY}"""
+
 sphinx_gallery_conf = {
+    "first_notebook_cell": INSTALL if REPOSITORY else HELPERS,
     "examples_dirs": "../gallery",
     "gallery_dirs": "labs",
     "subsection_order": [
@@ -65,7 +75,7 @@ claimbook_whole_register = True  # an entry without an answer fails the build
 
 # Where the site and its sources are published. What needs an address is left out where none is.
 html_baseurl = os.environ.get("BOOK_URL", "")
-claimbook_repository = os.environ.get("BOOK_REPOSITORY", "")
+claimbook_repository = REPOSITORY
 claimbook_version = os.environ.get("BOOK_VERSION", "").removeprefix("v")  # of a site that stays
 claimbook_downloads = os.environ.get("BOOK_DOWNLOADS", "")  # the address of the folder with them
 
