@@ -42,6 +42,8 @@ dimension 0
     >>> torch.save(x, "kept")
     >>> import warnings
     >>> warnings.simplefilter("ignore")
+    >>> import sys
+    >>> sys.path.append("gone")
     >>> set = {1}
     """,
 )
@@ -52,9 +54,11 @@ NAMES = claim_text(
     Traceback (most recent call last):
         ...
     NameError: name 'x' is not defined
-    >>> import os
-    >>> torch.rand(1).dtype, device.type, torch.distributed.is_initialized(), os.listdir()
-    (torch.float32, 'cpu', False, [])
+    >>> import os, sys
+    >>> "gone" in sys.path, device.type, torch.distributed.is_initialized(), os.listdir()
+    (False, 'cpu', False, [])
+    >>> torch.rand(1).dtype
+    torch.float32
     >>> with torch.no_grad():
     ...     é = 1; torch.ones(é)  # as torch.ones(é) is
     tensor([1.])
@@ -131,19 +135,20 @@ def test_a_notebook_that_lies_is_found(built, notebook, tmp_path):
 def test_claims_are_cells(notebook):
     """Statement in prose, code without prompts, and what it prints as the cell's output."""
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    assert code[0].source.startswith("import os")
+    assert code[0].source.startswith("import importlib\nimport os")
     assert [printed(cell.outputs).partition(":")[0] for cell in code[1:]] == [
         "RuntimeError",
         "",
         "NameError",
-        "(torch.float32, 'cpu', False, [])",
+        "(False, 'cpu', False, [])",
+        "torch.float32",
         "tensor([1.])",
         "text",
         "1",
         "500.0\n500.0",
     ]
     assert [cell.source.startswith("_fresh()") for cell in code[1:]] == [
-        *(True, False, True, False, False, False, False, True)
+        *(True, False, True, False, False, False, False, False, True)
     ]
     assert ">>>" not in "".join(cell.source for cell in notebook.cells)
 
