@@ -48,6 +48,8 @@ OTHERS = ["--ignore", "tests/browser", "--ignore", "tests/editions"]
 MADE = [Path("docs/_build"), Path("docs/labs")]
 BROWSERS = ["chromium-headless-shell", "chromium"]
 """Either can test the site; the first, without windows, is twice as fast."""
+EXAMPLES = ["setuptools", "pillow"]
+"""Packages that examples import, besides the project's dependencies."""
 PROCESSORS = {
     "default": {"ONEDNN_MAX_CPU_ISA": "SSE41", "MKL_CBWR": "COMPATIBLE"},
     "avx2": {"ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"},
@@ -90,7 +92,7 @@ def run_with(session: nox.Session, *torch: str) -> None:
     kept = [name for name in torch if "==" in name]
     try:
         session.install(*torch)
-        session.install("-e", ".", "setuptools", *kept, *own)
+        session.install("-e", ".", *EXAMPLES, *kept, *own)
         session.run("claimbook", "release", *session.posargs)
     finally:
         shutil.rmtree(session.virtualenv.location, ignore_errors=True)
@@ -192,7 +194,7 @@ def pythons(session: nox.Session) -> None:
 
     Run them in page order and in another order; the environment is removed in any case.
     """
-    session.install("-c", "constraints.txt", "-e", ".", "setuptools")
+    session.install("-c", "constraints.txt", "-e", ".", *EXAMPLES)
     run = ["claimbook", "run", *session.posargs]
     try:
         orders = {"the order of pages": [], "another order": ["--shuffle", "1"]}
