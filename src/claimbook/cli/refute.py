@@ -92,9 +92,20 @@ def sweep_claims(
     sweeps = [each for each in of_claims if lane in each.claim.lanes]
     if of_claims and not sweeps:
         raise BookError(f"nothing to run: no claim with one of these sweeps runs on {lane}")
-    store = Results.of(book.project.docs, common.tell_broken)
-    saved = lane is Lane.CPU
-    kept = [(each, store.load(each.claim)) for each in sweeps] if saved and not fresh else []
+    store = Results.of(book.project.docs, common.tell_broken) if lane is Lane.CPU else None
+    found, broken = _searched(sweeps, lane, jobs, store, fresh=fresh)
+    _say([found[each] for each in sweeps if each in found], one_by_one=bool(names))
+    sys.exit(1 if broken else status)
+
+
+def _searched(
+    sweeps: list[Written], lane: Lane, jobs: int | None, store: Results | None, *, fresh: bool
+) -> tuple[dict[Written, Swept], bool]:
+    """Return the results of sweeps, stored ones unless `fresh`, and whether one is broken.
+
+    Save the others, if there is a store, and tell what was found against a claim.
+    """
+    kept = [(each, store.load(each.claim)) for each in sweeps] if store and not fresh else []
     found = {each: result for each, result in kept if result and result.is_of(each)}
     broken = False
     if due := [each for each in sweeps if each not in found]:
@@ -103,14 +114,13 @@ def sweep_claims(
             for sweep, came in bar.track(searched, len(due), description="searching"):
                 if isinstance(came, Swept):
                     found[sweep] = came
-                    if saved:
+                    if store:
                         store.save(sweep.claim, came)
                 else:
                     common.check_lane(runner, [sweep.claim], lane, f": {came.message}")
                     broken = True
                     _tell(sweep, came)
-    _say([found[each] for each in sweeps if each in found], one_by_one=bool(names))
-    sys.exit(1 if broken else status)
+    return found, broken
 
 
 def _say(results: Collection[Swept], *, one_by_one: bool) -> None:
