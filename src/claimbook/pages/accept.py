@@ -1,7 +1,7 @@
-"""Write what a run printed into its page, if the author agrees.
+"""Write what a run printed into its page.
 
 Only outputs change; every other byte stays. A revised page is scanned first, and written only if
-the agreed changes are the only ones.
+the changes that were asked for are the only ones.
 """
 
 import re
