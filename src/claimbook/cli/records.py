@@ -19,9 +19,6 @@ from claimbook.records import book_runs
 from claimbook.records.book_runs import BookRun
 from claimbook.records.runs import Records, record_of
 
-LASTING = {Outcome.PASSED, Outcome.SKIPPED}
-"""Outcomes that another run would not change."""
-
 OF_MACHINE = {Outcome.SKIPPED, Outcome.VARIED}
 """Outcomes that depend on the machine or the build of torch, not on the release."""
 
@@ -122,24 +119,15 @@ def _run(book: Book, lane: Lane, recorded: list[BookRun]) -> BookRun:
     if recorded:  # only the runner can describe a lane that may be missing
         kept = book_runs.earlier_results(recorded, claims, environment.describe(lane))
     with Runner() as runner:
-        runs = _runs(runner, [claim for claim in claims if claim.id not in kept], lane)
+        due = [claim for claim in claims if claim.id not in kept]
+        runs = dict(common.progress(runner, due, lane, explained=False)) if due else {}
         if lane is not Lane.CPU:
             common.check_lane(runner, claims, lane, "; nothing was recorded")
         here = runner.environments.get(lane) or environment.describe(lane)
-    results = {claim.id: book_runs.result_of(claim, run) for claim, run in runs.items()}
+    lasting = {claim: run for claim, run in runs.items() if run.outcome not in OF_MACHINE}
+    results = {claim.id: book_runs.result_of(claim, run) for claim, run in lasting.items()}
     made = environment.provenance(book.project.root)
     return BookRun(environment.release(here.torch), here, kept | results, recorded=made)
-
-
-def _runs(runner: Runner, claims: list[Claim], lane: Lane) -> dict[Claim, Run]:
-    """Run claims, and again those that did not pass: the machine may have been busy."""
-    runs: dict[Claim, Run] = {}
-    due = claims
-    for _ in range(2):
-        if due:
-            runs |= common.progress(runner, due, lane, explained=False)
-        due = [claim for claim in claims if runs[claim].outcome not in LASTING]
-    return {c: run for c, run in runs.items() if run.outcome not in OF_MACHINE}
 
 
 def _flips(book: Book, old: BookRun, new: BookRun) -> list[str]:
