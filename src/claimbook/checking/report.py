@@ -1,13 +1,11 @@
 """Report a run to an author, in the same words in Sphinx, pytest and the CLI."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from claimbook.checking.compare import Mismatch, diff, mismatches
-from claimbook.model import Claim, Environment, Lane, Outcome, Run
-
-Told = tuple[Claim, Run]
+from claimbook.model import Claim, Lane, Outcome, Run
 
 EDGE, WIDTH = 30, 500
 """Most lines shown at either end of a long difference, and most characters of a line."""
@@ -104,18 +102,6 @@ _HINTS = (
     ),
 )
 """Pattern of what was printed → what an author may have overlooked."""
-
-
-def summary(failed: Sequence[Told], varied: Sequence[Told], where: Environment) -> str:
-    """List the claims that fail, then those that differ only because of this machine."""
-    fails = f"Claims that fail on {where.device} with torch {where.torch}:"
-    varies = f"{VARIED} ({where.device}, torch {where.torch}):"
-    text = ""
-    for title, told in (fails, failed), (varies, varied):
-        text += f"{title}\n" if told else ""
-        for claim, run in told:
-            text += f"{first_place(claim, run)}: {claim.id} {run.outcome}: {run.message}\n"
-    return text
 
 
 VARIED = "Claims about a machine that came out otherwise on this one"

@@ -50,7 +50,7 @@ def _offered(
             offered += _lasting(runner, claim, run, book)
         except AcceptError as error:
             refused += 1
-            common.note(f"{claim.location}: {claim.id}: {error}")
+            common.err.print(f"{claim.location}: {claim.id}: {error}")
     return sorted(offered, key=lambda change: change.location), refused
 
 
@@ -71,14 +71,14 @@ def _is_accepted(draft: Draft, change: Change, values: bool) -> bool:
     """Show a change; return whether it is possible, and allowed if it is another result."""
     where = f"{change.location}: {change.claim.id} [{change.run.lane}]"
     told = differing(change.mismatch)
-    click.echo("\n".join([f"{where} {change.mismatch.severity}", *told]))
+    common.say("\n".join([f"{where} {change.mismatch.severity}", *told]))
     try:
         draft.revise([change])
     except AcceptError as error:
-        click.echo(f"  Cannot be accepted: {error}.\n")
+        common.say(f"  Cannot be accepted: {error}.\n")
         return False
     left = change.overturns and not values
-    click.echo("  Left as it is: only --values accepts another result.\n" if left else "")
+    common.say("  Left as it is: only --values accepts another result.\n" if left else "")
     return not left
 
 

@@ -47,11 +47,11 @@ def print_changes(since: str | None, save: str | None) -> None:
     # First: what is refused prints nothing else.
     version = None if save is None else _version(book, store, save)
     if since is not None and since not in versions:
-        click.echo("\n".join(_since_revision(book, since, [*versions])))
+        common.say("\n".join(_since_revision(book, since, [*versions])))
     elif versions:
         older = versions[since or [*versions][-1]]
         found = changes(older, contents_of(book))
-        click.echo("\n".join(_report(f"{older.name} of {older.recorded.date}", found, {}, {})))
+        common.say("\n".join(_report(f"{older.name} of {older.recorded.date}", found, {}, {})))
     elif save is None:
         raise BookError("no version is saved yet; --save saves the book as it stands")
     if version:

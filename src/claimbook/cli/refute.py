@@ -159,7 +159,8 @@ def _tell_missing(book: Book, claims: list[Claim], written: Collection[str]) -> 
     count = f"{len(general)} general titles: {swept} swept, {len(bare)} missing"
     common.err.print(f"{count}, {len(general) - swept - len(bare)} left with a reason")
     if bare:
-        common.note("Narrow the title, write a sweep, or give a reason in docs/sweeps/<part>.yaml.")
+        advice = "Narrow the title, write a sweep, or give a reason in docs/sweeps/<part>.yaml."
+        common.err.print(advice)
     return 1 if bare else 0
 
 
@@ -168,17 +169,17 @@ def _tell(written: Written, run: Run) -> None:
     number, printed = next(((n, text) for n, text in enumerate(run.outputs) if text), (0, ""))
     where, searched = f"{written.location}: {written.claim.id}", len(written.setup) + 1
     if not printed:
-        common.note(f"{where}: {run.message}\n")
+        common.err.print(f"{where}: {run.message}\n")
         return
     if number < searched or printed.startswith("Traceback"):
-        common.note(f"{where}: it does not run\n\n{printed}\n\n{OF_SWEEPS}\n")
+        common.err.print(f"{where}: it does not run\n\n{printed}\n\n{OF_SWEEPS}\n")
         return
     if number > searched:
-        common.note(f"{where}: {printed}\n")
+        common.err.print(f"{where}: {printed}\n")
         return
     place = written.claim.location
     advice = (
         f"If torch is right, narrow the statement ({place}) or what is drawn, and show this case\n"
         "in an example; if the sweep is wrong, correct it."
     )
-    common.note(f"{where}: a counterexample\n\n{printed}\n\n{advice}\n")
+    common.err.print(f"{where}: a counterexample\n\n{printed}\n\n{advice}\n")
