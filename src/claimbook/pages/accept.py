@@ -175,6 +175,6 @@ def _content(page: Page, wants: Mapping[int, str] = {}) -> object:
                 replace(claim, location=Location("", 0), fences=()),
                 [[printed(fence.on(lane)) for lane in Lane] for fence in claim.fences],
             )
-            for claim in (*page.claims, *page.samples)
+            for claim in page.claims
         ],
     )

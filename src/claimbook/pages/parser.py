@@ -61,7 +61,6 @@ def scan_page(text: str, path: str) -> Page:
         path,
         tuple(reader.claims),
         tuple(reader.remarks),
-        tuple(reader.samples),
         tuple(sorted(reader.problems)),
         tuple(sections(page, path, reader.claims)),
     )
@@ -94,7 +93,6 @@ class _PageReader(Reader):
         super().__init__(path)
         self.claims: list[Claim] = []
         self.remarks: list[Remark] = []
-        self.samples: list[Claim] = []
 
     def walk(self, part: Markdown) -> None:
         for token in part.tokens:
@@ -121,7 +119,7 @@ class _PageReader(Reader):
         elif name == "code-cell":
             self.owned.update(block.lines)
         elif block.language in ("markdown", "md") and "{claim}" in block.content:
-            self.sample(block)
+            self.owned.update(block.lines)  # it shows how a claim is written
         elif what := _never_run(block):
             message = f"{what}: {TO_RUN}, or as a code cell that draws"
             self.problem(block.line, ProblemKind.UNOWNED_CODE, message)
@@ -151,13 +149,6 @@ class _PageReader(Reader):
         place = Location(self.path, block.line)
         self.remarks.append(Remark(tuple(entries.split()), text, place))
         self.walk(block.body)
-
-    def sample(self, block: Block) -> None:
-        inner = _PageReader(self.path)
-        inner.walk(Markdown(block.content, block.line + 1))
-        self.samples += inner.claims
-        self.problems += inner.problems
-        self.owned.update(block.lines)
 
     def look_for_prompts(self, text: str) -> None:
         for number, line in enumerate(lines(text), start=1):
