@@ -96,23 +96,9 @@ def _since_revision(book: Book, revision: str, versions: list[str]) -> Iterator[
     Raises:
         BookError: there is no such revision, or no book at it.
     """
-    command = ["git", "archive", f"{revision}^{{commit}}"]
-    try:
-        archived = subprocess.run(command, cwd=book.project.root, capture_output=True, check=True)
-    except FileNotFoundError as error:
-        raise BookError("comparing revisions needs git, which is not installed") from error
-    except subprocess.CalledProcessError as error:
-        known = f"there are {', '.join(versions) or 'none'}"
-        said = error.stderr.decode("utf-8", "replace").partition("\n")[0]
-        if environment.git(book.project.root, "rev-parse", "--is-shallow-repository") == "true":
-            known += "; this clone has no old revisions: git fetch --unshallow"
-        elif not any(each in said for each in UNKNOWN):  # another user may own the repository
-            known += f"; git says: {said}"
-        raise BookError(
-            f"{revision or repr(revision)}: neither a git revision nor a saved version; {known}"
-        ) from error
+    archived = _archived(book.project.root, revision, versions)
     with tempfile.TemporaryDirectory() as folder:
-        with tarfile.open(fileobj=io.BytesIO(archived.stdout)) as archive:
+        with tarfile.open(fileobj=io.BytesIO(archived)) as archive:
             # git made it; Python 3.14 would refuse a link that leads out of the folder.
             archive.extraction_filter = lambda member, _: member
             archive.extractall(folder)  # noqa: S202
@@ -126,6 +112,28 @@ def _since_revision(book: Book, revision: str, versions: list[str]) -> Iterator[
     ]
     found = Changes(found.verdicts, [*found.claims, *reset])
     yield from _report(f"`{revision}`", found, older.by_id, book.by_id)
+
+
+def _archived(root: Path, revision: str, versions: list[str]) -> bytes:
+    """Return the files of a git revision as a tar archive.
+
+    Raises:
+        BookError: there is no such revision; the message has the versions that there are.
+    """
+    command = ["git", "archive", f"{revision}^{{commit}}"]
+    try:
+        return subprocess.run(command, cwd=root, capture_output=True, check=True).stdout
+    except FileNotFoundError as error:
+        raise BookError("comparing revisions needs git, which is not installed") from error
+    except subprocess.CalledProcessError as error:
+        known = f"there are {', '.join(versions) or 'none'}"
+        said = error.stderr.decode("utf-8", "replace").partition("\n")[0]
+        if environment.git(root, "rev-parse", "--is-shallow-repository") == "true":
+            known += "; this clone has no old revisions: git fetch --unshallow"
+        elif not any(each in said for each in UNKNOWN):  # another user may own the repository
+            known += f"; git says: {said}"
+        wrong = f"{revision or repr(revision)}: neither a git revision nor a saved version"
+        raise BookError(f"{wrong}; {known}") from error
 
 
 def _report(

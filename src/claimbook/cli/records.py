@@ -3,13 +3,12 @@
 import sys
 from collections import Counter
 from dataclasses import replace
-from itertools import chain
 from typing import TextIO
 
 import click
 
-from claimbook.checking.compare import mismatches
-from claimbook.checking.report import differing
+from claimbook.checking.compare import diff
+from claimbook.checking.report import prompted
 from claimbook.cli import common
 from claimbook.engine import environment
 from claimbook.engine.pool import Runner
@@ -74,7 +73,7 @@ def _keep(book: Book, machine: BookRun) -> str:
 @click.option(
     "--report",
     type=click.File("a", encoding="utf-8", lazy=False),
-    help="Write no record; append to this file the claims that flipped since the newest one.",
+    help="Write no record; append what differs from the newest one to this file.",
 )
 @click.option("--changed", is_flag=True, help="Run only what is new or edited; keep the rest.")
 @common.lane_option
@@ -131,14 +130,12 @@ def _run(book: Book, lane: Lane, recorded: list[BookRun]) -> BookRun:
 
 
 def _flips(book: Book, old: BookRun, new: BookRun) -> list[str]:
-    """Return Markdown that lists the claims that hold on only one of two releases."""
-    if not (found := book_runs.flipped(book.claims, old, new)):
-        return []
-    lines = [f"## torch {new.name}, compared with {old.name}", ""]
-    for claim in found:
-        was, now = old.claims[claim.id], new.claims[claim.id]
-        differ = [differing(each) for each in mismatches(claim, new.lane, now.outputs)]
-        told = [*chain.from_iterable(differ)] or [now.message]
-        lines += [f"- `{claim.id}` ({claim.location}): {was.word} → {now.word}"]
+    """Return Markdown that lists the claims that print something else on one of two releases."""
+    lines: list[str] = []
+    for change in book_runs.changed(book.claims, old, new):
+        claim = change.claim
+        was, now = (each.claims[claim.id].word for each in (old, new))
+        told = [*prompted(change.source), *diff(change.before, change.after).split("\n")]
+        lines += [f"- `{claim.id}` ({claim.location}): {was} → {now}"]
         lines += ["", "  ```text", *(f"  {line}" for line in told), "  ```", ""]
-    return lines
+    return [f"## torch {new.name}, compared with {old.name}", "", *lines] if lines else []
