@@ -96,16 +96,8 @@ class _PageReader(Reader):
 
     def walk(self, part: Markdown) -> None:
         for token in part.tokens:
-            if token.type != "inline":
-                continue
-            if not token.content.startswith(SHORT) and _LIKE_SHORT.match(token.content):
-                message = f"a short answer begins with `{SHORT}`"
-                self.problem(part.line(token), ProblemKind.BAD_FORM, message)
-            if token.content.startswith(SHORT):
-                count = len(strip_markup(token.content.removeprefix(SHORT)).split())
-                if count > ANSWER_WORDS:
-                    message = f"a short answer of {count} words; at most {ANSWER_WORDS}"
-                    self.problem(part.line(token), ProblemKind.BAD_FORM, message)
+            if token.type == "inline" and (wrong := _wrong_short_answer(token.content)):
+                self.problem(part.line(token), ProblemKind.BAD_FORM, wrong)
         for block in self.blocks(part):
             if block.closed:
                 self.block(block)
@@ -158,6 +150,14 @@ class _PageReader(Reader):
             if _PROMPT.match(line) or (code and _is_python(code[1], code[2])):
                 message = f"code that nothing runs and compares: {TO_RUN}"
                 self.problem(number, ProblemKind.UNOWNED_CODE, message)
+
+
+def _wrong_short_answer(text: str) -> str:
+    """Return what is wrong with a text as a short answer; empty if nothing, or it is none."""
+    if not text.startswith(SHORT):
+        return f"a short answer begins with `{SHORT}`" if _LIKE_SHORT.match(text) else ""
+    count = len(strip_markup(text.removeprefix(SHORT)).split())
+    return f"a short answer of {count} words; at most {ANSWER_WORDS}" * (count > ANSWER_WORDS)
 
 
 def _never_run(block: Block) -> str:
