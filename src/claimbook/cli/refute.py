@@ -11,7 +11,7 @@ from claimbook.model import Claim, Lane, Outcome, Run
 from claimbook.mutation import falsify
 from claimbook.mutation.falsify import Falsified
 from claimbook.pages.book import Book, BookError
-from claimbook.sweeps.results import Results, Swept, run_sweeps
+from claimbook.sweeps.results import Results, Swept, result_of
 from claimbook.sweeps.written import GENERAL, Written, left_out, read_sweeps
 
 OF_SWEEPS = (
@@ -124,17 +124,19 @@ def _searched(
     found = {each: result for each, result in kept if result and result.is_of(each)}
     broken = False
     if due := [each for each in sweeps if each not in found]:
+        searches = {each.runnable(): each for each in due}
         with Runner(jobs, tries=1) as runner, common.progress_bar() as bar:
-            searched = run_sweeps(runner, due, lane)
-            for sweep, came in bar.track(searched, len(due), description="searching"):
-                if isinstance(came, Swept):
-                    found[sweep] = came
+            runs = runner.run(searches, lane)
+            for search, run in bar.track(runs, len(due), description="searching"):
+                sweep = searches[search]
+                common.check_lane(runner, [search], lane, f": {run.message}")
+                if run.outcome is Outcome.PASSED:
+                    found[sweep] = result_of(sweep, run, runner.environments[lane].torch)
                     if store:
-                        store.save(sweep.claim, came)
+                        store.save(sweep.claim, found[sweep])
                 else:
-                    common.check_lane(runner, [sweep.claim], lane, f": {came.message}")
                     broken = True
-                    _tell(sweep, came)
+                    _tell(sweep, run)
     return found, broken
 
 

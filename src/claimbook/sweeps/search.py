@@ -34,7 +34,7 @@ class Sweep:
         """
         trial = _Trial(self.check)
         if fault := self._fault(trial, Phase.generate, Phase.shrink):
-            print(trial.report(fault))
+            print(f"{trial.case}\n# {_first_line(fault)}")
         else:
             trial.record()
 
@@ -139,10 +139,6 @@ class _Trial:
             self.tensors |= {(t.dim(), t.dtype, not t.numel(), t.is_contiguous()) for t in tensors}
             if not tensors and value != []:  # [] may be a list of tensors
                 self.values.setdefault(name, set()).add(code(value))
-
-    def report(self, fault: Exception) -> str:
-        """Return the case as code, with the exception as a comment."""
-        return f"{self.case}\n# {_first_line(fault)}"
 
     def record(self) -> None:
         """Record what was drawn as measurements."""
