@@ -704,6 +704,14 @@ def test_explain_with_the_nearest(book):
     assert run("explain", said.replace("nothing", "gaps"))[:2] == (0, near)
 
 
+def test_explain_a_message_without_a_type(book):
+    """It begins its line."""
+    head = "# Limit\n\n## `hit the limit of recompiling`\n\n**In short.** Compile less.\n"
+    book.write("docs/limit.md", head)
+    status, said, _ = run("explain", "hit the limit of recompiling")
+    assert (status, said.splitlines()[0]) == (0, "hit the limit of recompiling")
+
+
 def test_explain_with_what_helps(book):
     """The short answer of the section that is headed by the error comes before its claims."""
     raised = ">>> 1 / 0\nTraceback (most recent call last):\nZeroDivisionError: division by zero"

@@ -58,7 +58,8 @@ def _show(match: lookup.Match, section: Section | None) -> None:
     message = match.message
     if not match.same:
         common.say("Not an exact match, but similar:")
-    common.say(" ".join(filter(None, [click.style(message.type, bold=True), message.text])))
+    named = f"{click.style(message.type, bold=True)} " * bool(message.type)
+    common.say(f"{named}{message.text}")
     if section and section.short:
         common.say(f"  {section.path}:{section.lines.start}")
         common.say(f"    {section.short}")

@@ -63,8 +63,8 @@ def _falsified(
             for claim, result in bar.track(falsified, len(passed), description="altered copies"):
                 store.save(claim, result)
                 found[claim] = result
-    came = {Outcome.PASSED, Outcome.SKIPPED}
-    return found, [claim.id for claim, run in runs.items() if run.outcome not in came]
+    whole = (Outcome.PASSED, Outcome.SKIPPED)
+    return found, [claim.id for claim, run in runs.items() if run.outcome not in whole]
 
 
 def _say_caught(results: Collection[Falsified], *, one_by_one: bool) -> None:
