@@ -335,7 +335,7 @@ def test_a_book_without_claims_records_nothing(tmp_path, monkeypatch, command):
     """And says so."""
     monkeypatch.chdir(tmp_path)
     TinyBook(tmp_path, {"index": "# I\n"})
-    said = "claimbook: nothing to record: no claim of the book runs on cpu\n"
+    said = "claimbook: nothing to run: no claim of the book runs on cpu\n"
     assert run(command) == (2, "", said)
     assert not (tmp_path / "docs/records").exists()
 

@@ -91,15 +91,16 @@ def progress_bar() -> Progress:
     return Progress(*columns, TimeElapsedColumn(), console=err, transient=True, disable=hidden)
 
 
-def chosen(book: Book, names: Iterable[str], lane: Lane) -> list[Claim]:
+def chosen(book: Book, names: Iterable[str], lane: Lane, *, needed: bool = False) -> list[Claim]:
     """Return the claims of a lane that the names select; without names, all of them.
 
     Raises:
-        BookError: no selected claim runs on the lane.
+        BookError: there is none, although there are names or claims are needed.
     """
     claims = [claim for claim in book.select(names) if lane in claim.lanes]
-    if names and not claims:
-        raise BookError(f"nothing to run: no claim that was named runs on {lane}")
+    if not claims and (names or needed):
+        which = "that was named" if names else "of the book"
+        raise BookError(f"nothing to run: no claim {which} runs on {lane}")
     return claims
 
 

@@ -36,8 +36,7 @@ def record(names: tuple[str, ...], lane: Lane, jobs: int | None) -> None:
     written, runs = list[bool](), dict[Claim, Run]()
     with Runner(jobs) as runner:
         book = common.load()
-        claims = common.chosen(book, names, lane)
-        _check_claims(claims, lane)
+        claims = common.chosen(book, names, lane, needed=True)
         records = Records.of(book.project.docs, lane, common.tell_broken)
         provenance = environment.provenance(book.project.root)
         for claim, run in common.progress(runner, claims, lane):
@@ -100,20 +99,9 @@ def record_release(report: TextIO | None, changed: bool, lane: Lane) -> None:
     common.say(f"torch {release.name}: {words}")
 
 
-def _check_claims(claims: list[Claim], lane: Lane) -> None:
-    """End a command that has nothing to record.
-
-    Raises:
-        BookError: no claim runs on the lane.
-    """
-    if not claims:
-        raise BookError(f"nothing to record: no claim of the book runs on {lane}")
-
-
 def _run(book: Book, lane: Lane, recorded: list[BookRun]) -> BookRun:
     """Run all claims except those already recorded, unchanged, for this environment."""
-    claims = [claim for claim in book.claims if lane in claim.lanes]
-    _check_claims(claims, lane)
+    claims = common.chosen(book, (), lane, needed=True)
     kept = {}
     if recorded:  # only the runner can describe a lane that may be missing
         kept = book_runs.earlier_results(recorded, claims, environment.describe(lane))
