@@ -68,7 +68,8 @@ def test_no_page_has_a_problem():
 
 def test_claims_that_show_how_one_is_written_hold():
     """They stand in fences of Markdown, which nothing else runs."""
-    texts = [(path, path.read_text("utf-8")) for path in TEXTS if path.suffix == ".md"]
+    paths = [path for path in (*TEXTS, *ROOT.glob("*.md")) if path.suffix == ".md"]
+    texts = [(path, path.read_text("utf-8")) for path in paths]
     fences = [(path, block) for path, text in texts for block in Markdown(text).blocks()]
     pages = [scan_page(f.content, str(p)) for p, f in fences if f.language in ("markdown", "md")]
     claims = [claim for page in pages for claim in page.claims]
