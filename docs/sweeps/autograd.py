@@ -203,21 +203,6 @@ def inputs_says_who_receives(shape, a, b, program, chosen):
 
 @sweep(
     cases=100,
-    shapes=shapes_together(2, rank=3, size=3),
-    w=lambda shapes: tensors(DIFFERENTIABLE, shape=shapes[0], requires_grad=True),
-    data=lambda shapes: tensors(ALL, shape=shapes[1]),
-)
-def no_gradient_where_none_is_wanted(shapes, w, data):
-    product = w * data
-    computed_for_w, computed_for_data = product.grad_fn(torch.ones_like(product))
-    assert computed_for_w is not None
-    assert computed_for_data is None
-    product.sum().abs().backward()
-    assert data.grad is None
-
-
-@sweep(
-    cases=100,
     w=tensors(DIFFERENTIABLE, rank=(1, 4), size=(1, 4), requires_grad=True),
     row=integers(0, 3),
 )
@@ -363,15 +348,6 @@ def block_saves_what_detach_throws_away(x, chain):
     assert not saved(torch.no_grad()(encoder))
     saves = set(chain) != {"neg"}
     assert bool(saved(encoder)) == saves
-
-
-@sweep(cases=100, shape=SMALL, a=weights, program=programs(ANY_STEP), chosen=integers(0, 7))
-def detach_leaves_the_graph_whole(shape, a, program, chosen):
-    results = computed(program, a)
-    y = results[chosen % len(results)]
-    before = nodes(results[-1]), nodes(y)
-    y.detach().square()
-    assert (nodes(results[-1]), nodes(y)) == before
 
 
 @sweep(cases=100, x=WEIGHTS, first=among((*UNARY, "clone")), then=among(UNARY))
@@ -1257,22 +1233,6 @@ def backward_starts_with_one(x, chain, number):
 
 @sweep(
     cases=100,
-    batch=tensors(torch.float64, rank=(1, 3), size=(1, 3), values="normal"),
-    program=programs(SMOOTH, 3),
-)
-def per_sample_gradients_are_rows_too(batch, program):
-    def loss(w, sample):
-        return sum(result.sum() for result in computed(program, sample * w))
-
-    w = torch.tensor(2.0, dtype=batch.dtype, requires_grad=True)
-    rows = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0))(w.detach(), batch)
-    assert len(rows) == len(batch)
-    for row, sample in zip(rows, batch, strict=True):
-        close(row, grad(loss(w, sample), w)[0])
-
-
-@sweep(
-    cases=100,
     batch=tensors(torch.float64, rank=(2, 2), size=(1, 3), values="normal"),
     program=programs(SMOOTH, 3),
 )
@@ -1730,20 +1690,6 @@ def validation_needs_no_gradients(scores, labels):
 
 
 @sweep(
-    cases=100,
-    x=tensors(DIFFERENTIABLE, rank=(2, 2), requires_grad=True),
-    function=among((*UNARY, "exp", "softmax", "cumprod", "sqrt", "sum", "std", "mm")),
-    mode=among((torch.no_grad, torch.inference_mode)),
-)
-def no_grad_keeps_nothing_for_backward(x, function, mode):
-    given = {"softmax": [0], "cumprod": [0], "mm": [x.mT]}.get(function, [])
-    assume(not error(lambda: getattr(x, function)(*given)))
-    assert not saved(mode()(lambda: getattr(x, function)(*given)))
-    needs_nothing = function in ("neg", "sum")
-    assert needs_nothing or saved(lambda: getattr(x, function)(*given))
-
-
-@sweep(
     cases=60,
     sizes=several(integers(1, 6), min_size=3, max_size=3),
     flags=among(((True, True), (True, False), (False, True))),
@@ -1896,16 +1842,6 @@ def frozen_parameters_have_no_optimiser_state(layer, optimiser, amsgrad, freeze)
     optimizer.step()
     for parameter in model.parameters():
         assert bool(optimizer.state[parameter]) == parameter.requires_grad
-
-
-@sweep(cases=100, given=TRAINABLE, missing=TRAINABLE, optimiser=among(OPTIMISERS))
-def step_visits_only_what_it_was_given(given, missing, optimiser):
-    before = given.detach().clone(), missing.detach().clone()
-    optimizer = optimiser([given], lr=0.1)
-    (given.exp().sum() + missing.exp().sum()).backward()
-    optimizer.step()
-    same(missing.detach(), before[1])
-    assert not torch.equal(given, before[0])
 
 
 @sweep(

@@ -113,12 +113,6 @@ def writing_by_index_asks_for_one_dtype(x, values, by):
     assert fails == (values.dtype != x.dtype and by != "slice")
 
 
-@sweep(x=tensors(ALL, layouts=ANY_LAYOUT), y=tensors(FLOATS, requires_grad=True))
-def integers_carry_no_gradient(x, y):
-    assert (error(lambda: x.requires_grad_()) == "") == has_gradients(x.dtype)
-    assert y.to(x.dtype).requires_grad == has_gradients(x.dtype)
-
-
 @sweep(image=tensors(torch.uint8, layouts=ANY_LAYOUT), count=integers(1, 4))
 def bytes_quarter_the_traffic(image, count):
     late, early = default_collate([image] * count), default_collate([image / 255] * count)
@@ -462,21 +456,6 @@ def each_line_leaves_its_node(x, names):
         assert name in y.grad_fn.name().lower() or name == "square"
         if before.grad_fn:
             assert y.grad_fn.next_functions[0][0] is before.grad_fn
-
-
-@sweep(
-    x=tensors(FLOATS),
-    name=among(("add", "mul", "sub", "maximum", "atan2")),
-    left=booleans(),
-    right=booleans(),
-)
-def history_is_kept_towards_what_requires_grad(x, name, left, right):
-    a, b = x.clone().requires_grad_(left).sin(), x.clone().requires_grad_(right).sin()
-    y = getattr(torch, name)(a, b)
-    assert y.requires_grad == (left or right)
-    if y.requires_grad:
-        assert [node for node, _ in y.grad_fn.next_functions] == [a.grad_fn, b.grad_fn]
-        assert (a.grad_fn is not None, b.grad_fn is not None) == (left, right)
 
 
 @sweep(
