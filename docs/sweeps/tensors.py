@@ -287,17 +287,6 @@ def embedding_is_a_one_hot_product(labels, table):
 
 
 @sweep(
-    labels=tensors(torch.uint8, size=(0, 4), layouts=ANY_LAYOUT),
-    weight=tensors(FLOATS, shape=(3, 5), values="normal", layouts=ANY_LAYOUT),
-    bias=lambda weight: tensors(weight.dtype, shape=(3,), values="normal"),
-)
-def linear_of_one_hot_is_embedding_plus_bias(labels, weight, bias):
-    encoded = functional.one_hot(labels.long(), num_classes=5).to(weight.dtype)
-    words = nn.Embedding.from_pretrained(weight.T)
-    assert_close(functional.linear(encoded, weight, bias), words(labels.long()) + bias)
-
-
-@sweep(
     shape=shapes(rank=(1, 3), size=(1, 4)),
     labels=lambda shape: tensors(torch.uint8, shape=shape),
     scores=lambda shape: tensors(FLOATS, shape=(shape[0], 5, *shape[1:]), values="normal"),
