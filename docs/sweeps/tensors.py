@@ -47,11 +47,6 @@ def kind(dtype):
     return 3 * dtype.is_complex or 2 * dtype.is_floating_point or int(dtype != torch.bool)
 
 
-def has_gradients(dtype):
-    """Whether a dtype is a float or a complex one."""
-    return dtype.is_floating_point or dtype.is_complex
-
-
 def numbers_in(nested):
     """Return the numbers of nested lists, in order."""
     if not isinstance(nested, list):
