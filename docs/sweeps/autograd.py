@@ -213,17 +213,6 @@ def index_the_grad_not_the_tensor(w, row):
     assert w.grad[row].count_nonzero() == w.grad.count_nonzero()
 
 
-@sweep(cases=100, w=tensors(FLOATS, rank=(0, 3), values="normal"), program=programs(SMOOTH, 3))
-def two_weights_in_one_tensor(w, program):
-    def loss(weight):
-        return computed(program, weight)[-1].sum()
-
-    w.requires_grad_()
-    loss(w).backward()
-    assert w.grad.shape == w.shape
-    close(w.grad, torch.func.jacfwd(loss)(w.detach()))
-
-
 @sweep(
     cases=100,
     x=tensors(DIFFERENTIABLE),
@@ -1431,14 +1420,6 @@ def what_lies_before_the_cut_is_not_learnt(steps, chunk):
     assert (a.grad is None) == (steps > chunk)
 
 
-@sweep(steps=integers(1, 9), chunk=integers(1, 5))
-def first_step_of_a_chunk_sees_nothing_behind(steps, chunk):
-    inputs, h = torch.zeros(steps, requires_grad=True), torch.zeros(())
-    for step, x in enumerate(inputs):
-        h = (h.detach() if step % chunk == 0 else h) + x
-        assert grad(h, inputs, retain_graph=True)[0].sum() == step % chunk + 1
-
-
 @sweep(steps=integers(1, 9), look_back=integers(1, 5))
 def a_window_lets_every_step_see_as_far(steps, look_back):
     inputs, states = torch.ones(steps, requires_grad=True), [torch.zeros(())]
@@ -1572,16 +1553,6 @@ def policy_gradients_need_no_path(scores, reward):
         log_p = scores.log_softmax(dim=0)[choice]
         average += chance * grad(log_p, scores)[0] * reward[choice]
     close(average, exact)
-
-
-@sweep(
-    cases=100,
-    w=tensors((*FLOATS, *HALVES), values="special", requires_grad=True),
-    start=lambda w: tensors(w.dtype, shape=tuple(w.shape), values="special"),
-)
-def no_gradient_survives_round(w, start):
-    w.round().backward(start)
-    same(w.grad, torch.zeros_like(w).detach())
 
 
 # no_grad and inference mode
