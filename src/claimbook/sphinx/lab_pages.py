@@ -1,4 +1,4 @@
-"""Lay out lab pages: titled figures first, then their code, folded; add thumbnails for dark mode."""
+"""Lay out lab pages: titled figures first, then their code folded; add thumbnails for dark mode."""
 
 import re
 from collections.abc import Iterator
