@@ -25,8 +25,9 @@ OWN = Path(".nox", f"book-{sys.version_info.major}.{sys.version_info.minor}")
 ENVIRONMENT = Path(os.environ.get("VIRTUAL_ENV", OWN)).resolve()
 PROGRAMS = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 SITE = Path("docs/_build/html")
-BUILD = ["-W", "--keep-going", "-j", "auto"]
-"""Options of sphinx-build: warnings fail the build, at its end."""
+BUILD = ["-W", "--keep-going", "-j", str(1 + (os.cpu_count() or 1))]
+"""Options of sphinx-build: warnings fail the build, at its end. Sphinx writes pages with one process
+fewer than it is told."""
 EPUB = Path("docs/_build/epub")
 DOWNLOADS = Path("docs/_build/downloads")
 NOT_READ = [".doctrees", ".buildinfo", "objects.inv", "sitemap.xml"]

@@ -203,21 +203,6 @@ def inputs_says_who_receives(shape, a, b, program, chosen):
 
 @sweep(
     cases=100,
-    shapes=shapes_together(2, rank=3, size=3),
-    w=lambda shapes: tensors(DIFFERENTIABLE, shape=shapes[0], requires_grad=True),
-    data=lambda shapes: tensors(ALL, shape=shapes[1]),
-)
-def no_gradient_where_none_is_wanted(shapes, w, data):
-    product = w * data
-    computed_for_w, computed_for_data = product.grad_fn(torch.ones_like(product))
-    assert computed_for_w is not None
-    assert computed_for_data is None
-    product.sum().abs().backward()
-    assert data.grad is None
-
-
-@sweep(
-    cases=100,
     w=tensors(DIFFERENTIABLE, rank=(1, 4), size=(1, 4), requires_grad=True),
     row=integers(0, 3),
 )
@@ -226,17 +211,6 @@ def index_the_grad_not_the_tensor(w, row):
     (3 * w[row]).sum().abs().backward()
     assert w[row].grad is None
     assert w.grad[row].count_nonzero() == w.grad.count_nonzero()
-
-
-@sweep(cases=100, w=tensors(FLOATS, rank=(0, 3), values="normal"), program=programs(SMOOTH, 3))
-def two_weights_in_one_tensor(w, program):
-    def loss(weight):
-        return computed(program, weight)[-1].sum()
-
-    w.requires_grad_()
-    loss(w).backward()
-    assert w.grad.shape == w.shape
-    close(w.grad, torch.func.jacfwd(loss)(w.detach()))
 
 
 @sweep(
@@ -363,15 +337,6 @@ def block_saves_what_detach_throws_away(x, chain):
     assert not saved(torch.no_grad()(encoder))
     saves = set(chain) != {"neg"}
     assert bool(saved(encoder)) == saves
-
-
-@sweep(cases=100, shape=SMALL, a=weights, program=programs(ANY_STEP), chosen=integers(0, 7))
-def detach_leaves_the_graph_whole(shape, a, program, chosen):
-    results = computed(program, a)
-    y = results[chosen % len(results)]
-    before = nodes(results[-1]), nodes(y)
-    y.detach().square()
-    assert (nodes(results[-1]), nodes(y)) == before
 
 
 @sweep(cases=100, x=WEIGHTS, first=among((*UNARY, "clone")), then=among(UNARY))
@@ -1257,22 +1222,6 @@ def backward_starts_with_one(x, chain, number):
 
 @sweep(
     cases=100,
-    batch=tensors(torch.float64, rank=(1, 3), size=(1, 3), values="normal"),
-    program=programs(SMOOTH, 3),
-)
-def per_sample_gradients_are_rows_too(batch, program):
-    def loss(w, sample):
-        return sum(result.sum() for result in computed(program, sample * w))
-
-    w = torch.tensor(2.0, dtype=batch.dtype, requires_grad=True)
-    rows = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0))(w.detach(), batch)
-    assert len(rows) == len(batch)
-    for row, sample in zip(rows, batch, strict=True):
-        close(row, grad(loss(w, sample), w)[0])
-
-
-@sweep(
-    cases=100,
     batch=tensors(torch.float64, rank=(2, 2), size=(1, 3), values="normal"),
     program=programs(SMOOTH, 3),
 )
@@ -1471,14 +1420,6 @@ def what_lies_before_the_cut_is_not_learnt(steps, chunk):
     assert (a.grad is None) == (steps > chunk)
 
 
-@sweep(steps=integers(1, 9), chunk=integers(1, 5))
-def first_step_of_a_chunk_sees_nothing_behind(steps, chunk):
-    inputs, h = torch.zeros(steps, requires_grad=True), torch.zeros(())
-    for step, x in enumerate(inputs):
-        h = (h.detach() if step % chunk == 0 else h) + x
-        assert grad(h, inputs, retain_graph=True)[0].sum() == step % chunk + 1
-
-
 @sweep(steps=integers(1, 9), look_back=integers(1, 5))
 def a_window_lets_every_step_see_as_far(steps, look_back):
     inputs, states = torch.ones(steps, requires_grad=True), [torch.zeros(())]
@@ -1614,16 +1555,6 @@ def policy_gradients_need_no_path(scores, reward):
     close(average, exact)
 
 
-@sweep(
-    cases=100,
-    w=tensors((*FLOATS, *HALVES), values="special", requires_grad=True),
-    start=lambda w: tensors(w.dtype, shape=tuple(w.shape), values="special"),
-)
-def no_gradient_survives_round(w, start):
-    w.round().backward(start)
-    same(w.grad, torch.zeros_like(w).detach())
-
-
 # no_grad and inference mode
 
 
@@ -1727,20 +1658,6 @@ def validation_needs_no_gradients(scores, labels):
 
     assert not accuracy().requires_grad
     same(torch.no_grad()(accuracy)(), accuracy())
-
-
-@sweep(
-    cases=100,
-    x=tensors(DIFFERENTIABLE, rank=(2, 2), requires_grad=True),
-    function=among((*UNARY, "exp", "softmax", "cumprod", "sqrt", "sum", "std", "mm")),
-    mode=among((torch.no_grad, torch.inference_mode)),
-)
-def no_grad_keeps_nothing_for_backward(x, function, mode):
-    given = {"softmax": [0], "cumprod": [0], "mm": [x.mT]}.get(function, [])
-    assume(not error(lambda: getattr(x, function)(*given)))
-    assert not saved(mode()(lambda: getattr(x, function)(*given)))
-    needs_nothing = function in ("neg", "sum")
-    assert needs_nothing or saved(lambda: getattr(x, function)(*given))
 
 
 @sweep(
@@ -1896,16 +1813,6 @@ def frozen_parameters_have_no_optimiser_state(layer, optimiser, amsgrad, freeze)
     optimizer.step()
     for parameter in model.parameters():
         assert bool(optimizer.state[parameter]) == parameter.requires_grad
-
-
-@sweep(cases=100, given=TRAINABLE, missing=TRAINABLE, optimiser=among(OPTIMISERS))
-def step_visits_only_what_it_was_given(given, missing, optimiser):
-    before = given.detach().clone(), missing.detach().clone()
-    optimizer = optimiser([given], lr=0.1)
-    (given.exp().sum() + missing.exp().sum()).backward()
-    optimizer.step()
-    same(missing.detach(), before[1])
-    assert not torch.equal(given, before[0])
 
 
 @sweep(

@@ -213,17 +213,6 @@ def in_place_arithmetic_on_windows_is_undefined(x, dim, function):
     assert error(lambda: getattr(windows, function)(1)) == ""
 
 
-@sweep(
-    x=tensors(NUMBERS, rank=(1, 3), size=(2, 5), layouts=ANY_LAYOUT),
-    dim=lambda x: dims(x),
-)
-def clone_windows_before_writing(x, dim):
-    before, windows = x.clone(), x.unfold(dim, 2, 1)
-    expected = windows + 1
-    same(windows.clone().add_(1), expected)
-    same(x, before)
-
-
 # Broadcasting
 
 

@@ -618,17 +618,6 @@ def flatten_before_the_first_linear(x):
 
 
 @sweep(
-    x=tensors(FLOATS, rank=(2, 2), values="normal", layouts=ANY_LAYOUT), out_features=integers(0, 4)
-)
-def linear_turns_rows_into_rows(x, out_features):
-    linear = nn.Linear(x.shape[1], out_features, dtype=x.dtype)
-    rows = linear(x)
-    assert rows.shape == (len(x), out_features)
-    for row, sample in zip(rows, x, strict=True):
-        assert_close(row, linear.weight @ sample + linear.bias)
-
-
-@sweep(
     x=tensors(FLOATS, rank=(3, 3), size=(1, 4), values="normal"),
     changed=integers(0, 3),
     out_features=SIZES,
@@ -744,15 +733,6 @@ def one_kernel_for_every_channel(x, kernel, stride):
 
 
 # Lazy modules
-
-
-@sweep(cases=50, kind=among(tuple(LAZY)))
-def lazy_weight_is_the_same_object_later(kind):
-    layer = kind()
-    before = list(layer.parameters())
-    layer(torch.ones(LAZY[kind]))
-    assert [id(each) for each in layer.parameters()] == [id(each) for each in before]
-    assert {type(each) for each in before} == {nn.Parameter}
 
 
 @sweep(cases=50, kind=among(tuple(LAZY)))
@@ -1078,23 +1058,6 @@ def a_module_list_has_no_forward(kinds):
 
 
 @sweep(
-    cases=100,
-    kind=among(LAYERS),
-    hidden=among((list, tuple, nn.ModuleList)),
-    optimiser=among(OPTIMISERS),
-    visible=booleans(),
-)
-def hidden_everything_raises_at_the_optimiser(kind, hidden, optimiser, visible):
-    module = nn.Module()
-    module.layers = hidden([kind()])
-    if visible:
-        module.head = nn.Linear(1, 1)
-    refusal = error(lambda: optimiser(module.parameters(), lr=0.1))
-    listed = visible or hidden is nn.ModuleList
-    assert refusal == ("" if listed else "ValueError: optimizer got an empty parameter list")
-
-
-@sweep(
     tensor=tensors(ALL, layouts=ANY_LAYOUT),
     kind=among(("tensor", "buffer", "parameter", "number", "module", "None")),
 )
@@ -1156,20 +1119,6 @@ def momentum_none_keeps_the_plain_mean(sizes, channels):
     for batch in batches:
         norm(batch)
     assert_close(norm.running_mean, torch.stack([batch.mean(0) for batch in batches]).mean(0))
-
-
-@sweep(
-    cases=150,
-    value=tensors(ALL, layouts=ANY_LAYOUT),
-    persistent=several(booleans(), max_size=3),
-)
-def plain_tensor_is_not_in_state_dict(value, persistent):
-    module = nn.Module()
-    module.plain = value
-    for number, each in enumerate(persistent):
-        module.register_buffer(f"buffer{number}", value, persistent=each)
-    names = [f"buffer{number}" for number, each in enumerate(persistent) if each]
-    assert list(module.state_dict()) == names
 
 
 @sweep(

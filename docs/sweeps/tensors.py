@@ -47,11 +47,6 @@ def kind(dtype):
     return 3 * dtype.is_complex or 2 * dtype.is_floating_point or int(dtype != torch.bool)
 
 
-def has_gradients(dtype):
-    """Whether a dtype is a float or a complex one."""
-    return dtype.is_floating_point or dtype.is_complex
-
-
 def numbers_in(nested):
     """Return the numbers of nested lists, in order."""
     if not isinstance(nested, list):
@@ -111,12 +106,6 @@ def writing_by_index_asks_for_one_dtype(x, values, by):
     }
     fails = error(lambda: x.__setitem__(everything[by], values)) != ""
     assert fails == (values.dtype != x.dtype and by != "slice")
-
-
-@sweep(x=tensors(ALL, layouts=ANY_LAYOUT), y=tensors(FLOATS, requires_grad=True))
-def integers_carry_no_gradient(x, y):
-    assert (error(lambda: x.requires_grad_()) == "") == has_gradients(x.dtype)
-    assert y.to(x.dtype).requires_grad == has_gradients(x.dtype)
 
 
 @sweep(image=tensors(torch.uint8, layouts=ANY_LAYOUT), count=integers(1, 4))
@@ -293,17 +282,6 @@ def embedding_is_a_one_hot_product(labels, table):
 
 
 @sweep(
-    labels=tensors(torch.uint8, size=(0, 4), layouts=ANY_LAYOUT),
-    weight=tensors(FLOATS, shape=(3, 5), values="normal", layouts=ANY_LAYOUT),
-    bias=lambda weight: tensors(weight.dtype, shape=(3,), values="normal"),
-)
-def linear_of_one_hot_is_embedding_plus_bias(labels, weight, bias):
-    encoded = functional.one_hot(labels.long(), num_classes=5).to(weight.dtype)
-    words = nn.Embedding.from_pretrained(weight.T)
-    assert_close(functional.linear(encoded, weight, bias), words(labels.long()) + bias)
-
-
-@sweep(
     shape=shapes(rank=(1, 3), size=(1, 4)),
     labels=lambda shape: tensors(torch.uint8, shape=shape),
     scores=lambda shape: tensors(FLOATS, shape=(shape[0], 5, *shape[1:]), values="normal"),
@@ -462,21 +440,6 @@ def each_line_leaves_its_node(x, names):
         assert name in y.grad_fn.name().lower() or name == "square"
         if before.grad_fn:
             assert y.grad_fn.next_functions[0][0] is before.grad_fn
-
-
-@sweep(
-    x=tensors(FLOATS),
-    name=among(("add", "mul", "sub", "maximum", "atan2")),
-    left=booleans(),
-    right=booleans(),
-)
-def history_is_kept_towards_what_requires_grad(x, name, left, right):
-    a, b = x.clone().requires_grad_(left).sin(), x.clone().requires_grad_(right).sin()
-    y = getattr(torch, name)(a, b)
-    assert y.requires_grad == (left or right)
-    if y.requires_grad:
-        assert [node for node, _ in y.grad_fn.next_functions] == [a.grad_fn, b.grad_fn]
-        assert (a.grad_fn is not None, b.grad_fn is not None) == (left, right)
 
 
 @sweep(

@@ -125,7 +125,7 @@ plt.show()
 # The chapter :doc:`/autograd/no-derivative` explains what else stops a gradient. Related
 # statements:
 #
-# * :claim:`no-gradient-survives-round`
+# * :claim:`rounding-passes-zeros`
 # * :claim:`straight-through-rounds-forward-passes-back`
 # * :claim:`straight-through-may-circle`
 # * :claim:`the-usual-trick-may-lose-the-value`

@@ -121,4 +121,3 @@ plt.show()
 #
 # * :claim:`the-price-is-per-pass`
 # * :claim:`a-hundred-cost-as-much-as-one`
-# * :claim:`loops-over-numbers-do-not-scale`

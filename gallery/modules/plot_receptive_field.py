@@ -121,7 +121,7 @@ plt.show()
 #
 # The chapter :doc:`/modules/receptive-field` has the formula. Related statements:
 #
-# * :claim:`receptive-field-by-one-gradient`
+# * :claim:`gradient-stays-inside-and-may-miss-some`
 # * :claim:`equal-dilations-leave-holes`
 # * :claim:`doubling-dilation-grows-exponentially`
 # * :claim:`receptive-field-is-an-upper-bound`

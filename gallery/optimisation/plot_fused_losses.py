@@ -122,5 +122,4 @@ for name, least, most in ("on logits", 0, 0), ("BCELoss", 0.08, 0.5):
 # questions around this one. Related statements:
 #
 # * :claim:`logits-loss-keeps-value-and-gradient`
-# * :claim:`confident-mistake-is-never-unlearnt`
 # * :claim:`log-softmax-stays-in-log-space`

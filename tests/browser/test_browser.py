@@ -592,13 +592,24 @@ def test_a_source_without_rows_is_not_shown(open_page):
 
 
 def test_a_thumb_meets_one_thing(browser):
-    """On a phone no two buttons of the header touch, and none hides the end of a line of code."""
+    """On a phone no two buttons of the header touch, and none hides the end of a line of code.
+
+    The header's words lead to the part to which the page belongs.
+    """
     context = browser.new_context(viewport={"width": 390, "height": 844}, **FINGER)
     page = context.new_page()
     page.goto((SITE / "autograd/gradients-add-up.html").as_uri())
     theme, contents = (page.locator(f".header-right {name}") for name in (".theme-toggle", "label"))
     right = theme.bounding_box()["x"] + theme.bounding_box()["width"]
     assert contents.bounding_box()["x"] - right >= 8
+    up = page.locator(".mobile-header a")
+    assert up.inner_text() == "III · Autograd"
+    assert up.get_attribute("href") == "index.html"
+    assert page.evaluate(COVERED) == []
+    context.close()
+    context = browser.new_context(viewport={"width": 390, "height": 844})  # a window, with a mouse
+    page = context.new_page()
+    page.goto((SITE / "first-aid/training-and-loading.html").as_uri())
     assert page.evaluate(COVERED) == []
     context.close()
 

@@ -220,6 +220,20 @@ def test_what_holds_of_all_is_said_once(chapter):
     assert not page.select(".claim-badge")
 
 
+def test_code_that_nobody_runs_is_coloured(tmp_path):
+    """A fence of text that is Python; where examples ran and the tools stand above it."""
+    fences = "```text\nfor x in data:\n    step(x)\n```\n\n```text\nnot code, for once\n```\n"
+    one = claim_text("one", ">>> print(1)\n1")
+    claims = f"## Sums\n\n{SUM}\n{one}"
+    text = f"# I\n\nYou can add.\n\n{fences}\n{claims}"
+    book = TinyBook(tmp_path, {"index": text})
+    assert book.sphinx().returncode == 0
+    page = book.page("index")
+    code, prose = page.select(".provenance + .page-tools ~ div[class*=highlight-]")
+    assert code.select_one(".highlight .k").text == "for"
+    assert not prose.select(".highlight .k")
+
+
 def test_a_card_says_what_is_an_exception(tmp_path):
     """A claim for one lane, and one that came out otherwise."""
     told = [SUM, claim_text("of-a-gpu", ">>> 2\n2", ":lanes: cuda\n"), claim_text("no", ">>> 1\n2")]

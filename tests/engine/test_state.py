@@ -354,6 +354,7 @@ def test_what_changes_nothing_keeps_its_worker(runner):
         ">>> with torch.no_grad(): print(nn.Linear(2, 3).weight.shape)",
         f">>> {OPTIMISER}",
         ">>> import torch._dynamo",
+        ">>> import ctypes; ctypes.a_new_name = 1",
     )
     first, *_, last = run(runner, process, *uses, process)
     assert first.outputs == last.outputs

@@ -655,6 +655,7 @@ def test_what_a_log_adds_does_not_hide_its_error(text, place):
         ("Loading the weights\nSegmentation fault", "segmentation-fault"),
         ("Process finished with exit code 139 (signal 11: SIGSEGV)", "segmentation-fault"),
         ("return code -11", "segmentation-fault"),
+        ("rank 1 died, exitcode : -11", "segmentation-fault"),
         ("exited with code -11", "segmentation-fault"),
         ("signal 11", "segmentation-fault"),
         ("exit code 139", "segmentation-fault"),

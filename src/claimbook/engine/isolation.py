@@ -14,6 +14,7 @@ import threading
 import time
 import warnings
 from operator import attrgetter
+from types import FunctionType
 
 from claimbook.engine.environment import cores
 from claimbook.model import Lane
@@ -185,4 +186,6 @@ def _hold(place: object, things: dict[str, object]) -> bool:
 
 def _bare(thing: object) -> object:
     """Return a function without the wrapper that the first optimiser puts around `step`."""
-    return vars(thing)["__wrapped__"] if getattr(thing, "hooked", False) is True else thing
+    # Not by getattr: of `ctypes.cdll`, whatever name is asked for is a library to load.
+    hooked = isinstance(thing, FunctionType) and vars(thing).get("hooked") is True
+    return vars(thing)["__wrapped__"] if hooked else thing

@@ -1,5 +1,8 @@
 """Lay out a chapter when it is read: boxes for short answers and advice, and their order."""
 
+import ast
+from contextlib import suppress
+
 from docutils import nodes
 from sphinx.application import Sphinx
 
@@ -29,6 +32,7 @@ def connect(app: Sphinx) -> None:
 def _lay_out(app: Sphinx, doctree: nodes.document) -> None:
     _mark_short_answers(doctree)
     _mark_wordy_cells(doctree)
+    _colour_code(doctree)
     for section in [*doctree.findall(nodes.section)]:
         title = section[0].astext()
         if title in SUBSECTIONS:
@@ -54,6 +58,15 @@ def _mark_wordy_cells(doctree: nodes.document) -> None:
             cell["classes"].append("long")
 
 
+def _colour_code(doctree: nodes.document) -> None:
+    """Colour Python that nobody runs: a fence of `text`, as one of `python` would need an owner."""
+    for block in doctree.findall(nodes.literal_block):
+        if block.get("language") == "text" and not _has_class(block.parent, "claim-output"):
+            with suppress(SyntaxError):
+                ast.parse(block.astext())
+                block["language"] = "python"
+
+
 def _fold_points(practice: nodes.section) -> None:
     """Fold the points of a long list after the first ones; only a narrow screen shows the fold."""
     for points in [part for part in practice if isinstance(part, nodes.bullet_list)]:
@@ -75,14 +88,15 @@ def _move_up(practice: nodes.section) -> None:
 
 
 def _add_provenance(doctree: nodes.document, docname: str) -> None:
-    """Add a placeholder before the first section, or claim outside of sections."""
+    """Add a placeholder below the first paragraphs, where the tools of the page stand too."""
     if chapter := next(iter(doctree.findall(nodes.section)), None):
         place = next((n for n, part in enumerate(chapter) if _begins(part)), len(chapter) - 1)
         chapter.insert(place, elements.place(what="provenance", page=docname))
 
 
 def _begins(part: nodes.Node) -> bool:
-    return isinstance(part, nodes.section) or _has_class(part, "claim")
+    plain = isinstance(part, nodes.title | nodes.paragraph | nodes.Invisible)
+    return not plain or _has_class(part, "short-answer")
 
 
 def _has_class(part: nodes.Node, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Lay out lab pages: figures first, then their code folded; add thumbnails for dark mode."""
+"""Lay out lab pages: titled figures first, then their code folded; add thumbnails for dark mode."""
 
 import re
 from collections.abc import Iterator
@@ -25,6 +25,9 @@ def _lay_out(app: Sphinx, doctree: nodes.document) -> None:
     for code in list(doctree.findall(nodes.literal_block)):
         if pictures := list(_drawn_by(code)):
             _put_first(code, pictures)
+    for picture in list(doctree.findall(nodes.image)):
+        if "lab-figure" in picture["classes"]:
+            _frame(picture)
 
 
 def _on_dark(env: BuildEnvironment, thumbnail: nodes.image) -> Iterator[nodes.image]:
@@ -46,16 +49,27 @@ def _drawn_by(code: nodes.literal_block) -> Iterator[nodes.image]:
 
 
 def _put_first(code: nodes.literal_block, pictures: list[nodes.image]) -> None:
-    """Move figures with their captions above the code, and fold the code."""
-    parent, shown = code.parent, list[nodes.Node]()
+    """Move figures above the code, and fold the code."""
     for picture in pictures:
-        parent.remove(picture)
-        shown.append(nodes.container("", picture, classes=["lab-picture"]))
-        title, _, caption = picture["alt"].partition(". ")
-        if caption and "only-dark" in picture["classes"]:
-            shown.append(nodes.paragraph("", curly(caption), classes=["lab-caption"]))
-        picture["alt"] = title if caption else picture["alt"]
+        code.parent.remove(picture)
+        code.parent.insert(code.parent.index(code), picture)
     fold = elements.fold(title="How it is made", classes=["lab-code"])
-    place = parent.index(code)
-    parent[place : place + 1] = [*shown, fold]
+    code.replace_self(fold)
     fold += code
+
+
+def _frame(picture: nodes.image) -> None:
+    """Put a figure between its title and its caption; it has a version for light and one for dark.
+
+    The caption is not in the alt text too, or screen readers would say it twice.
+    """
+    place, parent = picture.parent.index(picture), picture.parent
+    framed: list[nodes.Element] = [nodes.container("", picture, classes=["lab-picture"])]
+    title, _, caption = picture["alt"].partition(". ")
+    if caption:
+        picture["alt"] = title
+        if "only-dark" in picture["classes"]:
+            framed.append(nodes.paragraph("", curly(caption), classes=["lab-caption"]))
+        else:
+            framed.insert(0, nodes.paragraph("", "", nodes.strong("", curly(title))))
+    parent[place : place + 1] = framed

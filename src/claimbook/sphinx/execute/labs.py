@@ -257,10 +257,9 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
 def _save(figure: Any, path: str, source: str) -> str:
     from claimbook.teach.chart import INK
 
+    title = _take_title(figure)
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", transparent=True)
-    titles = [figure.get_suptitle(), *(axes.get_title() for axes in figure.axes)]
-    title = next(filter(None, titles), "")
     alt = " ".join(f"{title}. {figure.get_label()}".split())
     width, height = (round(96 * inches) for inches in figure.get_size_inches())  # in CSS pixels
     text = ""
@@ -278,3 +277,15 @@ def _save(figure: Any, path: str, source: str) -> str:
                :height: {height}
             """)
     return text
+
+
+def _take_title(figure: Any) -> str:
+    """Return a figure's title, and remove it: the page shows it as text, which wraps on a phone."""
+    titled = [axes for axes in figure.axes if axes.get_title()]
+    if title := figure.get_suptitle():
+        figure.suptitle("").set_in_layout(False)
+    elif titled:
+        title = titled[0].get_title()
+        if len(titled) == 1:  # others name parts of the figure
+            titled[0].set_title("")
+    return str(title)

@@ -7,8 +7,11 @@ const HITS = 20, NAMES = 4, CLOSER = 60, LONG = 5, TITLE = 1.5;
 // Letters of the shortest word with one misspelling, and with two.
 const ONCE = 5, TWICE = 9;
 const AMERICAN = [/is(?=(?:e[drs]?|ing|ations?|ers?)$)/, "iz"];
-const WEIGHTS = { pair: 0.2, stopPair: 0.22, part: 0.35, whole: 0.6, exact: 0.4, synonym: 0.9, everywhere: 0.4, stop: 0.5 };
+const WEIGHTS = { pair: 0.2, part: 0.35, whole: 0.6, exact: 0.4, synonym: 0.9, everywhere: 0.4, stop: 0.5 };
 const RARITY = 0.8, LIKE = 2;
+// What counts if a section has only some of a question's words, as a power of their share; and the part
+// of its score that a section lends the others of its page.
+const SHARE = 0.15, LENT = 0.1;
 // For questions with such a word, sections with an error message as title count more.
 const FAULT = { words: /\b(?:errors?|exceptions?|warnings?|fail(?:s|ed)?|failures?|raises?|crash(?:es)?)\b/i, more: 1.7 };
 // A text with this many words and this likeness to a message is taken for an error.
@@ -17,6 +20,7 @@ const SURE = { words: 4, likeness: 0.8 };
 class Search {
   constructor({ places, terms, synonyms, words, ofErrors, apis }) {
     this.places = places;
+    this.pages = places.map(([address]) => address.split("#")[0]);
     this.apis = Object.entries(apis);
     this.ofErrors = new RegExp(ofErrors);
     this.terms = new Map(Object.entries(terms));
@@ -98,11 +102,8 @@ class Search {
       }
       const before = words[number - 1];
       const pair = `${before?.stem}${stem}`;
-      if (before && this.knows(pair)
-        && !(this.everywhere.has(word) && this.everywhere.has(before.word))) {
-        const stop = this.stop.has(word) || this.stop.has(before.word);
-        add(pair, stop ? WEIGHTS.stopPair : WEIGHTS.pair);
-      }
+      const common = this.everywhere.has(word) && this.everywhere.has(before?.word);
+      if (before && !common && this.knows(pair)) add(pair, WEIGHTS.pair);
     });
     return found;
   }
@@ -173,9 +174,12 @@ class Search {
     }));
   }
 
-  // The lines that people type to find a place, weighted.
+  // The lines of a place that a question is compared with, weighted: those that people type to find it,
+  // its title, and the parts of its short answer.
   typed(place) {
-    return this.lines[place] ??= this.places[place][4].split("\n").map((line) => this.weighted(line));
+    const [, , title, short, lines] = this.places[place];
+    return this.lines[place] ??= [...lines.split("\n"), title, ...short.split(/[.:;] /)]
+      .map((line) => this.weighted(line));
   }
 
   // The similarity of a question, given as weighted words, to the most similar line of a place.
@@ -191,33 +195,46 @@ class Search {
     }));
   }
 
-  // The numbers of the best places, best first. The best by words are ranked again: places with a
-  // typed line similar to the question move up.
-  find(question) {
-    const scores = new Map(), terms = this.asked(question);
+  // The places that have search terms of a question, with their scores.
+  scored(terms) {
+    const scores = new Map();
+    let whole = 0;
     for (const [term, weight] of terms) {
       const best = new Map();
+      let most = 0;
       for (const other of [term, ...(this.synonyms.get(term) ?? [])]) {
         const told = this.terms.get(other);
         if (!told) continue;
         const worth = this.rarity(other) ** RARITY * (other === term ? 1 : WEIGHTS.synonym);
+        most = Math.max(most, worth);
         for (let at = 0, place = 0; at < told.length; at += 2) {
           place += told[at];
           best.set(place, Math.max(worth * told[at + 1], best.get(place) ?? 0));
         }
       }
-      for (const [place, worth] of best) scores.set(place, (scores.get(place) ?? 0) + weight * worth);
-    }
-    if (FAULT.words.test(question)) {
-      for (const [place, score] of scores) {
-        if (this.ofErrors.test(this.places[place][2])) scores.set(place, FAULT.more * score);
+      whole += weight * most;
+      for (const [place, worth] of best) {
+        const [score, share] = scores.get(place) ?? [0, 0];
+        scores.set(place, [score + weight * worth, share + weight * most]);
       }
     }
+    return [...scores].map(([place, [score, share]]) => [place, score * (share / whole) ** SHARE]);
+  }
+
+  // The numbers of the best places, best first. The best by words are ranked again: places with a
+  // line similar to the question move up, and so do those on the page of another good one.
+  find(question) {
     const sorted = (found) => found.sort(([a, x], [b, y]) => y - x || a - b);
-    const asked = this.weighted(question);
-    const best = sorted([...scores]).slice(0, CLOSER)
-      .map(([place, score]) => [place, score * (1 + LIKE * this.likeness(asked, place))]);
-    return sorted(best).slice(0, HITS).map(([place]) => place);
+    const fault = FAULT.words.test(question), asked = this.weighted(question);
+    const more = (place) => (fault && this.ofErrors.test(this.places[place][2]) ? FAULT.more : 1);
+    const scores = this.scored(this.asked(question)).map(([place, score]) => [place, score * more(place)]);
+    const best = sorted(sorted(scores).slice(0, CLOSER)
+      .map(([place, score]) => [place, score * (1 + LIKE * this.likeness(asked, place))]));
+    const lent = ([place, score]) => {
+      const other = best.find(([found]) => found !== place && this.pages[found] === this.pages[place]);
+      return [place, score + LENT * (other?.[1] ?? 0)];
+    };
+    return sorted(best.map(lent)).slice(0, HITS).map(([place]) => place);
   }
 
   // The terms that a text holds. They are kept: the next letter asks for the same texts again.
