@@ -26,8 +26,10 @@ ENVIRONMENT = Path(os.environ.get("VIRTUAL_ENV", OWN)).resolve()
 PROGRAMS = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 SITE = Path("docs/_build/html")
 BUILD = ["-W", "--keep-going", "-j", str(1 + (os.cpu_count() or 1))]
-"""Options of sphinx-build: warnings fail the build, at its end. Sphinx writes pages with one process
-fewer than it is told."""
+"""Options of sphinx-build: warnings fail the build, at its end.
+
+Sphinx writes pages with one process fewer than it is told.
+"""
 EPUB = Path("docs/_build/epub")
 DOWNLOADS = Path("docs/_build/downloads")
 NOT_READ = [".doctrees", ".buildinfo", "objects.inv", "sitemap.xml"]

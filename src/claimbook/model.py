@@ -281,8 +281,6 @@ class Page:
     path: str
     claims: tuple[Claim, ...] = ()
     remarks: tuple[Remark, ...] = ()
-    samples: tuple[Claim, ...] = ()
-    """Claims inside `markdown` fences: shown as source, but run too."""
     problems: tuple[Problem, ...] = ()
     sections: tuple[Section, ...] = ()
 

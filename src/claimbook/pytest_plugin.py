@@ -78,19 +78,14 @@ class PageFile(pytest.File):
             yield ProblemsItem.from_parent(self, name="problems", problems=problems)
         page = next((page for page in book.pages if page.path == name), Page(name))
         lanes = self.config.getoption("lane") or [Lane.CPU]
-        for claim in (*page.claims, *page.samples):
+        for claim in page.claims:
             for lane in map(Lane, lanes):
                 if lane in claim.lanes:
                     name = f"{claim.id}[{lane}]"
                     # In full: pytest would strip the brackets, which --lf needs.
                     node = f"{self.nodeid}::{name}"
                     yield ClaimItem.from_parent(
-                        self,
-                        name=name,
-                        nodeid=node,
-                        claim=claim,
-                        lane=lane,
-                        sample=claim in page.samples,
+                        self, name=name, nodeid=node, claim=claim, lane=lane
                     )
 
     def _book(self) -> Book:
@@ -132,11 +127,10 @@ class ProblemsItem(_PageItem):
 class ClaimItem(_PageItem):
     """A claim on a lane."""
 
-    def __init__(self, *, claim: Claim, lane: Lane, sample: bool, **kwargs: Any) -> None:
+    def __init__(self, *, claim: Claim, lane: Lane, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.claim = claim
         self.lane = lane
-        self.sample = sample
         self.line = claim.location.line
 
     def runtest(self) -> None:
@@ -151,7 +145,7 @@ class ClaimItem(_PageItem):
         if run.outcome is Outcome.VARIED and not self.config.getoption("strict_machine"):
             pytest.xfail(f"came out otherwise on this machine: {run.message}")
         if run.outcome is not Outcome.PASSED:
-            raise ClaimFailed(explain(self.claim, run, sample=self.sample))
+            raise ClaimFailed(explain(self.claim, run))
 
 
 class _Runs:

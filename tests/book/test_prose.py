@@ -6,7 +6,11 @@ from pkgutil import resolve_name
 
 import pytest
 
-from claimbook.model import Lane
+from claimbook.checking.report import explain
+from claimbook.engine.pool import Runner
+from claimbook.model import Lane, Outcome
+from claimbook.pages.myst import Markdown
+from claimbook.pages.parser import scan_page
 from claimbook.pages.reading_time import reading_minutes
 from helpers import ROOT, whole_book
 
@@ -60,6 +64,20 @@ def test_what_is_looked_up():
 def test_no_page_has_a_problem():
     """What a build would warn of, told in seconds: a short answer or a title that is too long."""
     assert not [str(problem) for problem in whole_book().problems]
+
+
+def test_claims_that_show_how_one_is_written_hold():
+    """They stand in fences of Markdown, which nothing else runs."""
+    paths = [path for path in (*TEXTS, *ROOT.glob("*.md")) if path.suffix == ".md"]
+    texts = [(path, path.read_text("utf-8")) for path in paths]
+    fences = [(path, block) for path, text in texts for block in Markdown(text).blocks()]
+    pages = [scan_page(f.content, str(p)) for p, f in fences if f.language in ("markdown", "md")]
+    claims = [claim for page in pages for claim in page.claims]
+    assert claims
+    assert not [str(problem) for page in pages for problem in page.problems]
+    with Runner() as runner:
+        runs = [*runner.run(claims, Lane.CPU)]
+    assert not [explain(*run) for run in runs if run[1].outcome is not Outcome.PASSED]
 
 
 def test_statements_begin_with_what_is_true():

@@ -335,7 +335,7 @@ def test_a_book_without_claims_records_nothing(tmp_path, monkeypatch, command):
     """And says so."""
     monkeypatch.chdir(tmp_path)
     TinyBook(tmp_path, {"index": "# I\n"})
-    said = "claimbook: nothing to record: no claim of the book runs on cpu\n"
+    said = "claimbook: nothing to run: no claim of the book runs on cpu\n"
     assert run(command) == (2, "", said)
     assert not (tmp_path / "docs/records").exists()
 
@@ -525,7 +525,7 @@ def test_a_skipped_claim(book, monkeypatch):
     )
     status, _, error = run("falsify", "-j", "1", "docs/c.md")
     said = "of-the-cpu-build is about a build of torch without CUDA"
-    assert (status, error) == (0, f"docs/c.md:1: of-the-cpu-build [cpu] skipped: {said}\n\n")
+    assert (status, error.startswith(f"cpu: {said}\n1 skipped on cpu in ")) == (0, True)
 
 
 def test_show_what_is_open(book):
@@ -702,6 +702,14 @@ def test_explain_with_the_nearest(book):
     assert (status, same.startswith("ValueError")) == (0, True)
     near = f"Not an exact match, but similar:\n{same}"
     assert run("explain", said.replace("nothing", "gaps"))[:2] == (0, near)
+
+
+def test_explain_a_message_without_a_type(book):
+    """It begins its line."""
+    head = "# Limit\n\n## `hit the limit of recompiling`\n\n**In short.** Compile less.\n"
+    book.write("docs/limit.md", head)
+    status, said, _ = run("explain", "hit the limit of recompiling")
+    assert (status, said.splitlines()[0]) == (0, "hit the limit of recompiling")
 
 
 def test_explain_with_what_helps(book):

@@ -8,13 +8,13 @@ from helpers import PAGES, TinyBook, claim_text
 pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="a CUDA device is there")
 NO_CUDA = f"no CUDA device (torch {torch.__version__})"
 WRONG = claim_text("two-is-three", ">>> 1\n1\n>>> torch.ones(2).sum()\ntensor(3.)")
-SAMPLE = "# How to\n\n````markdown\n" + claim_text("sum-adds", ">>> 1\n1") + "````\n"
 
 
 @pytest.fixture
 def book(pytester):
     """A book of few claims in pytester's folder."""
-    pages = {"a/sums": PAGES["a/sums"], "a/shapes": PAGES["a/shapes"], "how": SAMPLE}
+    how = "# How\n\n" + claim_text("one-is-one", ">>> 1\n1")
+    pages = {"a/sums": PAGES["a/sums"], "a/shapes": PAGES["a/shapes"], "how": how}
     return TinyBook(pytester.path, pages)
 
 
@@ -26,25 +26,8 @@ def test_names(book, pytester):
         "docs/a/sums.md::sum-adds[cpu]",
         "docs/a/sums.md::prod-multiplies[cpu]",
         "docs/a/sums.md::script-is-text[cpu]",
-        "docs/how.md::sum-adds[cpu]",
+        "docs/how.md::one-is-one[cpu]",
     ]
-
-
-def test_samples_of_one_id(book, pytester):
-    """Each has its own outcome, whatever pytest calls it."""
-    book.write("docs/how.md", SAMPLE + SAMPLE.replace("\n1\n", "\n2\n"))
-    done = pytester.runpytest_inprocess("docs/how.md")
-    assert done.parseoutcomes() == {"passed": 1, "failed": 1}
-
-
-def test_what_to_do_about_a_sample(book, pytester):
-    """The commands know none; the one that is told runs it."""
-    book.write("docs/how.md", SAMPLE.replace("\n1\n", "\n2\n"))
-    done = pytester.runpytest_inprocess("docs")
-    done.stdout.fnmatch_lines(["  Run it alone: pytest docs/how.md -k sum-adds"])
-    done.stdout.no_fnmatch_line("*claimbook *")
-    done = pytester.runpytest_inprocess("docs/how.md", "-k", "sum-adds")
-    assert done.parseoutcomes() == {"failed": 1}
 
 
 def test_names_on_both_lanes(book, pytester):

@@ -1,4 +1,4 @@
-"""Outputs taken over into pages: which bytes change, what is refused, what is asked."""
+"""Outputs taken over into pages: which bytes change, what is refused, what is left."""
 
 import os
 import re
@@ -414,7 +414,7 @@ class MadeUp:
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    """A project with PAGE, whose runs print PRINTS; nobody is there to be asked."""
+    """A project with PAGE, whose runs print PRINTS."""
     TinyBook(tmp_path, {"page": PAGE})
     monkeypatch.chdir(tmp_path)
     runner = MadeUp({**PRINTS})
@@ -422,37 +422,25 @@ def project(tmp_path, monkeypatch):
     return runner
 
 
-def accept(*options: str, answers: str | None = None, monkeypatch=None):
-    if monkeypatch:
-        monkeypatch.setattr(accepting, "_can_ask", lambda: True)
-    return CliRunner().invoke(main, ["accept", *options], input=answers)
+def accept(*options: str):
+    return CliRunner().invoke(main, ["accept", *options])
 
 
 def page_text() -> str:
     return Path("docs/page.md").read_text()
 
 
-def test_nobody_to_ask(project):
-    """Without a terminal, the differences are shown and nothing is written."""
+def test_another_value_is_shown_and_left(project):
+    """So are the outputs that are taken over; it is said what would take the value."""
     result = accept()
     assert result.exit_code == 1
-    assert page_text() == PAGE
+    assert page_text() == PAGE.replace("0.3333", "0.3334").replace("tensor(2)", "tensor(2.)")
     assert "docs/page.md:8: rounds [cpu] rounding\n" in result.output
     assert "\n    >>> x\n  - tensor([0.3333])\n  + tensor([0.3334])\n" in result.output
     assert "docs/page.md:10: rounds [cpu] value\n" in result.output
     assert "docs/page.md:20: counts [cpu] shape/dtype/stride\n" in result.output
-    assert "0 accepted on 0 pages, 3 left" in result.output
-    assert re.findall("only (.+) accepts it without asking", result.output) == [
-        *("--yes", "--yes --values", "--yes"),
-    ]
-
-
-def test_yes_takes_no_value(project):
-    """`--yes` leaves a changed value as it is, and says what would take it."""
-    result = accept("--yes")
-    assert result.exit_code == 1
-    assert page_text() == PAGE.replace("0.3333", "0.3334").replace("tensor(2)", "tensor(2.)")
-    assert "only --yes --values accepts it without asking" in result.output
+    left = "  + 2\n  Left as it is: only --values accepts another result.\n"
+    assert (result.output.count("only --values"), left in result.output) == (1, True)
     assert "2 accepted on 1 page, 1 left" in result.output
 
 
@@ -468,80 +456,45 @@ OTHER_RESULTS = {
 
 
 @pytest.mark.parametrize(("want", "got"), OTHER_RESULTS.values(), ids=OTHER_RESULTS)
-def test_yes_takes_no_other_result(project, want, got):
-    """`--yes` never writes an error over a value, a value over an error, or any over nothing."""
+def test_no_other_result_is_taken(project, want, got):
+    """An error for a value, a value for an error, or any for nothing needs `--values`."""
     page = PAGE.replace(">>> y\n1\n", f">>> y\n{want}\n" if want else ">>> y\n")
     assert page != PAGE or want == "1"
     Path("docs/page.md").write_text(page)
     project.runs["rounds"] = (*PRINTS["rounds"][:1], got)
-    result = accept("rounds", "--yes")
+    result = accept("rounds")
     assert result.exit_code == 1
     assert page_text() == page.replace("0.3333", "0.3334")
-    assert accept("rounds", "--yes", "--values").exit_code == 0
+    assert accept("rounds", "--values").exit_code == 0
     assert (got or ">>> y\n```") in page_text()
 
 
-def test_yes_takes_other_words_of_an_error(project):
+def test_other_words_of_an_error_are_taken(project):
     """A new torch words errors differently: the same type with another text is taken over."""
     Path("docs/page.md").write_text(PAGE.replace(">>> y\n1\n", f">>> y\n{ERROR}ValueError: a\n"))
     project.runs["rounds"] = (*PRINTS["rounds"][:1], f"{ERROR}ValueError: b")
-    assert accept("rounds", "--yes").exit_code == 0
+    assert accept("rounds").exit_code == 0
     assert "ValueError: b" in page_text()
 
 
-def test_yes_with_values_takes_all(project):
-    """`--yes --values` leaves nothing, and that is success."""
-    result = accept("--yes", "--values")
+def test_values_are_taken(project):
+    """`--values` leaves nothing, and that is success."""
+    result = accept("--values")
     assert result.exit_code == 0
     assert "\n>>> y\n2\n" in page_text()
     assert "3 accepted on 1 page, 0 left" in result.output
 
 
-def test_values_alone_is_a_mistake(project):
-    """`--values` means nothing where each output is asked for."""
-    result = accept("--values")
-    assert result.exit_code == 2
-    assert "--values needs --yes" in result.output
-
-
-@pytest.mark.parametrize(
-    ("answers", "old", "new"),
-    [("y\nn\ny\n", "tensor([0.3333])", "tensor([0.3334])"), ("n\ny\ny\n", "\n1\n", "\n2\n")],
-)
-def test_answers_are_followed(project, monkeypatch, answers, old, new):
-    """What is answered with y is written, a value too; what with n is left."""
-    result = accept(answers=answers, monkeypatch=monkeypatch)
-    assert page_text() == PAGE.replace(old, new).replace("tensor(2)", "tensor(2.)")
-    assert "2 accepted on 1 page, 1 left" in result.output
-    assert result.exit_code == 1
-
-
-def test_quitting_keeps_what_was_agreed_to(project, monkeypatch):
-    """`q` asks nothing more; the answers before it are followed."""
-    result = accept(answers="y\nq\n", monkeypatch=monkeypatch)
-    assert page_text() == PAGE.replace("0.3333", "0.3334")
-    assert "counts" not in result.output
-    assert "1 accepted on 1 page, 2 left" in result.output
-
-
-def test_breaking_off_keeps_what_was_agreed_to(project, monkeypatch):
-    """Ctrl-D or Ctrl-C at a question is `q`: nobody answers the questions before it again."""
-    result = accept(answers="y\n", monkeypatch=monkeypatch)
-    assert page_text() == PAGE.replace("0.3333", "0.3334")
-    assert "1 accepted on 1 page, 2 left" in result.output
-    assert result.exit_code == 1
-
-
 def test_names_choose_claims(project):
     """Only the claims that are named run and change."""
-    assert accept("counts", "--yes").exit_code == 0
+    assert accept("counts").exit_code == 0
     assert page_text() == PAGE.replace("tensor(2)", "tensor(2.)")
 
 
 def test_crash_stops_no_other_claim(project):
     """A claim that crashed is told of and left; the others are taken over."""
     project.runs["counts"] = Run("counts", Lane.CPU, Outcome.CRASHED, message="it died")
-    result = accept("--yes", "--values")
+    result = accept("--values")
     assert result.exit_code == 1
     assert "docs/page.md:15: counts: crashed: it died" in result.output
     assert "2 accepted on 1 page, 1 left" in result.output
@@ -552,7 +505,7 @@ def test_lane_that_is_not_here(project):
     project.environments = {}
     for name in PRINTS:
         project.runs[name] = Run(name, Lane.CUDA, Outcome.SKIPPED, message="no GPU")
-    result = accept("--lane", "cuda", "--yes")
+    result = accept("--lane", "cuda")
     assert result.exit_code == 2
     assert result.output.count("no GPU") == 1
     assert "claimbook: the cuda lane cannot run here; nothing was accepted\n" in result.output
@@ -567,7 +520,7 @@ def test_what_each_run_prints_otherwise_is_refused(project, monkeypatch):
             yield from MadeUp(PRINTS | {"counts": (next(times),)}).run([claim], lane)
 
     monkeypatch.setattr(project, "run", run)
-    result = accept("counts", "--yes", "--values")
+    result = accept("counts", "--values")
     said = "counts: each run prints something different: make the output repeatable"
     assert f"{said}, or write ... for what varies\n" in result.output
     assert (result.exit_code, page_text()) == (1, PAGE)
@@ -636,14 +589,14 @@ def test_a_machine_does_not_overrule_a_page(printed):
 def test_a_skipped_claim_is_not_left(project):
     """A claim that does not run with this build of torch has no output to be taken over."""
     project.runs["counts"] = Run("counts", Lane.CPU, Outcome.SKIPPED, message="other build")
-    result = accept("--yes", "--values")
+    result = accept("--values")
     assert (result.exit_code, "2 accepted on 1 page, 0 left" in result.output) == (0, True)
 
 
 def test_edit_during_the_run_is_kept(project):
     """A page that its author saved meanwhile is not written over."""
     project.before = lambda: Path("docs/page.md").write_text(PAGE + "\nMore.\n")
-    result = accept("--yes")
+    result = accept()
     assert result.exit_code == 1
     assert page_text() == PAGE + "\nMore.\n"
     assert "docs/page.md: nothing is accepted on this page" in result.output
@@ -653,19 +606,19 @@ def test_edit_during_the_run_is_kept(project):
 def test_unwritable_output_stops_no_other(project):
     """An output that the page cannot hold is told of and left; the others are taken over."""
     project.runs["rounds"] = ("tensor([0.3334])", ">>> 1")
-    result = accept("--yes", "--values")
+    result = accept("--values")
     assert "Cannot be accepted: the page would not read back as this output" in result.output
     assert "2 accepted on 1 page, 1 left" in result.output
 
 
 def test_cuda_has_a_fence_of_its_own(project):
     """What CUDA prints goes there alone; who has not written it is asked to."""
-    refused = accept("counts", "--lane", "cuda", "--yes")
+    refused = accept("counts", "--lane", "cuda")
     assert "repeat the fence below itself, as `pycon cuda`" in refused.output
     assert page_text() == PAGE
     head, fence = PAGE.removesuffix("```\n:::\n"), "```\n\n```pycon cuda\n>>> z\n"
     Path("docs/page.md").write_text(f"{head}{fence}tensor(2)\n```\n:::\n")
-    assert accept("counts", "--lane", "cuda", "--yes").exit_code == 0
+    assert accept("counts", "--lane", "cuda").exit_code == 0
     assert page_text() == f"{head}{fence}tensor(2.)\n```\n:::\n"
 
 
@@ -690,7 +643,7 @@ def test_real_runs(tmp_path, monkeypatch):
     )
     (tmp_path / "docs" / "page.md").write_bytes(page_of(examples).replace(b"\n", b"\r\n"))
     monkeypatch.chdir(tmp_path)
-    result = accept("--yes", "--values", "--jobs", "1")
+    result = accept("--values", "--jobs", "1")
     assert "4 accepted on 1 page, 0 left" in result.output
     expected = page_of(
         ">>> x = torch.arange(3.)\n>>> x\ntensor([0., 1., 2.])\n>>> x.view(2)\n"

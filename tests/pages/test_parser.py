@@ -150,16 +150,10 @@ def test_lines_wherever_a_claim_stands(text, shift):
     assert claim.digest(Lane.CPU) == one_claim(CLAIM).digest(Lane.CPU)
 
 
-def test_sample():
-    """A claim in a `markdown` fence is no claim of the book, but is run all the same."""
+def test_source_of_a_claim():
+    """A claim in a `markdown` fence shows how one is written, and is none."""
     page = scan_page(f"# How to\n\n````markdown\n{CLAIM}````\n", "docs/p.md")
     assert (page.claims, page.problems) == ((), ())
-    (sample,) = page.samples
-    assert (sample.id, sample.location.line, sample.fences[0].examples[0].line) == (
-        "sum-adds",
-        4,
-        14,
-    )
 
 
 def test_remark():
@@ -560,15 +554,6 @@ PROBLEMS = {
         claim_with(statement="S.\n\n- A list.\n\n  ```pycon\n  >>> 2\n  2\n  ```\n"),
         [("p.md:7: a-claim: a fence of a claim must not be in a list or quote [claim.bad-fence]")],
     ),
-    "a wrong sample": (
-        f"````markdown\n{claim_with(name='A')}````\n",
-        [
-            (
-                "p.md:2: A: an id is lowercase letters and digits, joined by hyphens "
-                "[claim.malformed-claim]"
-            )
-        ],
-    ),
 }
 
 
@@ -712,9 +697,9 @@ def test_any_page(text):
     """No text makes the scan raise; claims, problems and examples have lines of the page."""
     page = scan_page(text, "p.md")
     lines = as_markdown_reads(text).split("\n")
-    for found in (*page.claims, *page.samples, *page.remarks, *page.problems):
+    for found in (*page.claims, *page.remarks, *page.problems):
         assert 1 <= found.location.line <= len(lines)
-    for claim in (*page.claims, *page.samples):
+    for claim in page.claims:
         for fence in claim.fences:
             for each in (*fence.examples, *(fence.cuda_examples or ())):
                 assert ">>>" in lines[each.line - 1]
@@ -727,7 +712,7 @@ def test_the_books_own_pages_have_examples_on_their_lines():
     """Each example of the book stands on the page line that it names."""
     for page in whole_book().pages:
         lines = (ROOT / page.path).read_text("utf-8").split("\n")
-        for claim in (*page.claims, *page.samples):
+        for claim in page.claims:
             for each in claim.examples(Lane.CPU):
                 wanted = f">>> {each.source.splitlines()[0]}"
                 assert lines[each.line - 1].strip() == wanted.strip()

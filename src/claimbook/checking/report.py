@@ -1,13 +1,11 @@
 """Report a run to an author, in the same words in Sphinx, pytest and the CLI."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from claimbook.checking.compare import Mismatch, diff, mismatches
-from claimbook.model import Claim, Environment, Lane, Outcome, Run
-
-Told = tuple[Claim, Run]
+from claimbook.model import Claim, Lane, Outcome, Run
 
 EDGE, WIDTH = 30, 500
 """Most lines shown at either end of a long difference, and most characters of a line."""
@@ -16,13 +14,10 @@ PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\
 """Control characters → printable stand-ins: terminals obey them, and HTML forbids them."""
 
 
-def explain(claim: Claim, run: Run, *, sample: bool = False) -> str:
+def explain(claim: Claim, run: Run) -> str:
     """Return what differs from the page, where and how, and what to do next.
 
     The first line, with the place, the claim and the lane, is a complete message by itself.
-
-    Args:
-        sample: whether it is shown as source, and only pytest runs it.
     """
     if run.outcome is Outcome.SKIPPED:
         return f"{claim.location}: {claim.id} [{run.lane}] skipped: {run.message}"
@@ -39,8 +34,7 @@ def explain(claim: Claim, run: Run, *, sample: bool = False) -> str:
     if run.outcome is Outcome.FAILED or (run.outcome is Outcome.VARIED and found):
         lines += ["", "  - is what the page says, + is what the run printed."]
     if run.outcome is Outcome.FAILED:
-        steps = _steps_of_sample(claim, run) if sample else _next_steps(run)
-        lines += _advice(found, steps)
+        lines += _advice(found, run)
     return "\n".join(lines)
 
 
@@ -57,13 +51,13 @@ _NOT_FINISHED = {
 """Outcome of a claim that did not run to its end → what to do next."""
 
 
-def _advice(found: list[Mismatch], steps: list[str]) -> list[str]:
-    """Return what to do next, with the usual steps; a NameError is always the page's fault."""
+def _advice(found: list[Mismatch], run: Run) -> list[str]:
+    """Return what to do next; a NameError is always the page's fault."""
     got = "\n".join(mismatch.got for mismatch in found)
     if missing := _MISSING.search(got):
         return [f"  The name {missing[1]} is missing: was a line deleted, or an import?"]
     hints = [f"  {hint}" for pattern, hint in _HINTS if pattern.search(got)]
-    return [*hints, *steps]
+    return [*hints, *_next_steps(run)]
 
 
 def _next_steps(run: Run) -> list[str]:
@@ -72,16 +66,6 @@ def _next_steps(run: Run) -> list[str]:
         "  If torch is right, correct the output on the page and the sentence above it;",
         f"  if the page is right, fix its code. Run it alone: claimbook run {options}",
         f"  To accept what was printed: claimbook accept {options}",
-    ]
-
-
-def _steps_of_sample(claim: Claim, run: Run) -> list[str]:
-    options = f"{claim.location.path} -k {claim.id}" + f" --lane {run.lane}" * (
-        run.lane != Lane.CPU
-    )
-    return [
-        "  It is a sample, shown as source: correct its output or its code by hand.",
-        f"  Run it alone: pytest {options}",
     ]
 
 
@@ -104,18 +88,6 @@ _HINTS = (
     ),
 )
 """Pattern of what was printed → what an author may have overlooked."""
-
-
-def summary(failed: Sequence[Told], varied: Sequence[Told], where: Environment) -> str:
-    """List the claims that fail, then those that differ only because of this machine."""
-    fails = f"Claims that fail on {where.device} with torch {where.torch}:"
-    varies = f"{VARIED} ({where.device}, torch {where.torch}):"
-    text = ""
-    for title, told in (fails, failed), (varies, varied):
-        text += f"{title}\n" if told else ""
-        for claim, run in told:
-            text += f"{first_place(claim, run)}: {claim.id} {run.outcome}: {run.message}\n"
-    return text
 
 
 VARIED = "Claims about a machine that came out otherwise on this one"

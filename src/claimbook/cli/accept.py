@@ -1,7 +1,6 @@
 """The command `accept`."""
 
 import sys
-from collections.abc import Iterable
 
 import click
 
@@ -15,25 +14,12 @@ from claimbook.pages.book import Book
 
 @click.command("accept")
 @common.to_run
-@click.option("--yes", is_flag=True, help="Accept mere rewording without asking.")
-@click.option(
-    "--values",
-    is_flag=True,
-    help="With --yes, accept changed results too.",
-)
-def accept_outputs(
-    names: tuple[str, ...],
-    lane: Lane,
-    jobs: int | None,
-    yes: bool,
-    values: bool,
-) -> None:
-    """Copy what claims print into their pages, if you agree.
+@click.option("--values", is_flag=True, help="Accept other results too, not only other words.")
+def accept_outputs(names: tuple[str, ...], lane: Lane, jobs: int | None, values: bool) -> None:
+    """Copy what claims print into their pages, and show what changes.
 
-    Ask about each output that differs. Ctrl-C, Ctrl-D and q stop and keep the answers so far.
+    An output that says something else, such as another value, is left without --values.
     """
-    if values and not yes:
-        raise click.UsageError("--values needs --yes; without it you are asked each time.")
     with Runner(jobs) as runner:
         book = common.load()
         drafts = {p.path: Draft.read(book.project.root, p) for p in book.pages if p.claims}
@@ -41,9 +27,11 @@ def accept_outputs(
         offered, refused = _offered(book, runner, claims, lane)
     common.check_lane(runner, claims, lane, "; nothing was accepted")
     taken: dict[str, list[Change]] = {}
-    for change in _agreed(drafts, offered, yes, values):
-        taken.setdefault(change.location.path, []).append(change)
-    written = [page for page, agreed in taken.items() if _written(drafts[page], agreed)]
+    for change in offered:
+        path = change.location.path
+        if _is_accepted(drafts[path], change, values):
+            taken.setdefault(path, []).append(change)
+    written = [page for page, accepted in taken.items() if _written(drafts[page], accepted)]
     count = sum(len(taken[page]) for page in written)
     left = len(offered) - count + refused
     common.say(f"{count} accepted on {common.counted(len(written), 'page')}, {left} left")
@@ -62,7 +50,7 @@ def _offered(
             offered += _lasting(runner, claim, run, book)
         except AcceptError as error:
             refused += 1
-            common.note(f"{claim.location}: {claim.id}: {error}")
+            common.err.print(f"{claim.location}: {claim.id}: {error}")
     return sorted(offered, key=lambda change: change.location), refused
 
 
@@ -79,48 +67,24 @@ def _lasting(runner: Runner, claim: Claim, run: Run, book: Book) -> list[Change]
     return found
 
 
-def _agreed(
-    drafts: dict[str, Draft], offered: list[Change], yes: bool, values: bool
-) -> Iterable[Change]:
-    """Show each change; yield those that are possible and that the author accepts."""
-    for change in offered:
-        where = f"{change.location}: {change.claim.id} [{change.run.lane}]"
-        told = differing(change.mismatch)
-        click.echo("\n".join([f"{where} {change.mismatch.severity}", *told]))
-        try:
-            drafts[change.location.path].revise([change])
-        except AcceptError as error:
-            click.echo(f"  Cannot be accepted: {error}.\n")
-            continue
-        answer = _answer(change, yes, values)
-        if answer == "q":
-            return
-        if answer == "y":
-            yield change
-
-
-def _answer(change: Change, yes: bool, values: bool) -> str:
-    if yes and (values or not change.overturns):
-        click.echo()
-        return "y"
-    if yes or not _can_ask():
-        options = "--yes --values" if change.overturns else "--yes"
-        click.echo(f"  Left as it is: only {options} accepts it without asking.\n")
-        return "n"
+def _is_accepted(draft: Draft, change: Change, values: bool) -> bool:
+    """Show a change; return whether it is possible, and allowed if it is another result."""
+    where = f"{change.location}: {change.claim.id} [{change.run.lane}]"
+    told = differing(change.mismatch)
+    common.say("\n".join([f"{where} {change.mismatch.severity}", *told]))
     try:
-        return str(click.prompt("  Accept it?", type=click.Choice(["y", "n", "q"])))
-    except click.Abort:  # ^C or ^D: earlier answers are kept
-        click.echo()
-        return "q"
+        draft.revise([change])
+    except AcceptError as error:
+        common.say(f"  Cannot be accepted: {error}.\n")
+        return False
+    left = change.overturns and not values
+    common.say("  Left as it is: only --values accepts another result.\n" if left else "")
+    return not left
 
 
-def _can_ask() -> bool:
-    return sys.stdin.isatty()
-
-
-def _written(draft: Draft, agreed: list[Change]) -> bool:
+def _written(draft: Draft, accepted: list[Change]) -> bool:
     try:
-        draft.write(agreed)
+        draft.write(accepted)
     except AcceptError as error:
         common.warn(f"{draft.page.path}: nothing is accepted on this page: {error}")
         return False

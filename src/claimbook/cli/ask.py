@@ -3,7 +3,6 @@
 import sys
 
 import click
-from rich.markup import escape
 
 from claimbook.cli import common
 from claimbook.model import Claim
@@ -17,8 +16,7 @@ def list_claims(names: tuple[str, ...]) -> None:
     """List claims with their page and line."""
     claims = common.load().select(names)
     for claim in claims:
-        place, lanes = escape(str(claim.location)), " ".join(claim.lanes)
-        common.out.print(f"{place}  [bold]{claim.id}[/]  [dim]{lanes}[/]")
+        common.say(f"{claim.location}  {click.style(claim.id, bold=True)}  {_lanes(claim)}")
     common.say(common.counted(len(claims), "claim"))
 
 
@@ -49,14 +47,16 @@ def show(name: str, open_only: bool) -> None:
 
 
 def _show_claim(claim: Claim) -> None:
-    place, lanes = escape(str(claim.location)), " ".join(claim.lanes)
-    common.out.print(f"[bold]{claim.id}[/]  {place}  [dim]{lanes}[/]")
+    common.say(f"{click.style(claim.id, bold=True)}  {claim.location}  {_lanes(claim)}")
     common.say(claim.markdown)
 
 
+def _lanes(claim: Claim) -> str:
+    return click.style(" ".join(claim.lanes), dim=True)
+
+
 def _show_answer(answer: Answer) -> None:
-    common.out.print(f"[bold]{answer.entry.id}[/]", end="  ")
-    common.say(answer.entry.statement)
+    common.say(f"{click.style(answer.entry.id, bold=True)}  {answer.entry.statement}")
     common.say(answer.word or f"{answer.entry.location}: open: {answer.wanted}")
     for claim in answer.claims:
         common.say(f"  {claim.id}  {claim.location}: {claim.statement}")

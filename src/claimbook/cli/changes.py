@@ -1,7 +1,6 @@
 """The command `changes`: compare versions of the book, and save one."""
 
 import io
-import os
 import subprocess
 import tarfile
 import tempfile
@@ -48,11 +47,11 @@ def print_changes(since: str | None, save: str | None) -> None:
     # First: what is refused prints nothing else.
     version = None if save is None else _version(book, store, save)
     if since is not None and since not in versions:
-        click.echo("\n".join(_since_revision(book, since, [*versions])))
+        common.say("\n".join(_since_revision(book, since, [*versions])))
     elif versions:
         older = versions[since or [*versions][-1]]
         found = changes(older, contents_of(book))
-        click.echo("\n".join(_report(f"{older.name} of {older.recorded.date}", found, {}, {})))
+        common.say("\n".join(_report(f"{older.name} of {older.recorded.date}", found, {}, {})))
     elif save is None:
         raise BookError("no version is saved yet; --save saves the book as it stands")
     if version:
@@ -97,27 +96,12 @@ def _since_revision(book: Book, revision: str, versions: list[str]) -> Iterator[
     Raises:
         BookError: there is no such revision, or no book at it.
     """
-    command = ["git", "archive", f"{revision}^{{commit}}"]
-    try:
-        archived = subprocess.run(command, cwd=book.project.root, capture_output=True, check=True)
-    except FileNotFoundError as error:
-        raise BookError("comparing revisions needs git, which is not installed") from error
-    except subprocess.CalledProcessError as error:
-        known = f"there are {', '.join(versions) or 'none'}"
-        said = error.stderr.decode("utf-8", "replace").partition("\n")[0]
-        if environment.git(book.project.root, "rev-parse", "--is-shallow-repository") == "true":
-            known += "; this clone has no old revisions: git fetch --unshallow"
-        elif not any(each in said for each in UNKNOWN):  # another user may own the repository
-            known += f"; git says: {said}"
-        raise BookError(
-            f"{revision or repr(revision)}: neither a git revision nor a saved version; {known}"
-        ) from error
+    archived = _archived(book.project.root, revision, versions)
     with tempfile.TemporaryDirectory() as folder:
-        with tarfile.open(fileobj=io.BytesIO(archived.stdout)) as archive:
-            # Python 3.11 has filters since 3.11.4.
-            archive.extraction_filter = getattr(tarfile, "data_filter", lambda member, _: member)
-            members = [each for each in archive if _is_within(each, book.project.root)]
-            archive.extractall(folder, members)  # noqa: S202 (git made it)
+        with tarfile.open(fileobj=io.BytesIO(archived)) as archive:
+            # git made it; Python 3.14 would refuse a link that leads out of the folder.
+            archive.extraction_filter = lambda member, _: member
+            archive.extractall(folder)  # noqa: S202
         older = Book.load(Path(folder))
         found = changes(contents_of(older), contents_of(book))
     changed = {change.id for change in found.claims}
@@ -130,19 +114,26 @@ def _since_revision(book: Book, revision: str, versions: list[str]) -> Iterator[
     yield from _report(f"`{revision}`", found, older.by_id, book.by_id)
 
 
-def _is_within(member: tarfile.TarInfo, root: Path) -> bool:
-    """Return whether a file is in the book; tell of a link that leads out of it.
+def _archived(root: Path, revision: str, versions: list[str]) -> bytes:
+    """Return the files of a git revision as a tar archive.
 
-    Others are made relative: an absolute one would lead to the file as it is today.
+    Raises:
+        BookError: there is no such revision; the message has the versions that there are.
     """
-    if member.issym():
-        folder = (root / member.name).parent
-        target = Path(os.path.normpath(folder / member.linkname))
-        if not target.is_relative_to(root):
-            common.warn(f"{member.name}: a link out of the book, to {target}, is left out")
-            return False
-        member.linkname = os.path.relpath(target, folder)
-    return True
+    command = ["git", "archive", f"{revision}^{{commit}}"]
+    try:
+        return subprocess.run(command, cwd=root, capture_output=True, check=True).stdout
+    except FileNotFoundError as error:
+        raise BookError("comparing revisions needs git, which is not installed") from error
+    except subprocess.CalledProcessError as error:
+        known = f"there are {', '.join(versions) or 'none'}"
+        said = error.stderr.decode("utf-8", "replace").partition("\n")[0]
+        if environment.git(root, "rev-parse", "--is-shallow-repository") == "true":
+            known += "; this clone has no old revisions: git fetch --unshallow"
+        elif not any(each in said for each in UNKNOWN):  # another user may own the repository
+            known += f"; git says: {said}"
+        wrong = f"{revision or repr(revision)}: neither a git revision nor a saved version"
+        raise BookError(f"{wrong}; {known}") from error
 
 
 def _report(

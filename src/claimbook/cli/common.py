@@ -18,9 +18,8 @@ from claimbook.engine.workers import RunnerError
 from claimbook.model import Claim, Lane, Outcome, Problem, Run
 from claimbook.pages.book import Book, BookError
 
-# Wide enough for any table: terminals wrap, and a file has no width.
-out = Console(soft_wrap=True, highlight=False, emoji=False, width=10_000)
-err = Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
+err = Console(stderr=True, soft_wrap=True, highlight=False, emoji=False, markup=False)
+"""Where a progress bar may be: what else is printed there goes above it."""
 
 names = click.argument("names", nargs=-1, metavar="[CLAIM|PAGE]...")
 lane_option = click.option(
@@ -79,7 +78,7 @@ def tell_problems(book: Book, names: Collection[str]) -> list[Problem]:
     """Print and return the problems on the selected pages; count those on other pages."""
     problems = book.problems_of(names)
     for problem in problems:
-        note(str(problem))
+        err.print(str(problem))
     if left := len(book.problems) - len(problems):
         warn(f"{counted(left, 'problem')} on other pages; claimbook run lists all")
     return problems
@@ -92,15 +91,16 @@ def progress_bar() -> Progress:
     return Progress(*columns, TimeElapsedColumn(), console=err, transient=True, disable=hidden)
 
 
-def chosen(book: Book, names: Iterable[str], lane: Lane) -> list[Claim]:
+def chosen(book: Book, names: Iterable[str], lane: Lane, *, needed: bool = False) -> list[Claim]:
     """Return the claims of a lane that the names select; without names, all of them.
 
     Raises:
-        BookError: no selected claim runs on the lane.
+        BookError: there is none, although there are names or claims are needed.
     """
     claims = [claim for claim in book.select(names) if lane in claim.lanes]
-    if names and not claims:
-        raise BookError(f"nothing to run: no claim that was named runs on {lane}")
+    if not claims and (names or needed):
+        which = "that was named" if names else "of the book"
+        raise BookError(f"nothing to run: no claim {which} runs on {lane}")
     return claims
 
 
@@ -127,26 +127,21 @@ def progress(
                 outcomes[run.outcome] += 1
                 left.pop(claim)
                 if explained and (run.outcome.is_fault or run.outcome is Outcome.VARIED):
-                    note(explain(claim, run) + "\n")
+                    err.print(explain(claim, run) + "\n")
                 elif run.outcome is Outcome.SKIPPED and outcomes[run.outcome] == 1:
-                    note(f"{lane}: {run.message}")
+                    err.print(f"{lane}: {run.message}")
                 yield claim, run
         except (KeyboardInterrupt, RunnerError):
             if left:
-                note(f"not run: {len(left)} of {len(claims)} claims: {some(left)}")
+                err.print(f"not run: {len(left)} of {len(claims)} claims: {some(left)}")
             raise
     counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
     err.print(f"{counts or 'nothing to run'} on {lane} in {time.perf_counter() - started:.1f} s")
 
 
 def say(text: str) -> None:
-    """Print a text to stdout as it is."""
-    out.print(text, markup=False)
-
-
-def note(text: str) -> None:
-    """Print a text to stderr as it is."""
-    err.print(text, markup=False)
+    """Print a text, which may be styled, to stdout; what its encoding lacks is escaped."""
+    click.echo(text, file=sys.stdout)  # without a file, click would change the encoding
 
 
 def counted(count: int, what: str) -> str:
@@ -162,7 +157,7 @@ def some(claims: Collection[Claim]) -> str:
 
 def warn(message: str) -> None:
     """Print one line to stderr."""
-    note(f"claimbook: {message}")
+    err.print(f"claimbook: {message}")
 
 
 def tell_broken(place: str, why: str) -> None:

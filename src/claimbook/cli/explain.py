@@ -6,7 +6,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import click
-from rich.markup import escape
 
 from claimbook.cli import common
 from claimbook.exports import errors, lookup, messages
@@ -36,9 +35,9 @@ def explain_error(given: tuple[str, ...]) -> None:
     for match in matches:
         _show(match, by_place.get(match.message.place))
     if not matches:
-        common.out.print("No claim of the book prints an error like this one.")
+        common.say("No claim of the book prints an error like this one.")
         if text == " ".join(given) and re.fullmatch(r"\S*(/\S*|\.\w+)", text):
-            common.note(f"No file {text} can be read.")
+            common.err.print(f"No file {text} can be read.")
         if not errors.looks_like_error(text):
             common.err.print(HINT)
         sys.exit(1)
@@ -58,13 +57,13 @@ def _text(given: str) -> str:
 def _show(match: lookup.Match, section: Section | None) -> None:
     message = match.message
     if not match.same:
-        common.out.print("Not an exact match, but similar:")
-    common.out.print(f"[bold]{message.type}[/]", end=" " * bool(message.type))
-    common.say(message.text)
+        common.say("Not an exact match, but similar:")
+    named = f"{click.style(message.type, bold=True)} " * bool(message.type)
+    common.say(f"{named}{message.text}")
     if section and section.short:
         common.say(f"  {section.path}:{section.lines.start}")
         common.say(f"    {section.short}")
     for claim in message.claims:
-        common.out.print(f"  {escape(str(claim.location))}  [bold]{claim.id}[/]")
+        common.say(f"  {claim.location}  {click.style(claim.id, bold=True)}")
         common.say(f"    {claim.statement}")
-    common.out.print()
+    common.say("")

@@ -3,13 +3,12 @@
 import sys
 from collections import Counter
 from dataclasses import replace
-from itertools import chain
 from typing import TextIO
 
 import click
 
-from claimbook.checking.compare import mismatches
-from claimbook.checking.report import differing
+from claimbook.checking.compare import diff
+from claimbook.checking.report import prompted
 from claimbook.cli import common
 from claimbook.engine import environment
 from claimbook.engine.pool import Runner
@@ -18,9 +17,6 @@ from claimbook.pages.book import Book, BookError
 from claimbook.records import book_runs
 from claimbook.records.book_runs import BookRun
 from claimbook.records.runs import Records, record_of
-
-LASTING = {Outcome.PASSED, Outcome.SKIPPED}
-"""Outcomes that another run would not change."""
 
 OF_MACHINE = {Outcome.SKIPPED, Outcome.VARIED}
 """Outcomes that depend on the machine or the build of torch, not on the release."""
@@ -40,8 +36,7 @@ def record(names: tuple[str, ...], lane: Lane, jobs: int | None) -> None:
     written, runs = list[bool](), dict[Claim, Run]()
     with Runner(jobs) as runner:
         book = common.load()
-        claims = common.chosen(book, names, lane)
-        _check_claims(claims, lane)
+        claims = common.chosen(book, names, lane, needed=True)
         records = Records.of(book.project.docs, lane, common.tell_broken)
         provenance = environment.provenance(book.project.root)
         for claim, run in common.progress(runner, claims, lane):
@@ -77,7 +72,7 @@ def _keep(book: Book, machine: BookRun) -> str:
 @click.option(
     "--report",
     type=click.File("a", encoding="utf-8", lazy=False),
-    help="Write no record; append to this file the claims that flipped since the newest one.",
+    help="Write no record; append what differs from the newest one to this file.",
 )
 @click.option("--changed", is_flag=True, help="Run only what is new or edited; keep the rest.")
 @common.lane_option
@@ -104,53 +99,31 @@ def record_release(report: TextIO | None, changed: bool, lane: Lane) -> None:
     common.say(f"torch {release.name}: {words}")
 
 
-def _check_claims(claims: list[Claim], lane: Lane) -> None:
-    """End a command that has nothing to record.
-
-    Raises:
-        BookError: no claim runs on the lane.
-    """
-    if not claims:
-        raise BookError(f"nothing to record: no claim of the book runs on {lane}")
-
-
 def _run(book: Book, lane: Lane, recorded: list[BookRun]) -> BookRun:
     """Run all claims except those already recorded, unchanged, for this environment."""
-    claims = [claim for claim in book.claims if lane in claim.lanes]
-    _check_claims(claims, lane)
+    claims = common.chosen(book, (), lane, needed=True)
     kept = {}
     if recorded:  # only the runner can describe a lane that may be missing
         kept = book_runs.earlier_results(recorded, claims, environment.describe(lane))
     with Runner() as runner:
-        runs = _runs(runner, [claim for claim in claims if claim.id not in kept], lane)
+        due = [claim for claim in claims if claim.id not in kept]
+        runs = dict(common.progress(runner, due, lane, explained=False)) if due else {}
         if lane is not Lane.CPU:
             common.check_lane(runner, claims, lane, "; nothing was recorded")
         here = runner.environments.get(lane) or environment.describe(lane)
-    results = {claim.id: book_runs.result_of(claim, run) for claim, run in runs.items()}
+    lasting = {claim: run for claim, run in runs.items() if run.outcome not in OF_MACHINE}
+    results = {claim.id: book_runs.result_of(claim, run) for claim, run in lasting.items()}
     made = environment.provenance(book.project.root)
     return BookRun(environment.release(here.torch), here, kept | results, recorded=made)
 
 
-def _runs(runner: Runner, claims: list[Claim], lane: Lane) -> dict[Claim, Run]:
-    """Run claims, and again those that did not pass: the machine may have been busy."""
-    runs: dict[Claim, Run] = {}
-    due = claims
-    for _ in range(2):
-        if due:
-            runs |= common.progress(runner, due, lane, explained=False)
-        due = [claim for claim in claims if runs[claim].outcome not in LASTING]
-    return {c: run for c, run in runs.items() if run.outcome not in OF_MACHINE}
-
-
 def _flips(book: Book, old: BookRun, new: BookRun) -> list[str]:
-    """Return Markdown that lists the claims that hold on only one of two releases."""
-    if not (found := book_runs.flipped(book.claims, old, new)):
-        return []
-    lines = [f"## torch {new.name}, compared with {old.name}", ""]
-    for claim in found:
-        was, now = old.claims[claim.id], new.claims[claim.id]
-        differ = [differing(each) for each in mismatches(claim, new.lane, now.outputs)]
-        told = [*chain.from_iterable(differ)] or [now.message]
-        lines += [f"- `{claim.id}` ({claim.location}): {was.word} → {now.word}"]
+    """Return Markdown that lists the claims that print something else on one of two releases."""
+    lines: list[str] = []
+    for change in book_runs.changed(book.claims, old, new):
+        claim = change.claim
+        was, now = (each.claims[claim.id].word for each in (old, new))
+        told = [*prompted(change.source), *diff(change.before, change.after).split("\n")]
+        lines += [f"- `{claim.id}` ({claim.location}): {was} → {now}"]
         lines += ["", "  ```text", *(f"  {line}" for line in told), "  ```", ""]
-    return lines
+    return [f"## torch {new.name}, compared with {old.name}", "", *lines] if lines else []

@@ -1,22 +1,17 @@
 """The commands that try to refute the book: `falsify` and `sweep`."""
 
 import sys
-from collections.abc import Collection, Mapping
-from itertools import groupby
+from collections.abc import Collection
 
 import click
-from rich.box import SIMPLE
-from rich.markup import escape
-from rich.table import Table
 
-from claimbook.checking.report import explain
 from claimbook.cli import common
 from claimbook.engine.pool import Runner
 from claimbook.model import Claim, Lane, Outcome, Run
 from claimbook.mutation import falsify
 from claimbook.mutation.falsify import Falsified
 from claimbook.pages.book import Book, BookError
-from claimbook.sweeps.results import Results, Swept, run_sweeps
+from claimbook.sweeps.results import Results, Swept, result_of
 from claimbook.sweeps.written import GENERAL, Written, left_out, read_sweeps
 
 OF_SWEEPS = (
@@ -39,27 +34,47 @@ def falsify_claims(names: tuple[str, ...], lane: Lane, jobs: int | None, fresh: 
     store = falsify.Results.of(book.project.docs, common.tell_broken)
     kept = [] if fresh else [(claim, store.load(claim)) for claim in claims]
     found = {c: result for c, result in kept if result and result.lane == lane and result.is_of(c)}
-    failed = []
-    if due := [claim for claim in claims if claim not in found]:
-        with Runner(jobs, tries=1) as runner, common.progress_bar() as bar:
-            for claim, result in falsify.falsify(runner, due, lane, bar.track):
-                if isinstance(result, Falsified):
-                    store.save(claim, result)
-                    found[claim] = result
-                    continue
-                common.check_lane(runner, [claim], lane, f": {result.message}")
-                common.note(explain(claim, result) + "\n")
-                if result.outcome is not Outcome.SKIPPED:
-                    failed.append(claim.id)
+    due, failed = [claim for claim in claims if claim not in found], list[str]()
+    if due:
+        falsified, failed = _falsified(due, lane, jobs, store)
+        found |= falsified
     results = {claim: found[claim] for claim in claims if claim in found}
-    _print_caught(results)
     for claim, result in results.items():
         for survivor in result.survivors:
             where = claim.place(survivor.line, result.lane)
             common.say(f"{where}: {claim.id}: {survivor}")
+    _say_caught(results.values(), one_by_one=bool(names))
     if failed:
         common.warn(f"{', '.join(failed)}: a claim that fails unchanged cannot be falsified")
     sys.exit(1 if failed else 0)
+
+
+def _falsified(
+    due: list[Claim], lane: Lane, jobs: int | None, store: falsify.Results
+) -> tuple[dict[Claim, Falsified], list[str]]:
+    """Return the results of claims, which are saved too, and the ids of those that fail."""
+    found: dict[Claim, Falsified] = {}
+    with Runner(jobs, tries=1) as runner:
+        runs = dict(common.progress(runner, due, lane))
+        common.check_lane(runner, due, lane, "; nothing was falsified")
+        passed = [(claim, run) for claim, run in runs.items() if run.outcome is Outcome.PASSED]
+        falsified = falsify.falsify(runner, passed, lane)
+        with common.progress_bar() as bar:
+            for claim, result in bar.track(falsified, len(passed), description="altered copies"):
+                store.save(claim, result)
+                found[claim] = result
+    whole = (Outcome.PASSED, Outcome.SKIPPED)
+    return found, [claim.id for claim, run in runs.items() if run.outcome not in whole]
+
+
+def _say_caught(results: Collection[Falsified], *, one_by_one: bool) -> None:
+    """Print how many mutants of each claim were caught, or how many of all."""
+    if one_by_one:
+        for result in results:
+            common.say(f"{result.claim}: {result.killed} of {result.mutants} mutants caught")
+        return
+    mutants, caught = sum(r.mutants for r in results), sum(r.killed for r in results)
+    common.say(f"mutants caught: {caught:,} of {mutants:,}")
 
 
 @click.command("sweep")
@@ -109,17 +124,19 @@ def _searched(
     found = {each: result for each, result in kept if result and result.is_of(each)}
     broken = False
     if due := [each for each in sweeps if each not in found]:
+        searches = {each.runnable(): each for each in due}
         with Runner(jobs, tries=1) as runner, common.progress_bar() as bar:
-            searched = run_sweeps(runner, due, lane)
-            for sweep, came in bar.track(searched, len(due), description="searching"):
-                if isinstance(came, Swept):
-                    found[sweep] = came
+            runs = runner.run(searches, lane)
+            for search, run in bar.track(runs, len(due), description="searching"):
+                sweep = searches[search]
+                common.check_lane(runner, [search], lane, f": {run.message}")
+                if run.outcome is Outcome.PASSED:
+                    found[sweep] = result_of(sweep, run, runner.environments[lane].torch)
                     if store:
-                        store.save(sweep.claim, came)
+                        store.save(sweep.claim, found[sweep])
                 else:
-                    common.check_lane(runner, [sweep.claim], lane, f": {came.message}")
                     broken = True
-                    _tell(sweep, came)
+                    _tell(sweep, run)
     return found, broken
 
 
@@ -144,7 +161,8 @@ def _tell_missing(book: Book, claims: list[Claim], written: Collection[str]) -> 
     count = f"{len(general)} general titles: {swept} swept, {len(bare)} missing"
     common.err.print(f"{count}, {len(general) - swept - len(bare)} left with a reason")
     if bare:
-        common.note("Narrow the title, write a sweep, or give a reason in docs/sweeps/<part>.yaml.")
+        advice = "Narrow the title, write a sweep, or give a reason in docs/sweeps/<part>.yaml."
+        common.err.print(advice)
     return 1 if bare else 0
 
 
@@ -153,43 +171,17 @@ def _tell(written: Written, run: Run) -> None:
     number, printed = next(((n, text) for n, text in enumerate(run.outputs) if text), (0, ""))
     where, searched = f"{written.location}: {written.claim.id}", len(written.setup) + 1
     if not printed:
-        common.note(f"{where}: {run.message}\n")
+        common.err.print(f"{where}: {run.message}\n")
         return
     if number < searched or printed.startswith("Traceback"):
-        common.note(f"{where}: it does not run\n\n{printed}\n\n{OF_SWEEPS}\n")
+        common.err.print(f"{where}: it does not run\n\n{printed}\n\n{OF_SWEEPS}\n")
         return
     if number > searched:
-        common.note(f"{where}: {printed}\n")
+        common.err.print(f"{where}: {printed}\n")
         return
     place = written.claim.location
     advice = (
         f"If torch is right, narrow the statement ({place}) or what is drawn, and show this case\n"
         "in an example; if the sweep is wrong, correct it."
     )
-    common.note(f"{where}: a counterexample\n\n{printed}\n\n{advice}\n")
-
-
-def _print_caught(results: Mapping[Claim, Falsified]) -> None:
-    """Print a table of mutants and those caught for each claim, each page and the book."""
-    titles = ("claim", "mutants", "caught", "")
-    table = Table(*titles, box=SIMPLE, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    for column in table.columns[1:]:
-        column.justify = "right"
-
-    def add(name: str, claims: Collection[Claim], *, last: bool = False) -> None:
-        mutants = sum(results[claim].mutants for claim in claims)
-        caught = sum(results[claim].killed for claim in claims)
-        share = f"{100 * caught / mutants:.0f} %" if mutants else ""
-        table.add_row(name, f"{mutants:,}", f"{caught:,}", share, end_section=last)
-
-    def page_of(claim: Claim) -> str:
-        return claim.location.path
-
-    for page, group in groupby(sorted(results, key=page_of), page_of):
-        claims = [*group]
-        for claim in claims:
-            add(claim.id, [claim])
-        add(f"[bold]{escape(page)}[/]", claims, last=True)
-    if results:
-        add("[bold]all[/]", results)
-    common.out.print(table)
+    common.err.print(f"{where}: a counterexample\n\n{printed}\n\n{advice}\n")

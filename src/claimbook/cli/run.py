@@ -6,10 +6,10 @@ import sys
 
 import click
 
-from claimbook.checking.report import first_place, summary
+from claimbook.checking.report import VARIED, first_place
 from claimbook.cli import common
 from claimbook.engine.pool import Runner
-from claimbook.model import Lane, Outcome
+from claimbook.model import Claim, Lane, Outcome, Run
 
 FIELDS = ("claim", "lane", "outcome", "message", "seconds", "outputs")
 """The fields of a run in the output of `--json`, beside its place."""
@@ -53,8 +53,17 @@ def run(
         ]
         print(json.dumps(data, indent=1))  # ASCII, whatever the locale
     elif lane in runner.environments and len(ran) > 1:  # a single one was reported in full
-        text = summary(differing, varied, runner.environments[lane])
-        common.out.print(text, markup=False, end="")
+        where = runner.environments[lane]
+        _list(f"Claims that fail on {where.device} with torch {where.torch}:", differing)
+        _list(f"{VARIED} ({where.device}, torch {where.torch}):", varied)
     if require_lane:
         common.check_lane(runner, claims, lane, ", and --require-lane is given")
     sys.exit(1 if problems or differing or (strict and varied) else 0)
+
+
+def _list(title: str, told: list[tuple[Claim, Run]]) -> None:
+    """Print claims under a title, if there are any, each with what came of it."""
+    if told:
+        common.say(title)
+    for claim, run in told:
+        common.say(f"{first_place(claim, run)}: {claim.id} {run.outcome}: {run.message}")

@@ -5,7 +5,7 @@ the claim says, or the change makes no difference. Results are saved in one file
 book, a line per claim.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any
@@ -20,9 +20,6 @@ from claimbook.records.by_page import ByPart
 SLOWER = 5
 """Time limit of a mutant, as a multiple of its claim's time, but at least the runner's limit: slow
 imports in a new worker must not count as caught."""
-
-Track = Callable[..., Iterable[tuple[Claim, Run]]]
-"""Shows the progress of runs, given their number and a `description`, as rich's does."""
 
 
 @dataclass(frozen=True)
@@ -61,24 +58,16 @@ class Results(ByPart[Falsified]):
 
 
 def falsify(
-    runner: Runner, claims: Iterable[Claim], lane: Lane, track: Track = lambda runs, *_, **__: runs
-) -> Iterator[tuple[Claim, Falsified | Run]]:
-    """Run claims, then all mutants of those that pass.
-
-    Yields:
-        Each claim with the results for its mutants, or with its own run if that did not pass.
-    """
-    claims, due = [*claims], dict[Claim, dict[Claim, Edit]]()
-    originals = runner.run(claims, lane)
-    for claim, run in track(originals, len(claims), description="running the originals"):
-        if run.outcome is Outcome.PASSED:
-            limit = max(runner.limit(claim, lane), SLOWER * run.seconds)
-            due[claim] = {replace(each, timeout=limit): edit for each, edit in mutants(claim, lane)}
-        else:
-            yield claim, run
+    runner: Runner, passed: Iterable[tuple[Claim, Run]], lane: Lane
+) -> Iterator[tuple[Claim, Falsified]]:
+    """Run all mutants of claims, given with their own runs; yield each claim with the results."""
+    due: dict[Claim, dict[Claim, Edit]] = {}
+    for claim, run in passed:
+        limit = max(runner.limit(claim, lane), SLOWER * run.seconds)
+        due[claim] = {replace(each, timeout=limit): edit for each, edit in mutants(claim, lane)}
     origins = {mutant: claim for claim, edits in due.items() for mutant in edits}
-    left = {claim: len(edits) for claim, edits in due.items()}
     survivors: dict[Claim, list[Edit]] = {claim: [] for claim in due}
+    left = {claim: len(edits) for claim, edits in due.items()}
 
     def result(claim: Claim) -> Falsified:
         found = sorted(survivors[claim], key=attrgetter("line", "operator", "after"))
@@ -87,8 +76,7 @@ def falsify(
         return Falsified(*of, count, count - len(found), tuple(found), torch, today())
 
     yield from ((claim, result(claim)) for claim in due if not due[claim])
-    copies = runner.run(origins, lane)
-    for mutant, run in track(copies, len(origins), description="running their mutants"):
+    for mutant, run in runner.run(origins, lane):
         claim = origins[mutant]
         left[claim] -= 1
         if run.outcome is Outcome.PASSED:

@@ -1,7 +1,7 @@
-"""Write what a run printed into its page, if the author agrees.
+"""Write what a run printed into its page.
 
 Only outputs change; every other byte stays. A revised page is scanned first, and written only if
-the agreed changes are the only ones.
+the changes that were asked for are the only ones.
 """
 
 import re
@@ -175,6 +175,6 @@ def _content(page: Page, wants: Mapping[int, str] = {}) -> object:
                 replace(claim, location=Location("", 0), fences=()),
                 [[printed(fence.on(lane)) for lane in Lane] for fence in claim.fences],
             )
-            for claim in (*page.claims, *page.samples)
+            for claim in page.claims
         ],
     )

@@ -197,15 +197,11 @@ class Book:
 
     def problems_of(self, names: Collection[str]) -> list[Problem]:
         """Return the problems on the pages that names select; without names, all problems."""
-        of_claims = {self.by_id[name].location.path for name in names if name in self.by_id}
-        places = [name.partition("::")[0] for name in names]
-        return [
-            problem
-            for problem in self.problems
-            if not names
-            or problem.location.path in of_claims
-            or any(self._holds(place, problem.location.path) for place in places)
-        ]
+        if not names:
+            return list(self.problems)
+        places = {self.by_id[name].location.path for name in names if name in self.by_id}
+        places |= {name.partition("::")[0] for name in names}
+        return [p for p in self.problems if any(self._holds(x, p.location.path) for x in places)]
 
     def _holds(self, place: str, path: str) -> bool:
         """Return whether a place is a page, given by its path, or a folder that contains it."""

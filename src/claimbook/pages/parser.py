@@ -61,7 +61,6 @@ def scan_page(text: str, path: str) -> Page:
         path,
         tuple(reader.claims),
         tuple(reader.remarks),
-        tuple(reader.samples),
         tuple(sorted(reader.problems)),
         tuple(sections(page, path, reader.claims)),
     )
@@ -94,20 +93,11 @@ class _PageReader(Reader):
         super().__init__(path)
         self.claims: list[Claim] = []
         self.remarks: list[Remark] = []
-        self.samples: list[Claim] = []
 
     def walk(self, part: Markdown) -> None:
         for token in part.tokens:
-            if token.type != "inline":
-                continue
-            if not token.content.startswith(SHORT) and _LIKE_SHORT.match(token.content):
-                message = f"a short answer begins with `{SHORT}`"
-                self.problem(part.line(token), ProblemKind.BAD_FORM, message)
-            if token.content.startswith(SHORT):
-                count = len(strip_markup(token.content.removeprefix(SHORT)).split())
-                if count > ANSWER_WORDS:
-                    message = f"a short answer of {count} words; at most {ANSWER_WORDS}"
-                    self.problem(part.line(token), ProblemKind.BAD_FORM, message)
+            if token.type == "inline" and (wrong := _wrong_short_answer(token.content)):
+                self.problem(part.line(token), ProblemKind.BAD_FORM, wrong)
         for block in self.blocks(part):
             if block.closed:
                 self.block(block)
@@ -121,7 +111,7 @@ class _PageReader(Reader):
         elif name == "code-cell":
             self.owned.update(block.lines)
         elif block.language in ("markdown", "md") and "{claim}" in block.content:
-            self.sample(block)
+            self.owned.update(block.lines)  # it shows how a claim is written
         elif what := _never_run(block):
             message = f"{what}: {TO_RUN}, or as a code cell that draws"
             self.problem(block.line, ProblemKind.UNOWNED_CODE, message)
@@ -152,13 +142,6 @@ class _PageReader(Reader):
         self.remarks.append(Remark(tuple(entries.split()), text, place))
         self.walk(block.body)
 
-    def sample(self, block: Block) -> None:
-        inner = _PageReader(self.path)
-        inner.walk(Markdown(block.content, block.line + 1))
-        self.samples += inner.claims
-        self.problems += inner.problems
-        self.owned.update(block.lines)
-
     def look_for_prompts(self, text: str) -> None:
         for number, line in enumerate(lines(text), start=1):
             if self.torn or number in self.owned:
@@ -167,6 +150,14 @@ class _PageReader(Reader):
             if _PROMPT.match(line) or (code and _is_python(code[1], code[2])):
                 message = f"code that nothing runs and compares: {TO_RUN}"
                 self.problem(number, ProblemKind.UNOWNED_CODE, message)
+
+
+def _wrong_short_answer(text: str) -> str:
+    """Return what is wrong with a text as a short answer; empty if nothing, or it is none."""
+    if not text.startswith(SHORT):
+        return f"a short answer begins with `{SHORT}`" if _LIKE_SHORT.match(text) else ""
+    count = len(strip_markup(text.removeprefix(SHORT)).split())
+    return f"a short answer of {count} words; at most {ANSWER_WORDS}" * (count > ANSWER_WORDS)
 
 
 def _never_run(block: Block) -> str:

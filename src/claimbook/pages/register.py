@@ -1,7 +1,7 @@
 """The register: every statement of the sources, and the book's answers."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -214,7 +214,6 @@ def check_relations(
     yield from register.problems
     yield from _double_ids(claims)
     decided: dict[str, tuple[RelationKind, str]] = {}
-    remarked: dict[str, Location] = {}
     for claim in claims:
         for kind, entry in claim.relations:
             first, by = decided.setdefault(entry, (kind, f"{claim.id} ({claim.location})"))
@@ -223,6 +222,13 @@ def check_relations(
             elif kind is not first:
                 message = f"{kind} {entry}, which {by} {first}; one entry has one relation"
                 yield _conflict(claim.id, claim.location, message)
+    yield from _check_remarks(register, remarks, decided)
+
+
+def _check_remarks(
+    register: Register, remarks: Iterable[Remark], decided: Mapping[str, tuple[RelationKind, str]]
+) -> Iterator[Problem]:
+    remarked: dict[str, Location] = {}
     for remark in remarks:
         for entry in remark.entries:
             if register.lacks(entry):

@@ -184,12 +184,6 @@ def changed(claims: Iterable[Claim], older: BookRun, newer: BookRun) -> Iterator
             yield change
 
 
-def flipped(claims: Iterable[Claim], older: BookRun, newer: BookRun) -> list[Claim]:
-    """Return the claims that hold on only one of two releases."""
-    results = ((claim, older.of(claim), newer.of(claim)) for claim in claims)
-    return [claim for claim, was, now in results if was and now and was.holds != now.holds]
-
-
 def spans(claim: Claim, releases: Iterable[BookRun]) -> list[Span]:
     """Return the spans of releases with the same result for a claim, oldest first."""
     found = [(release.name, result) for release in releases if (result := release.of(claim))]

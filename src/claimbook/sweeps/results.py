@@ -1,12 +1,10 @@
-"""Run sweeps; save the results in one file per part of the book."""
+"""The results of sweeps, saved in one file per part of the book."""
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from claimbook.engine.environment import today
-from claimbook.engine.pool import Runner
-from claimbook.model import Lane, Outcome, Run, Status
+from claimbook.model import Run, Status
 from claimbook.records.by_page import ByPart
 from claimbook.sweeps.written import Written
 
@@ -70,20 +68,7 @@ def swept_data(written: Written, result: Swept) -> dict[str, Any]:
     }
 
 
-def run_sweeps(
-    runner: Runner, sweeps: Iterable[Written], lane: Lane
-) -> Iterator[tuple[Written, Swept | Run]]:
-    """Run sweeps.
-
-    Yields:
-        Each sweep with its result, or with its run if that found a counterexample or crashed.
-    """
-    searches = {each.runnable(): each for each in sweeps}
-    for search, run in runner.run(searches, lane):
-        written = searches[search]
-        if run.outcome is not Outcome.PASSED:
-            yield written, run
-            continue
-        drawn = {measured.name: int(measured.value) for measured in run.measurements}
-        torch = runner.environments[lane].torch
-        yield written, Swept(search.id, written.digest(), drawn, torch, today())
+def result_of(written: Written, run: Run, torch: str) -> Swept:
+    """Return the result of a sweep whose run found no counterexample."""
+    drawn = {measured.name: int(measured.value) for measured in run.measurements}
+    return Swept(written.claim.id, written.digest(), drawn, torch, today())

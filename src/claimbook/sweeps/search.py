@@ -34,7 +34,7 @@ class Sweep:
         """
         trial = _Trial(self.check)
         if fault := self._fault(trial, Phase.generate, Phase.shrink):
-            print(trial.report(fault))
+            print(f"{trial.case}\n# {_first_line(fault)}")
         else:
             trial.record()
 
@@ -71,12 +71,19 @@ def sweep(*, cases: int = CASES, **drawn: Drawn) -> Callable[[Check], Sweep]:
         drawn: the strategy for each parameter, or a function that returns it given earlier
             parameters by name: `dim=lambda x: dims(x)`.
     """
-    for name, made in drawn.items():
-        if not (isinstance(made, SearchStrategy) or callable(made)):
+    if not drawn:
+        raise TypeError("it draws nothing: name the parameters of its function")
+    for name, strategy in drawn.items():
+        if not (isinstance(strategy, SearchStrategy) or callable(strategy)):
             raise TypeError(
-                f"{name}={made!r} draws nothing: give a strategy, such as integers(0, 9)"
+                f"{name}={strategy!r} draws nothing: give a strategy, such as integers(0, 9)"
             )
-    return lambda check: Sweep(check, cases, drawn)
+
+    def made(check: Check) -> Sweep:
+        inspect.signature(check).bind(**drawn)  # raises TypeError if it has other parameters
+        return Sweep(check, cases, drawn)
+
+    return made
 
 
 @st.composite
@@ -132,10 +139,6 @@ class _Trial:
             self.tensors |= {(t.dim(), t.dtype, not t.numel(), t.is_contiguous()) for t in tensors}
             if not tensors and value != []:  # [] may be a list of tensors
                 self.values.setdefault(name, set()).add(code(value))
-
-    def report(self, fault: Exception) -> str:
-        """Return the case as code, with the exception as a comment."""
-        return f"{self.case}\n# {_first_line(fault)}"
 
     def record(self) -> None:
         """Record what was drawn as measurements."""

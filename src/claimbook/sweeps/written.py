@@ -127,32 +127,13 @@ def _in_file(text: str, name: str, claims: dict[str, Claim], tell: Tell) -> Iter
 
 
 def _fault(function: ast.FunctionDef) -> tuple[int, str] | None:
-    """Return line and fault of a function: of its parameters, or of its assertions.
-
-    These must depend on what is drawn.
-    """
-    if wrong := _undrawn(function):
-        return function.lineno, wrong
+    """Return line and fault of a function's assertions, which must depend on what is drawn."""
     if not _assertions(function):
         return function.lineno, f"{function.name} asserts nothing; {ASSERT}"
     for node in (node for node in ast.walk(function) if isinstance(node, ast.Assert)):
         if not any(isinstance(part, ast.Name) for part in ast.walk(node.test)):
             return node.lineno, f"`{ast.unparse(node)}` uses nothing that is drawn; {ASSERT}"
     return None
-
-
-def _undrawn(function: ast.FunctionDef) -> str:
-    """Return what is wrong with what is drawn for the parameters; empty if nothing is."""
-    call, taken = function.decorator_list[0], function.args
-    assert isinstance(call, ast.Call)
-    drawn = [keyword.arg or "**" for keyword in call.keywords if keyword.arg != "cases"]
-    names = [each.arg for each in (*taken.posonlyargs, *taken.args, *taken.kwonlyargs)]
-    if not drawn:
-        return f"{function.name} draws nothing: name its parameters in `@sweep(…)`"
-    if "**" in drawn or {*drawn} == {*names} or taken.defaults or taken.kwarg:
-        return ""
-    shown = f"takes {', '.join(names) or 'nothing'}, and `@sweep(…)` draws {', '.join(drawn)}"
-    return f"{function.name} {shown}: name the same parameters in both"
 
 
 def _assertions(tree: ast.AST) -> list[ast.Assert | ast.Expr]:
