@@ -58,11 +58,11 @@ def _section(domain: ClaimDomain, older: str, newer: str, found: Changes) -> nod
         table["classes"].append("verdicts")
         section += [nodes.rubric("", f"Verdicts ({len(found.verdicts)})"), table]
     if found.claims:
-        section += render.more("By page", _pages(domain, found))
+        section += render.fold("By page", "claim-more", _pages(domain, found))
     for kind in TOLD:
         if claims := [change for change in found.claims if kind in change.kinds]:
             title = f"Statements: {kind} ({len(claims)})"
-            section += render.more(title, *_claims(domain, claims))
+            section += render.fold(title, "claim-more", *_claims(domain, claims))
     return section
 
 
