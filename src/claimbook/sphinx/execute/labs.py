@@ -79,7 +79,7 @@ class _Gallery:
         self._conf: dict[str, Any] = app.config.sphinx_gallery_conf
         scripts = Path(app.srcdir, self._conf["examples_dirs"]).resolve()
         made = Path(app.srcdir, self._conf["gallery_dirs"])
-        self._pens = Stamp(made / ".drawn-with", drawn_with())
+        self._folder = Stamp(made / ".drawn-with", drawn_with())
         self._labs = dict[Path, Stamp]()
         for lab in scripts.rglob("plot_*.py"):
             read_text(lab)  # sphinx-gallery would not say which one it cannot read
@@ -94,9 +94,9 @@ class _Gallery:
 
     def _prepare(self, app: Sphinx) -> None:
         """Remove outdated figures, and what was made of deleted labs."""
-        self._pens.renew()
+        self._folder.renew()
         drawn = {stamp.path for stamp in self._labs.values()}
-        for made in self._pens.path.parent.rglob("plot_*"):
+        for made in self._folder.path.parent.rglob("plot_*"):
             if made.with_name(f"{made.name.partition('.')[0]}.py.md5") not in drawn:
                 made.unlink()
         due = self._due()
@@ -115,7 +115,7 @@ class _Gallery:
         """
         try:
             gen_gallery.generate_gallery_rst(app)
-        except SystemExit as error:
+        except SystemExit as error:  # as `sys.exit` in a lab
             told = "".join(traceback.format_exception(error))
             places = [f"{_name(lab)}:{_line(lab, told)}" for lab in self._due() if str(lab) in told]
             raise BookError(f"{' or '.join(places)}: a lab must not exit") from error
