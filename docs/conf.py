@@ -23,7 +23,6 @@ version = release = __version__
 
 extensions = [
     "claimbook.sphinx",
-    "claimbook.sphinx.page_outputs",
     "myst_parser",
     "sphinx.ext.intersphinx",
     "sphinx_copybutton",

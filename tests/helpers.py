@@ -158,12 +158,7 @@ FORKS.set_forkserver_preload(
         "claimbook.cli",
         "sphinx.cmd.build",
         *builtin_extensions,
-        *(
-            "claimbook.sphinx.page_outputs",
-            "myst_parser.sphinx_ext.main",
-            "furo",
-            "genanki",
-        ),
+        *("myst_parser.sphinx_ext.main", "furo", "genanki"),
     ]
 )
 

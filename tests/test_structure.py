@@ -126,8 +126,7 @@ def test_no_circles():
         ),
         ("claimbook.cli", "torch sphinx matplotlib IPython jupyter_client"),
         ("claimbook.pytest_plugin", "torch sphinx matplotlib IPython jupyter_client"),
-        ("claimbook.sphinx", "torch matplotlib genanki"),
-        ("claimbook.sphinx.page_outputs", "torch matplotlib nbformat genanki"),
+        ("claimbook.sphinx", "torch matplotlib nbformat genanki"),
     ],
 )
 def test_what_an_import_loads(modules, absent):

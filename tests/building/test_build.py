@@ -194,24 +194,6 @@ def test_files_of_builds_that_are_broken_are_made_anew(tmp_path, text):
     assert "<svg" in (book.site / "index.html").read_text("utf-8")
 
 
-CUT = ("html/.buildinfo", "html/.doctrees/index.doctree", "html/index.html")
-"""Files that Sphinx makes, reads without a look, and would end in a traceback or leave as is."""
-
-
-@pytest.mark.parametrize("kept", [0, 0.5])
-@pytest.mark.parametrize("name", CUT)
-def test_files_of_sphinx_that_are_cut_off_are_made_anew(tmp_path, name, kept):
-    """As a full disk or a power failure leaves them."""
-    book = TinyBook(tmp_path, {"index": "# I\n", "a": "---\norphan: true\n---\n# A\n"})
-    assert book.build().returncode == 0
-    path = book.docs / "_build" / name
-    whole = path.read_bytes()
-    path.write_bytes(whole[: int(len(whole) * kept)])
-    done = book.build()
-    assert (done.returncode, done.stderr) == (0, "")
-    assert len(path.read_bytes()) >= len(whole) - 10  # a pickle varies
-
-
 def test_an_older_file_in_place_of_a_page_is_seen(tmp_path):
     """A backup that is moved back keeps its time, which is before the last build."""
     book = TinyBook(tmp_path, {"index": "# New\n"})

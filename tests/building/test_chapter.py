@@ -11,7 +11,6 @@ from claimbook.engine import environment
 from claimbook.model import Lane
 from helpers import CONF, SHAPE, SUM, TinyBook, claim_text, python
 
-FORMS = CONF.replace('"claimbook.sphinx"', '"claimbook.sphinx", "claimbook.sphinx.page_outputs"')
 CHAPTER = """# Sums
 
 You can add.
@@ -113,7 +112,7 @@ def chapter(tmp_path_factory):
         "titles": "# Titles\n\n" + "\n".join(said_by_cards(TITLES)),
         "errors": f"# Errors\n\n```{{errors}}\n```\n\n{ERROR}",
     }
-    book = TinyBook(tmp_path_factory.mktemp("chapter"), pages, conf=FORMS)
+    book = TinyBook(tmp_path_factory.mktemp("chapter"), pages)
     done = book.sphinx()
     assert done.returncode == 0, done.stderr
     return book

@@ -8,8 +8,7 @@ import pytest
 
 from helpers import CONF, PAGES, PRODUCT, SHAPE, TinyBook, claim_text, python
 
-FORMS = CONF + 'extensions += ["claimbook.sphinx.page_outputs"]\n'
-FURO = FORMS.replace("alabaster", "furo") + "myst_heading_anchors = 3\n"
+FURO = CONF.replace("alabaster", "furo") + "myst_heading_anchors = 3\n"
 STYLED = FURO + 'html_static_path = ["_static"]\nhtml_css_files = ["own.css"]\n'
 INDEX = """\
 # Book
@@ -199,7 +198,7 @@ def test_a_build_that_did_not_end_leaves_nothing_to_the_next(tmp_path):
 def test_a_deleted_page_leaves_the_site(tmp_path, fresh):
     """Also where Sphinx forgot what was there, as after an upgrade; other files stay."""
     page = "---\norphan: true\n---\n# Old\n\nProse.\n"
-    book = TinyBook(tmp_path, {**PAGES, "old": page}, conf=FORMS)
+    book = TinyBook(tmp_path, {**PAGES, "old": page})
     book.build()
     assert (book.site / "old.html").exists()
     (book.docs / "old.md").unlink()

@@ -20,8 +20,7 @@ from editions.notebooks import differences, printed
 from helpers import CONF, PAGES, ROOT, SHAPE, SUM, TinyBook, claim_text, python
 
 ADDRESS = "https://book.example/under-test/"
-PARTS = '"myst_parser", "claimbook.sphinx.page_outputs", "sphinxext.opengraph"'
-CONF_EDITIONS = CONF.replace('"myst_parser"', PARTS) + (
+CONF_EDITIONS = CONF.replace('"myst_parser"', '"myst_parser", "sphinxext.opengraph"') + (
     f'ogp_site_url = "{ADDRESS}"\nogp_social_cards = {{"enable": False}}\n'
     f'html_baseurl = "{ADDRESS}"\nclaimbook_repository = "someone/book"\nhtml_title = "Tiny"\n'
 )

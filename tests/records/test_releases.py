@@ -12,7 +12,7 @@ from claimbook.model import Lane, Outcome, Provenance, Run
 from claimbook.pages.book import Book
 from claimbook.records.book_runs import BookRun, Releases, changed, result_of, spans
 from claimbook.sphinx.views.timeline import title_of
-from helpers import CONF, PAGES, TinyBook, claim, claim_text
+from helpers import PAGES, TinyBook, claim, claim_text
 
 TORCH = environment.release(environment.torch_version())
 WRONG = claim_text("two-is-three", ">>> torch.ones(2).sum()\ntensor(3.)")
@@ -257,8 +257,7 @@ def test_pages_say_where_claims_hold(tmp_path):
         "raises": "# R\n\n" + claim_text(ERROR.id, _session(ERROR), ":lanes: cuda\n"),
         "timeline": "# T\n\n```{timeline}\n```\n",
     }
-    conf = CONF.replace('"claimbook.sphinx"', '"claimbook.sphinx", "claimbook.sphinx.page_outputs"')
-    book = TinyBook(tmp_path, pages, conf=conf)
+    book = TinyBook(tmp_path, pages)
     kept = Releases.of(book.docs)
     kept.save(OLD)
     kept.save(NEW)

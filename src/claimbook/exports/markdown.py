@@ -56,11 +56,18 @@ class Writer(MarkdownTranslator):  # type: ignore[misc]
             raise nodes.SkipNode
         super().visit_paragraph(node)
 
-    def visit_claim_title(self, node: nodes.Element) -> None:
-        self.add("**", prefix_eol=2)
+    def visit_headline(self, node: nodes.Element) -> None:
+        if has(node.parent, "more-points"):
+            raise nodes.SkipNode
+        self.ensure_eol(2)
+        self.add("**" if "anchor" in node else "")
 
-    def depart_claim_title(self, node: nodes.Element) -> None:
-        self.add("**", suffix_eol=2)
+    def depart_headline(self, node: nodes.Element) -> None:
+        if "anchor" in node:
+            self.add("**")
+        elif not node.astext().endswith((".", "?")):
+            self.add(":")
+        self.ensure_eol(2)
 
     def visit_inline(self, node: nodes.Element) -> None:
         if has(node.parent, "claim-badges") and node.parent.index(node):
@@ -98,11 +105,6 @@ class Writer(MarkdownTranslator):  # type: ignore[misc]
         raise nodes.SkipNode
 
     visit_comment = visit_target
-
-    def visit_fold(self, node: nodes.Element) -> None:
-        title = node["title"]
-        if not has(node, "more-points"):
-            self.add(title if title.endswith((".", "?")) else f"{title}:", 2, 1)
 
     def visit_raw(self, node: nodes.Element) -> None:
         for figure in figures.FIGURE.findall(node.astext()):

@@ -14,6 +14,7 @@ from claimbook.sphinx import (
     elements,
     lab_pages,
     outdated,
+    page_outputs,
     search,
     sidebar,
     theme,
@@ -31,7 +32,7 @@ from claimbook.sphinx.views.guides import GUIDES
 
 PARTS = (
     *(complaints, elements, outdated, build, chapter, cells, labs, lab_pages),
-    *(search, sidebar, theme),
+    *(page_outputs, search, sidebar, theme),
 )
 STATIC = Path(__file__).with_name("static")
 CODE = Path(__file__).parents[1]

@@ -163,7 +163,7 @@ def _viewed(domain: ClaimDomain, place: nodes.Element) -> list[nodes.Node]:
 def _remark(domain: ClaimDomain, place: nodes.Element) -> list[nodes.Node]:
     pairs = [("remark", entry) for entry in place["entries"]]
     said = render.sources(pairs, domain.said(place["entries"]))
-    return [render.more(render.verdicts(pairs), *said)]
+    return [render.fold(render.verdicts(pairs), "claim-more", *said)]
 
 
 FILLED: dict[str, Callable[[ClaimDomain, nodes.Element], list[nodes.Node]]] = {

@@ -7,7 +7,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from claimbook.pages.text import SHORT
-from claimbook.sphinx import elements
+from claimbook.sphinx import elements, render
 from claimbook.sphinx.domain import claim_domain
 from claimbook.sphinx.elements import MORE_POINTS
 
@@ -73,8 +73,7 @@ def _fold_points(practice: nodes.section) -> None:
         if len(points) > OPEN_POINTS + 2:
             rest = nodes.bullet_list("", *points[OPEN_POINTS:], **points.attributes)
             points[OPEN_POINTS:] = []
-            title = f"{len(rest)} more points"
-            fold = elements.fold("", rest, title=title, classes=[MORE_POINTS])
+            fold = render.fold(f"{len(rest)} more points", MORE_POINTS, rest)
             practice.insert(practice.index(points) + 1, fold)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -158,10 +158,7 @@ class ClaimDomain(Domain):
                 self.falsified[claim.id] = falsify.falsified_data(claim, killed)
         self.swept = dict.fromkeys(claim.id for claim in claims)
         searched = sweeps.Results.of(docs, tell_broken)
-
-        def tell(place: str, why: str) -> None:
-            warn(place, why, "bad-sweep")
-
+        tell = partial(warn, subtype="bad-sweep")
         for name, sweep in read_sweeps(self.project, claims, tell).items():
             if result := searched.load(sweep.claim):
                 self.swept[name] = sweeps.swept_data(sweep, result)

@@ -9,7 +9,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 from claimbook.pages.text import curly
-from claimbook.sphinx import elements
+from claimbook.sphinx import render
 
 THUMBNAIL = re.compile(r"/thumb/(sphx_glr_.+)_thumb\.svg$")
 
@@ -53,9 +53,8 @@ def _put_first(code: nodes.literal_block, pictures: list[nodes.image]) -> None:
     for picture in pictures:
         code.parent.remove(picture)
         code.parent.insert(code.parent.index(code), picture)
-    fold = elements.fold(title="How it is made", classes=["lab-code"])
-    code.replace_self(fold)
-    fold += code
+    parent, place = code.parent, code.parent.index(code)
+    parent[place] = render.fold("How it is made", "lab-code", code)
 
 
 def _frame(picture: nodes.image) -> None:

@@ -66,7 +66,6 @@ class LastBuild:
         self._warned = Complaints(app).found
         self.said = ""
         """What it said at its end."""
-        app.connect("builder-inited", forget_broken)
         app.connect("env-get-outdated", self.pages_to_mend)
         app.connect("env-updated", self.forget, priority=1000)
 
@@ -112,27 +111,6 @@ class LastBuild:
         """Return whether a page of the site is missing or older than its source."""
         late = self._app.builder.get_outdated_docs()
         return isinstance(late, str) or any(True for _ in late)
-
-
-def forget_broken(app: Sphinx) -> None:
-    """Delete what the last build wrote if it is empty or cut off, so that it is made anew.
-
-    Sphinx would end in a traceback, or leave a page as it is.
-    """
-    ends = {Path(app.outdir, ".buildinfo"): rb"\ntags: \w*\s*\Z"}
-    for name in app.env.all_docs:
-        ends[Path(app.doctreedir, f"{name}.doctree")] = rb"\.\Z"  # as each pickle
-        if app.builder.name == "html":
-            ends[Path(app.outdir, f"{name}.html")] = rb"</html>\s*\Z"
-    for path, end in ends.items():
-        if path.is_file() and not re.search(end, _last_bytes(path)):
-            path.unlink()
-
-
-def _last_bytes(path: Path, count: int = 100) -> bytes:
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - count))
-        return file.read()
 
 
 def _settings(app: Sphinx) -> Iterator[object]:

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -86,16 +85,8 @@ def _seen(domain: ClaimDomain, docname: str) -> Iterator[object]:
     linked = [domain.book.by_id.get(claim) for claim in page.claims_linked]
     yield [(claim.docname, claim.statement) for claim in linked if claim]
     yield [_headings(domain.env, name) for name in page.pages_linked]
-    yield [_content(node) for view in domain.viewed[docname] for node in view]
+    yield [str(node) for view in domain.viewed[docname] for node in view]
     yield domain.drawings.get(docname)
-
-
-def _content(node: nodes.Node) -> object:
-    """Return what a node shows, as `pformat` does, in less time."""
-    if not isinstance(node, nodes.Element):
-        return str(node)
-    told = {name: value for name, value in node.attributes.items() if value}
-    return [node.tagname, told, *map(_content, node.children)]
 
 
 def _runs(domain: ClaimDomain) -> list[BookRun]:

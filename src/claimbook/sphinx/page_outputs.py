@@ -1,4 +1,4 @@
-"""The Sphinx extension that writes a page's other forms along with it."""
+"""Write a page's other forms along with it."""
 
 import json
 from collections.abc import Iterator
@@ -9,9 +9,7 @@ from urllib.parse import urljoin
 
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.util.typing import ExtensionMetadata
 
-from claimbook import __version__
 from claimbook.exports import figures
 from claimbook.exports.markdown import markdown
 from claimbook.exports.notebook import notebook
@@ -24,7 +22,7 @@ COLAB = "https://colab.research.google.com/github/{repository}/blob/notebooks/{p
 """Colab opens notebooks only from GitHub; the site's workflow keeps them on this branch."""
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def connect(app: Sphinx) -> None:
     """Connect what writes the forms of each page, and at the end the files of the site."""
     app.setup_extension("sphinx_markdown_builder")
     app.connect("doctree-read", note_summary)
@@ -32,12 +30,6 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.connect("html-page-context", adapt_to_epub)
     app.connect("build-finished", write_lists)
     app.connect("build-finished", remove_gone)
-    return {
-        "version": __version__,
-        "env_version": 1,
-        "parallel_read_safe": True,
-        "parallel_write_safe": True,
-    }
 
 
 def remove_gone(app: Sphinx, exception: Exception | None) -> None:

@@ -50,13 +50,13 @@ def differing(
     title: str, claim: Claim, lane: Lane, outputs: Iterable[str], message: str
 ) -> elements.fold:
     """Fold what a run printed that differs from the page, and why it ended early."""
-    fold = elements.fold(title=title, classes=["claim-fold"])
+    shown = fold(title, "claim-fold")
     for mismatch in mismatches(claim, lane, tuple(outputs)):
-        fold += code(mismatch.example.source)
-        fold += output(mismatch.got, "", "differs")
+        shown += code(mismatch.example.source)
+        shown += output(mismatch.got, "", "differs")
     if message:
-        fold += nodes.paragraph("", message)
-    return fold
+        shown += nodes.paragraph("", message)
+    return shown
 
 
 def code(source: str) -> nodes.container:
@@ -144,9 +144,10 @@ def sources(pairs: Iterable[tuple[str, str]], said: dict[str, str]) -> Iterator[
         yield nodes.paragraph("", "", verdict(word), *name, *inline(said.get(entry, "")))
 
 
-def more(title: str, *parts: nodes.Node) -> nodes.Node:
-    """Fold the details of a card."""
-    return elements.fold("", *parts, title=title, classes=["claim-more"])
+def fold(title: str, kind: str, *content: nodes.Node) -> elements.fold:
+    """Fold content below a title with inline Markdown; the kinds are classes of CSS."""
+    headline = elements.headline("", "", *inline(title))
+    return elements.fold("", headline, *content, classes=kind.split())
 
 
 def inline(text: str) -> Iterator[nodes.Node]:

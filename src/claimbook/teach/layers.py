@@ -6,7 +6,7 @@ from itertools import pairwise
 from statistics import fmean
 
 Edge = tuple[int, int]
-SWEEPS, GAP = 4, 24
+GAP = 24
 
 
 def rows_and_routes(count: int, edges: Sequence[Edge]) -> tuple[list[list[int]], list[list[int]]]:
@@ -52,21 +52,11 @@ def _route(edge: Edge, depth: Mapping[int, int], rows: list[list[int]]) -> list[
 
 
 def _untangle(rows: list[list[int]], steps: list[Edge]) -> None:
-    """Sort each row by the mean position of neighbours, in the row above and below in turn."""
-    for _ in range(SWEEPS):
-        for upper, row in pairwise(rows):
-            _sort_beside(row, upper, [(end, start) for start, end in steps])
-        for lower, row in pairwise(rows[::-1]):
-            _sort_beside(row, lower, steps)
-
-
-def _sort_beside(row: list[int], fixed: list[int], pairs: list[Edge]) -> None:
-    place = {item: i - (len(fixed) - 1) / 2 for i, item in enumerate(fixed)}
-
-    def mean(item: int) -> float:
-        return fmean([place[b] for a, b in pairs if a == item and b in place] or [0.0])
-
-    row.sort(key=mean)
+    """Sort each row by the mean position of what points to it in the row above."""
+    for upper, row in pairwise(rows):
+        place = {item: i - (len(upper) - 1) / 2 for i, item in enumerate(upper)}
+        means = {item: fmean(place[a] for a, b in steps if b == item) for item in row}
+        row.sort(key=means.__getitem__)
 
 
 def row_width(row: Sequence[int], widths: Sequence[float]) -> float:

@@ -36,7 +36,7 @@ def card(claim: Claim, body: nodes.Element, page: str) -> nodes.Element:
     for link in [*title.findall(pending_xref), *title.findall(nodes.reference)]:
         link.replace_self(link.children)
     whole["classes"] = ["claim-body"]
-    return elements.detail("", title, whole, classes=["claim", "detail"])
+    return elements.fold("", title, whole, classes=["claim", "detail"])
 
 
 def _sessions(claim: Claim, page: str) -> Iterator[list[nodes.Node]]:
@@ -52,14 +52,14 @@ def named(card: nodes.Element) -> nodes.Element:
     return next(part for part in card.findall(nodes.container) if part["names"])
 
 
-def _title(body: nodes.Element) -> tuple[elements.claim_title, list[nodes.Node]]:
+def _title(body: nodes.Element) -> tuple[elements.headline, list[nodes.Node]]:
     """Split off the first sentence of a claim as its title; return it and the other nodes."""
     parts = list(body.children)
     if not (parts and isinstance(first := parts[0], nodes.paragraph)):
-        return elements.claim_title(), parts
+        return elements.headline(), parts
     sentence, others = _first_sentence(first.children)
     paragraph = [nodes.paragraph("", "", *others)] if others else []
-    return elements.claim_title("", "", *sentence), [*paragraph, *parts[1:]]
+    return elements.headline("", "", *sentence), [*paragraph, *parts[1:]]
 
 
 def _first_sentence(parts: list[nodes.Node]) -> tuple[list[nodes.Node], list[nodes.Node]]:

@@ -7,7 +7,7 @@ from docutils import nodes
 from claimbook.engine import environment
 from claimbook.model import Claim, Environment, Hardware, Lane, Outcome, Record, Status
 from claimbook.records.book_runs import Result
-from claimbook.sphinx import elements, render
+from claimbook.sphinx import render
 from claimbook.sphinx.domain import ClaimDomain
 
 Row = tuple[str, Record | Result]
@@ -39,8 +39,7 @@ def table(claim: Claim, domain: ClaimDomain) -> Iterator[nodes.Node]:
         said = nodes.paragraph("", f"It depends on {depends}.")
         shown = render.table(heads, cells, widths)
         shown["classes"].append("machines")
-        title = "On which machines it held"
-        yield elements.fold("", said, shown, title=title, classes=["claim-fold"])
+        yield render.fold("On which machines it held", "claim-fold", said, shown)
 
 
 def _processors(claim: Claim, domain: ClaimDomain) -> list[Row]:

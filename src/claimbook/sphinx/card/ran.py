@@ -37,7 +37,7 @@ def _more(domain: ClaimDomain, claim: Claim, shown: ByLane) -> nodes.Node:
     verdicts = render.verdicts(claim.relations) if claim.relations else ""
     titles = (verdicts, "Other releases" if others else "", "How it ran")
     title = " · ".join(filter(None, titles))
-    return render.more(title, *said, *others, *how)
+    return render.fold(title, "claim-more", *said, *others, *how)
 
 
 def _badges(

@@ -4,7 +4,6 @@ sphinx-gallery's own hooks import Matplotlib in every build, even if no lab is r
 fifth of the time of a build without changes.
 """
 
-import builtins
 import faulthandler
 import io
 import os
@@ -12,11 +11,11 @@ import re
 import signal
 import sys
 import traceback
-from collections.abc import Callable
 from dataclasses import astuple
+from logging import LogRecord
 from pathlib import Path, PurePosixPath
 from textwrap import dedent
-from typing import Any, NoReturn
+from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -44,12 +43,6 @@ TRIES = 3
 SECONDS = 300
 """Time limit of a lab, in seconds."""
 
-EXITS = [(sys, "exit"), (os, "_exit"), (builtins, "exit"), (builtins, "quit")]
-"""The functions that a lab must not call: they would end the build, with success."""
-
-EXITING = [getattr(owner, name) for owner, name in EXITS]
-"""What these are elsewhere."""
-
 INKS = {"light": "#1b1f24", "dark": "#e3e7ec"}
 """The colour of text and axes in light and in dark mode."""
 
@@ -70,8 +63,6 @@ def connect(app: Sphinx) -> None:
 def _connect_gallery(app: Sphinx, config: Config) -> None:
     if "sphinx_gallery_conf" in config:
         _Gallery(app)
-        # A failed lab is tried again; `_tell_failed` reports it if it fails for good.
-        config.suppress_warnings.append("sphinx_gallery.example_error")
 
 
 def drawn_with() -> str:
@@ -86,16 +77,14 @@ class _Gallery:
 
     def __init__(self, app: Sphinx) -> None:
         self._conf: dict[str, Any] = app.config.sphinx_gallery_conf
+        scripts = Path(app.srcdir, self._conf["examples_dirs"]).resolve()
+        made = Path(app.srcdir, self._conf["gallery_dirs"])
+        self._folder = Stamp(made / ".drawn-with", drawn_with())
         self._labs = dict[Path, Stamp]()
-        self._pens = list[Stamp]()
-        folders = map(_listed, (self._conf["examples_dirs"], self._conf["gallery_dirs"]))
-        for pair in zip(*folders, strict=False):
-            scripts, made = (Path(app.srcdir, folder) for folder in pair)
-            self._pens.append(Stamp(made / ".drawn-with", drawn_with()))
-            for lab in scripts.resolve().rglob("plot_*.py"):
-                read_text(lab)  # sphinx-gallery would not say which one it cannot read
-                drawn = get_md5sum(str(lab), mode="t")
-                self._labs[lab] = Stamp(made / f"{lab.relative_to(scripts.resolve())}.md5", drawn)
+        for lab in scripts.rglob("plot_*.py"):
+            read_text(lab)  # sphinx-gallery would not say which one it cannot read
+            drawn = get_md5sum(str(lab), mode="t")
+            self._labs[lab] = Stamp(made / f"{lab.relative_to(scripts)}.md5", drawn)
         app.connect("builder-inited", ends_on_error(self._prepare), priority=400)
         for listener in [*app.events.listeners["builder-inited"]]:
             if listener.handler is gen_gallery.generate_gallery_rst:
@@ -104,15 +93,16 @@ class _Gallery:
         app.connect("builder-inited", ends_on_error(self._try_again), priority=600)
 
     def _prepare(self, app: Sphinx) -> None:
-        """Remove outdated figures, and the pages of deleted labs."""
-        for pens in self._pens:
-            pens.renew()
-            for page in pens.path.parent.rglob("plot_*.rst"):
-                if page.with_suffix(".py.md5") not in [lab.path for lab in self._labs.values()]:
-                    page.unlink()
+        """Remove outdated figures, and what was made of deleted labs."""
+        self._folder.renew()
+        drawn = {stamp.path for stamp in self._labs.values()}
+        for made in self._folder.path.parent.rglob("plot_*"):
+            if made.with_name(f"{made.name.partition('.')[0]}.py.md5") not in drawn:
+                made.unlink()
         due = self._due()
         logger.info("labs: %d to draw, %d as they were", len(due), len(self._labs) - len(due))
-        self._conf["parallel"] = PROCESSES if len(due) > 1 else False
+        # One lab too has a process of its own: by exiting it would end the build, with success.
+        self._conf["parallel"] = PROCESSES if due else False
 
     def _due(self) -> list[Path]:
         return sorted(lab for lab, drawn in self._labs.items() if not drawn.is_current())
@@ -125,12 +115,10 @@ class _Gallery:
         """
         try:
             gen_gallery.generate_gallery_rst(app)
-        except SystemExit as error:  # `sys.exit` and the like are refused in a lab
+        except SystemExit as error:  # as `sys.exit` in a lab
             told = "".join(traceback.format_exception(error))
-            named = [lab for lab in self._due() if f'File "{lab}"' in told]
-            places = [f"{_name(lab)}:{_line(lab, told)}" for lab in named]
-            where = " or ".join(places or map(_name, self._due()))
-            raise BookError(f"{where}: a lab must not exit") from error
+            places = [f"{_name(lab)}:{_line(lab, told)}" for lab in self._due() if str(lab) in told]
+            raise BookError(f"{' or '.join(places)}: a lab must not exit") from error
         except ExtensionError as error:  # such as a lab without a title
             said = re.sub(r'[^/"\s]+/\.\./', "", str(error))  # from `docs/../gallery`
             raise BookError(" ".join(said.split())) from error
@@ -159,11 +147,6 @@ class _Gallery:
         for lab, told in failing.items():
             _tell_failed(Path(lab), told)
         failing.clear()  # or sphinx-gallery would report them again and fail
-
-
-def _listed(folders: str | list[str]) -> list[str]:
-    """Return folders as a list; sphinx-gallery takes one of them without."""
-    return folders if isinstance(folders, list | tuple) else [folders]
 
 
 def _tell_failed(lab: Path, told: str) -> None:
@@ -195,14 +178,13 @@ def _end_processes(app: Sphinx, exception: Exception | None) -> None:
 def reset(gallery_conf: dict[str, Any], filename: str, when: str) -> None:
     """Before a lab, set the book's style, seed 0, one thread, and an alarm for its time limit.
 
-    A lab cannot exit, and a crash of it is told with its line.
+    A crash of it is told with its line.
     """
     signal.alarm(0)
-    for (owner, name), exits in zip(EXITS, EXITING, strict=True):
-        setattr(owner, name, _refused(exits, filename) if when == "before" else exits)
     if when == "after":
         return
     faulthandler.enable(2)  # stderr, which sphinx-gallery replaces
+    logging.getLogger("sphinx-gallery").logger.addFilter(_is_of_no_failed_lab)
     import matplotlib as mpl
     import matplotlib.pyplot as plt
     import torch
@@ -220,20 +202,9 @@ def reset(gallery_conf: dict[str, Any], filename: str, when: str) -> None:
     signal.alarm(SECONDS)
 
 
-def _refused(exits: Callable[..., NoReturn], lab: str) -> Callable[..., NoReturn]:
-    """Return what takes the place of a function that exits: it raises an error if a lab calls it.
-
-    A process that the lab has started may end, and so may an interrupted build.
-    """
-    process = os.getpid()
-
-    def refuse(status: object = None) -> NoReturn:
-        stack = [Path(frame.filename).name for frame in traceback.extract_stack()]
-        if os.getpid() == process and lab in stack:
-            raise RuntimeError(f"a lab must not exit, as it does with {status!r}")
-        exits(status)
-
-    return refuse
+def _is_of_no_failed_lab(record: LogRecord) -> bool:
+    """Return whether a warning is not of a failed lab, of which `_tell_failed` warns."""
+    return getattr(record, "subtype", "") != "example_error"
 
 
 def _end(*_: object) -> None:

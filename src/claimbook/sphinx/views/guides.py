@@ -89,9 +89,9 @@ def _chapter(domain: ClaimDomain, docname: str) -> list[nodes.Node]:
                 said = nodes.paragraph("", "", *render.inline(section.short), nodes.Text(" "))
                 shown_where = "Its cures" if of_error else "Shown here"
                 said += render.link(docname, section.anchor, shown_where)
-                classes = ["answer", *["message"] * of_error]
+                kind = "answer message" if of_error else "answer"
                 title = section.title.replace("`, `", "` · `") if of_error else section.title
-                shown.append(elements.fold("", said, title=title, classes=classes))
+                shown.append(render.fold(title, kind, said))
     return shown
 
 
@@ -111,7 +111,7 @@ def _question(domain: ClaimDomain, line: str) -> list[nodes.Node]:
                 answer = nodes.paragraph("", "", *render.inline(section.short))
                 there = render.link(name, place, domain.env.titles[name].astext())
                 more = nodes.paragraph("", "", nodes.Text("More: "), there, classes=["minutes"])
-                asked = elements.fold("", answer, more, title=section.title, classes=["answer"])
+                asked = render.fold(section.title, "answer", answer, more)
                 return [nodes.list_item("", asked, *judged)]
     return []
 
@@ -131,8 +131,7 @@ def _to_judge(domain: ClaimDomain, claims: Iterable[Claim], entry: str) -> Itera
                     true = [nodes.Text(". "), *render.inline(claim.title), nodes.Text(" See ")]
                     said = nodes.paragraph("", "", render.verdict(kind), *true, see)
                     said += nodes.Text(".")
-                    title = f"True or false? {text}"
-                    yield elements.fold("", said, title=title, classes=["claim-fold", "judge"])
+                    yield render.fold(f"True or false? {text}", "claim-fold judge", said)
 
 
 def _belief(domain: ClaimDomain, line: str) -> list[nodes.Node]:
@@ -142,7 +141,7 @@ def _belief(domain: ClaimDomain, line: str) -> list[nodes.Node]:
         return []
     see = render.claim_link(claim.docname, claim.id, "See it run")
     said = nodes.paragraph("", "", *render.inline(claim.title), nodes.Text(" "), see)
-    return [elements.fold("", said, title=quote, classes=["belief"])]
+    return [render.fold(quote, "belief", said)]
 
 
 GUIDES: dict[str, Callable[[ClaimDomain, str], list[nodes.Node]]] = {

@@ -5,7 +5,7 @@ import re
 from docutils import nodes
 
 from claimbook.model import Claim
-from claimbook.sphinx import elements, render
+from claimbook.sphinx import render
 from claimbook.sphinx.contents import parts
 from claimbook.sphinx.controls import list_filter
 from claimbook.sphinx.domain import ClaimDomain
@@ -45,7 +45,7 @@ def by_error(domain: ClaimDomain) -> list[nodes.Node]:
         listed = by_type.setdefault(message.type, nodes.bullet_list(classes=["error-list"]))
         listed += item
     return [
-        elements.fold("", listed, title=f"{kind} ({len(listed)})", classes=["error-type"])
+        render.fold(f"{kind} ({len(listed)})", "error-type", listed)
         for kind, listed in by_type.items()
     ]
 

@@ -8,7 +8,7 @@ from docutils import nodes
 
 from claimbook.model import Claim, Lane
 from claimbook.records.book_runs import BookRun, Change, changed
-from claimbook.sphinx import elements, render
+from claimbook.sphinx import render
 from claimbook.sphinx.domain import ClaimDomain
 
 
@@ -60,7 +60,7 @@ def title_of(change: Change) -> str:
 
 
 def _changed(change: Change, older: str, newer: str) -> nodes.Node:
-    fold = elements.fold(title=change.claim.title, classes=["timeline-change"])
+    fold = render.fold(change.claim.title, "timeline-change")
     named = render.claim_link(change.claim.docname, change.claim.id, change.claim.id)
     fold += nodes.paragraph("", "", nodes.Text("Example "), named)
     fold += render.code(change.source)

@@ -42,28 +42,32 @@ def _section(domain: ClaimDomain, older: str, newer: str, found: Changes) -> nod
     counted = [f"{word}: {count}" for word, count in found.counts()]
     section += nodes.paragraph("", " · ".join(counted) or "Nothing has changed.")
     if found.verdicts:
-        head = ["Source", "What the source says", f"In {older}"]
-        head.append("Now" if newer == NOW else f"In {newer}")
-        said = domain.said(change.id for change in found.verdicts)
-        rows: Iterator[render.Cells] = (
-            (
-                [render.entry_link(change.id) if change.id in said else nodes.Text(change.id)],
-                list(render.inline(said.get(change.id, ""))),
-                [_word(change.before)],
-                [_word(change.after)],
-            )
-            for change in found.verdicts
-        )
-        table = render.table(head, rows, [14, 44, 21, 21])
-        table["classes"].append("verdicts")
-        section += [nodes.rubric("", f"Verdicts ({len(found.verdicts)})"), table]
+        section += nodes.rubric("", f"Verdicts ({len(found.verdicts)})")
+        section += _verdicts(domain, found, f"In {older}", f"In {newer}" if newer else "Now")
     if found.claims:
-        section += render.more("By page", _pages(domain, found))
+        section += render.fold("By page", "claim-more", _pages(domain, found))
     for kind in TOLD:
         if claims := [change for change in found.claims if kind in change.kinds]:
             title = f"Statements: {kind} ({len(claims)})"
-            section += render.more(title, *_claims(domain, claims))
+            section += render.fold(title, "claim-more", *_claims(domain, claims))
     return section
+
+
+def _verdicts(domain: ClaimDomain, found: Changes, *when: str) -> nodes.table:
+    """Return a table of changed verdicts: on each entry, before and after."""
+    said = domain.said(change.id for change in found.verdicts)
+    rows: Iterator[render.Cells] = (
+        (
+            [render.entry_link(change.id) if change.id in said else nodes.Text(change.id)],
+            list(render.inline(said.get(change.id, ""))),
+            [_word(change.before)],
+            [_word(change.after)],
+        )
+        for change in found.verdicts
+    )
+    table = render.table(["Source", "What the source says", *when], rows, [14, 44, 21, 21])
+    table["classes"].append("verdicts")
+    return table
 
 
 def _pages(domain: ClaimDomain, found: Changes) -> nodes.container:
