@@ -206,6 +206,14 @@ def test_a_lab_that_fails_is_told_on_each_build(book):
     (book.root / "gallery/plot_wrong.py").unlink()
 
 
+def test_a_list_of_galleries_is_refused(tmp_path):
+    """sphinx-gallery takes one, but the rest of a book reads a single gallery."""
+    listed = GALLERY.replace('"../gallery"', '["../gallery"]')
+    done = TinyBook(tmp_path, PAGES, conf=CONF + listed).sphinx()
+    assert done.returncode == 2
+    assert done.stderr.startswith("ERROR: conf.py: `examples_dirs` lists folders")
+
+
 def test_a_lab_without_a_title_ends_the_build(book):
     """Its file is named in a line; sphinx-gallery alone would ask to report a crash."""
     book.write("gallery/plot_bare.py", "x = 1\n")

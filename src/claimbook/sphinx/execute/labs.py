@@ -62,6 +62,8 @@ def connect(app: Sphinx) -> None:
 
 def _connect_gallery(app: Sphinx, config: Config) -> None:
     if "sphinx_gallery_conf" in config:
+        if not isinstance(config.sphinx_gallery_conf["examples_dirs"], str):
+            raise BookError("conf.py: `examples_dirs` lists folders; a book has one for all labs")
         _Gallery(app)
 
 
