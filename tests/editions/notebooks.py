@@ -7,7 +7,10 @@ from nbclient import NotebookClient
 
 from claimbook.checking.compare import compare
 
-OTHERWISE = ("Warning: ", "Traceback", " at 0x", "/tmp/", "W...", "[E...", 'File "<example')
+OTHERWISE = (
+    *("Warning: ", "Traceback", " at 0x", "/tmp/", "W...", "[E...", "E...\n", 'File "<example'),
+    "Exception ignored",
+)
 """What Jupyter itself prints in another way than a prompt, or elsewhere, as it does logs; such
 outputs are not compared."""
 
@@ -28,6 +31,7 @@ def printed(outputs) -> str:
 def _squeezed(text):
     """Jupyter breaks lines in other places than a prompt, and shows a class by its name."""
     text = re.sub(r"<class '([\w.]+)'>", r"\1", text).replace("collections.", "")
+    text = re.sub(r"\w+\.<locals>\.(?=\w+: )", "", text)
     return " ".join(text.split()).removesuffix(":")
 
 
