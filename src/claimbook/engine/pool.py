@@ -27,10 +27,6 @@ TRIES = 5
 alone. Any claim that timed out is retried once: the machine may have been suspended. A claim that
 passes on a retry says so."""
 
-HANDS = 40
-"""Into how many hands claims are dealt, so that claims of a page do not run at the same time: those
-that wait for a child process or a clock stand together, and would leave all cores idle."""
-
 
 class Runner:
     """A pool of workers, used as a context manager: leaving it ends every process.
@@ -69,10 +65,8 @@ class Runner:
         After an interrupt, which may have cut an answer in two, nothing more can be run.
         """
         self._lane = lane
-        given = [*claims]
-        dealt = [claim for hand in range(HANDS) for claim in given[hand::HANDS]]
-        batches, number = [dealt], 1  # of the try
-        self._workers.prepare("\n".join(claim.code for claim in dealt))
+        batches, number = [[*claims]], 1  # of the try
+        self._workers.prepare("\n".join(claim.code for claim in batches[0]))
         try:
             while batches:
                 again: list[list[Claim]] = []
