@@ -1,6 +1,7 @@
 """Lay out a chapter when it is read: boxes for short answers and advice, and their order."""
 
 import ast
+import warnings
 from contextlib import suppress
 
 from docutils import nodes
@@ -62,7 +63,8 @@ def _colour_code(doctree: nodes.document) -> None:
     """Colour Python that nobody runs: a fence of `text`, as one of `python` would need an owner."""
     for block in doctree.findall(nodes.literal_block):
         if block.get("language") == "text" and not _has_class(block.parent, "claim-output"):
-            with suppress(SyntaxError):
+            # Python warns of escapes such as `"\d"`: they are for the reader, and may be meant.
+            with suppress(SyntaxError), warnings.catch_warnings(action="ignore"):
                 ast.parse(block.astext())
                 block["language"] = "python"
 

@@ -120,6 +120,8 @@ class _Gallery:
         except SystemExit as error:  # as `sys.exit` in a lab
             told = "".join(traceback.format_exception(error))
             places = [f"{_name(lab)}:{_line(lab, told)}" for lab in self._due() if str(lab) in told]
+            if not places:  # the build itself was ended
+                raise
             raise BookError(f"{' or '.join(places)}: a lab must not exit") from error
         except ExtensionError as error:  # such as a lab without a title
             said = re.sub(r'[^/"\s]+/\.\./', "", str(error))  # from `docs/../gallery`
