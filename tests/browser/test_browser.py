@@ -61,9 +61,10 @@ SQUEEZED = """() => [...document.querySelectorAll("article td.long")]
 
 SHRUNK = """() => [...document.querySelectorAll("img.lab-figure")]
   .filter((image) => image.checkVisibility())
-  .filter((image) => image.getBoundingClientRect().width < 0.74 * image.getAttribute("width"))
+  .filter((image) => image.getBoundingClientRect().width < 0.68 * image.getAttribute("width")
+    || image.getBoundingClientRect().right > innerWidth)
   .map((image) => image.alt)"""
-"""Pictures of labs, whose letters are 13 pixels high at full size, with letters under 10."""
+"""Pictures of labs that a phone cuts, or whose letters of 14.7 pixels it shrinks to under 10."""
 
 ALONE = """() => [...document.querySelectorAll(".headerlink, .claim-title > .claim-link")]
   .filter((link) => link.getClientRects().length && link.previousSibling)
