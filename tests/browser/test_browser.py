@@ -417,6 +417,18 @@ def test_lookup_says_that_it_knows_nothing(open_page):
     )
 
 
+def test_what_was_pasted_is_there_for_who_comes_back(open_page):
+    """With what was found, also in a browser that loads the page again."""
+    page = open_page("errors")
+    page.fill("#traceback", "RuntimeError: mat1 and mat2 shapes cannot be multiplied")
+    first = page.locator(".error-lookup .error-hit a").first
+    first.click()
+    page.wait_for_url("**/first-aid/**")
+    page.go_back()
+    first.wait_for()
+    assert page.input_value("#traceback").startswith("RuntimeError: mat1")
+
+
 def test_prediction_hides_and_stays(open_page):
     """Outputs are hidden until asked for, one by one, and a reload keeps the choice."""
     page = open_page("autograd/gradients-add-up")
