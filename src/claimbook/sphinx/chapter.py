@@ -65,15 +65,17 @@ def _mark_wordy_cells(doctree: nodes.document) -> None:
 def _name_cells(doctree: nodes.document) -> None:
     """Put the name of its column before each cell of a table that a phone shows row by row."""
     for head in doctree.findall(nodes.thead):
-        table, rows = head.parent.parent, head.next_node(nodes.tbody, descend=False, siblings=True)
-        wordy = sum(_has_class(cell, "long") for cell in rows.findall(nodes.entry))
-        if len(head[0]) >= MANY and wordy >= len(rows):
+        table = head.parent.parent
+        names, *rows = ([*row.findall(nodes.entry)] for row in table.findall(nodes.row))
+        wordy = sum(_has_class(cell, "long") for row in rows for cell in row)
+        if len(names) >= MANY and wordy >= len(rows):
             table["classes"].append("by-row")
             for row in rows:
-                for name, cell in [*zip(head[0], row, strict=True)][1:]:
-                    if cell.astext():
+                for name, cell in zip(names[1:], row[1:], strict=False):
+                    text = cell.next_node(nodes.paragraph)
+                    if text and text.astext():
                         label = nodes.inline("", f"{name.astext()}: ", classes=["column"])
-                        cell[0].insert(0, label)
+                        text.insert(0, label)
 
 
 def _colour_code(doctree: nodes.document) -> None:
