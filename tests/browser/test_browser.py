@@ -399,7 +399,7 @@ def test_lookup_is_the_same_as_in_python(open_page):
     wanted = [
         ": ".join(filter(None, [m.message.type, m.message.text[: lookup.LENGTH]]))
         for found in best
-        for m in found or [lookup.Match(errors.Message("", ""), 0, same=False)]
+        for m in found or [lookup.Match(errors.Message("", "", ()), 0, same=False)]
     ]
     both = zip(some, shown, wanted, strict=True)
     assert [each for each in both if each[1].strip() != each[2].strip()] == []

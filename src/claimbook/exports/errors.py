@@ -8,7 +8,7 @@ devices differ between programs, so they are dropped; `noise.toml` lists what el
 import re
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property
 from html import unescape
 from itertools import pairwise, takewhile
@@ -84,16 +84,13 @@ class Message:
 
     type: str
     text: str
+    words: tuple[str, ...]
+    """Its words, in order; the type if there is no text."""
     claims: tuple[Claim, ...] = ()
     place: str = ""
     """The section that explains it, as `page#section`."""
     explained: int = 0
     """2 if a section is about nothing else, 1 if a claim has `:explains:`, otherwise 0."""
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """Its words, in order; the type if there is no text."""
-        return _words(self.text) or tuple(filter(None, [self.type.lower()]))
 
     @cached_property
     def form(self) -> tuple[str, str]:
@@ -155,16 +152,19 @@ def readings(text: str) -> Iterator[Message]:
         named = [(n, *found) for n, line in enumerate(lines) if (found := _typed(line))]
         if failed := [each for each in named if not each[1].endswith("Warning")]:
             break
-        yield from (Message("", end[1]) for each in UNNAMED if (end := re.search(each, said)))
+        yield from (_message("", end[1]) for each in UNNAMED if (end := re.search(each, said)))
     if not named:
-        yield Message("", text)
+        yield _message("", text)
     read = set[tuple[str, ...]]()
     for number, kind, first in (failed or named)[: -READINGS - 1 : -1]:
         after = takewhile(lambda line: not _begins_another(line), lines[number + 1 :])
-        whole = _message(kind, "\n".join([first, *after]))
-        begins = whole.text.split("\n")
-        for part in dict.fromkeys((whole.text, begins[0], "".join(begins[:2]))):
-            message = replace(whole, text=part)
+        whole = "\n".join([first, *after])
+        for pattern in ADDED:
+            whole = pattern.sub("", whole)
+        whole = whole.strip()
+        begins = whole.split("\n")
+        for part in dict.fromkeys((whole, begins[0], "".join(begins[:2]))):
+            message = _message(kind, part)
             if message.words not in read:
                 read.add(message.words)
                 yield message
@@ -177,10 +177,9 @@ def _decoded(text: str) -> str:
     return text.strip()
 
 
-def _message(kind: str, said: str) -> Message:
-    for pattern in ADDED:
-        said = pattern.sub("", said)
-    return Message(kind.rpartition(".")[2], said.strip())
+def _message(kind: str, text: str) -> Message:
+    name = kind.rpartition(".")[2]
+    return Message(name, text, _words(text) or tuple(filter(None, [name.lower()])))
 
 
 def _begins_another(line: str) -> bool:

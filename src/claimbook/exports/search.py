@@ -4,7 +4,7 @@ Words of sections are weighted here (BM25F), so that the browser only adds weigh
 """
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -125,9 +125,16 @@ def index(places: list[Place]) -> dict[str, list[int]]:
     Pairs of adjacent words are indexed as words if they occur in a title, an asked line or a name
     of torch, except those only in asked lines of a single place: these lines are compared whole.
     """
-    named, asked = _pairs(places, "title", "names"), _pairs(places, "asked")
-    pairs = named | asked
-    counts = [_counts(each, pairs) for each in places]
+    pairs = [_by_field(each, words.joined) for each in places]
+    named = {pair for each in pairs for pair in (*each["title"], *each["names"])}
+    asked = {pair for each in pairs for pair in each["asked"]}
+    kept = named | asked
+    counts = list[dict[str, Counter[str]]]()
+    for each, here in zip(places, pairs, strict=True):
+        single = _by_field(each, words.single)
+        counts.append(
+            {n: Counter([*single[n], *filter(kept.__contains__, here[n])]) for n in FIELDS}
+        )
     mean = {
         name: sum(each[name].total() for each in counts) / max(1, len(counts)) for name in FIELDS
     }
@@ -145,11 +152,6 @@ def index(places: list[Place]) -> dict[str, list[int]]:
     }
 
 
-def _pairs(places: Iterable[Place], *fields: str) -> set[str]:
-    texts = (each.texts.get(field, "") for each in places for field in fields)
-    return {pair for text in texts for pair in words.joined(text)}
-
-
 def _factor(each: Place) -> float:
     if is_error(each.title):
         return ERROR
@@ -158,13 +160,9 @@ def _factor(each: Place) -> float:
     return 1 if each.titles else BARE
 
 
-def _counts(each: Place, pairs: Container[str]) -> dict[str, Counter[str]]:
-    """Return field → word or pair → how often it occurs."""
-    texts = {name: each.texts.get(name, "") for name in FIELDS}
-    return {
-        name: Counter([*words.single(text), *(p for p in words.joined(text) if p in pairs)])
-        for name, text in texts.items()
-    }
+def _by_field(each: Place, split: Callable[[str], Iterable[str]]) -> dict[str, list[str]]:
+    """Return field → what a function finds in its text."""
+    return {name: [*split(each.texts.get(name, ""))] for name in FIELDS}
 
 
 def _weights(counts: Mapping[str, Counter[str]], mean: Mapping[str, float]) -> dict[str, float]:

@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from functools import cache
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -66,15 +66,11 @@ def joined(text: str) -> Iterator[str]:
     >>> list(joined("tensor cores of clip_grad_norm_"))
     ['clip_grad_norm', 'tensorcor', 'corof', 'ofclip', 'clipgrad', 'gradnorm', 'clipgradnorm']
     """
-    last = ""
     yield from (name.lower() for name in EXACT.findall(text))
-    for name in words(text):
-        for word in name:
-            if last and not (last in EVERYWHERE and word in EVERYWHERE):
-                yield stem(last) + stem(word)
-            last = word
-        if len(name) > 2:
-            yield "".join(map(stem, name))
+    names = words(text)
+    flat = [(word, stem(word), word in EVERYWHERE) for name in names for word in name]
+    yield from (a + b for (_, a, common), (_, b, too) in pairwise(flat) if not (common and too))
+    yield from ("".join(map(stem, name)) for name in names if len(name) > 2)
 
 
 @cache
