@@ -77,9 +77,9 @@ panels[0].set(ylabel=f"gradient, {PIECES} pieces")
 plt.show()
 
 # %%
-# With weighted losses, as on the left, the optimiser gets the same gradient as from one large
-# batch, but for rounding. The other two cases raise no error. If the losses are not scaled, SGD
-# works as if its learning rate were sixteen times as large. Adam divides such a factor out and
+# With weighted losses, as in the first panel, the optimiser gets the same gradient as from one
+# large batch, but for rounding. The other two cases raise no error. If the losses are not scaled,
+# SGD works as if its learning rate were sixteen times as large. Adam divides such a factor out and
 # hides it.
 #
 # What a piece cannot know

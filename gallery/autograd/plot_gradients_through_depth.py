@@ -80,10 +80,10 @@ plt.show()
 # the units. Then it meets the transposed weights, which multiply its mean square by
 # ``fan_out * variance``, where ``variance`` is that of the weights. So the factor of a layer is
 # ``sqrt(fan_out * variance / 2)``. That is ``sqrt(1/6)`` with torch's default, ``sqrt(1/2)`` with
-# Xavier's scheme and 1 with Kaiming's. The lines in the left panel are the powers of these factors,
-# the marks are measured.
+# Xavier's scheme and 1 with Kaiming's. The lines in the first panel are the powers of these
+# factors, the marks are measured.
 #
-# In the right panel there is a LayerNorm between each product and its ReLU. On the way forward,
+# In the second panel there is a LayerNorm between each product and its ReLU. On the way forward,
 # LayerNorm divides by the scale that the weights have put in; so it divides by it on the way back
 # too. The factor is about 1 for all three schemes.
 
@@ -96,7 +96,7 @@ depth = torch.arange(DEPTH)
 
 fig, panels = plt.subplots(1, 2, figsize=(8, 3.8), sharey=True, layout="constrained")
 fig.suptitle("The scheme sets the factor of a plain layer, LayerNorm makes it 1")
-fig.set_label("Left three straight lines of different slope; right all three stay near 1.")
+fig.set_label("First three straight lines of different slope; then all three stay near 1.")
 for axes, normalise in zip(panels, (nn.Identity, lambda: nn.LayerNorm(WIDTH)), strict=True):
     plain = normalise is nn.Identity
     axes.set(title="plain" if plain else "with LayerNorm", xlabel="layers below the top")

@@ -36,7 +36,7 @@ assert read["row.expand(6, 8)"].stride() == (0, 1), "the stride is 0"
 
 fig, panels = plt.subplots(1, 2, figsize=(8, 3.4), sharey=True, layout="constrained")
 fig.suptitle("expand reads one row again and again, repeat makes a row for each")
-fig.set_label("Left, all rows have the same colours; right, the colours go on from row to row.")
+fig.set_label("First, all rows have the same colours; then the colours go on from row to row.")
 for axes, (name, t) in zip(panels, read.items(), strict=True):
     axes.set(title=name, xlabel="column")
     image = axes.imshow(positions(t), norm=PowerNorm(0.5, vmin=0, vmax=47), aspect="auto")

@@ -64,12 +64,12 @@ plt.show()
 # %%
 # When bytes decide the time
 # --------------------------
-# The left panel compares the time to copy four million numbers in each dtype with the time in
+# The first panel compares the time to copy four million numbers in each dtype with the time in
 # ``float32``. The time follows the bytes: with 8 bytes for each number a copy takes more than 1.3
 # times as long, with 1 byte less than 0.6 times as long. What kind of number the bytes stand for
 # makes no difference.
 #
-# The right panel does the same for the product of two 256 by 256 matrices. ``int32`` takes more
+# The second panel does the same for the product of two 256 by 256 matrices. ``int32`` takes more
 # than one and a half times as long as ``float32``, which has the same 4 bytes. ``int8`` has a
 # quarter of the bytes, but takes more than half as long as ``float32``. For floats there are
 # libraries that have been tuned for decades and use every unit of the processor. For ``int32`` and

@@ -14,12 +14,12 @@ too.
 # -----------------
 # A matrix lies row after row in memory, so a walk down a column jumps by a whole row with each
 # step. ``take`` reads the numbers at a list of positions. It does the same work for every list, so
-# only the order can make a difference. The left panel compares two orders, down the columns and at
+# only the order can make a difference. The first panel compares two orders, down the columns and at
 # random, with the order of the rows, over larger and larger matrices. In a small matrix the order
 # hardly matters: 60 by 60 numbers stay in the cache after the first time. In the largest, columns
 # take more than 1.5 times as long as rows.
 #
-# In the right panel, a quarter of a million numbers are read, from places that lie farther and
+# In the second panel, a quarter of a million numbers are read, from places that lie farther and
 # farther apart. On most processors a line has 64 bytes, which are 16 of these numbers. From a step
 # of 16 on, each number needs a line of its own. At a step of 64 the numbers take more than twice as
 # long to read as at a step of 1.
@@ -119,7 +119,7 @@ fig, axes = plt.subplots(figsize=(8, 3.8), layout="constrained")
 fig.suptitle("Transposing costs nothing until an operation must go against memory")
 fig.set_label("abs_, sum: little lost. copy_, add_: slower. The loop: slower on the large matrix.")
 axes.set(xlabel="time on m.t() / time on m")
-log_ticks(axes, x=[1, 1.5, 2, 3, 5, 10])
+log_ticks(axes, x=[1, 2, 3, 5, 10])
 axes.axvline(1, color=plt.rcParams["text.color"], linewidth=1)
 axes.plot(list(large.values()), list(large), "o", color="C2", label="3000 by 3000")
 axes.plot(list(small.values()), list(small), "D", color="C1", fillstyle="none", label="100 by 100")

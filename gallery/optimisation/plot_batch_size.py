@@ -88,7 +88,7 @@ for name, (batch, lr) in SETTINGS.items():
 #
 # In most runs, batches of one predict better than full batches at the same learning rate. But full
 # batches at a learning rate of 0.5 are about as flat, and most of them predict worse than those at
-# 0.01, which are sharper. The right panel shows what the slow runs share with batches of one: a
+# 0.01, which are sharper. The second panel shows what the slow runs share with batches of one: a
 # large training error. It is large where little of the noise has been fitted, because the weights
 # jump about or because they move slowly.
 

@@ -61,9 +61,10 @@ SQUEEZED = """() => [...document.querySelectorAll("article td.long")]
 
 SHRUNK = """() => [...document.querySelectorAll("img.lab-figure")]
   .filter((image) => image.checkVisibility())
-  .filter((image) => image.getBoundingClientRect().width < 0.74 * image.getAttribute("width"))
+  .filter((image) => image.getBoundingClientRect().width < 0.68 * image.getAttribute("width")
+    || image.getBoundingClientRect().right > innerWidth)
   .map((image) => image.alt)"""
-"""Pictures of labs, whose letters are 13 pixels high at full size, with letters under 10."""
+"""Pictures of labs that a phone cuts, or whose letters of 14.7 pixels it shrinks to under 10."""
 
 ALONE = """() => [...document.querySelectorAll(".headerlink, .claim-title > .claim-link")]
   .filter((link) => link.getClientRects().length && link.previousSibling)
@@ -414,6 +415,18 @@ def test_lookup_says_that_it_knows_nothing(open_page):
         page.text_content(".error-lookup [role=status]")
         == "No example prints an error like this one. Search the book for it."
     )
+
+
+def test_what_was_pasted_is_there_for_who_comes_back(open_page):
+    """With what was found, also in a browser that loads the page again."""
+    page = open_page("errors")
+    page.fill("#traceback", "RuntimeError: mat1 and mat2 shapes cannot be multiplied")
+    first = page.locator(".error-lookup .error-hit a").first
+    first.click()
+    page.wait_for_url("**/first-aid/**")
+    page.go_back()
+    first.wait_for()
+    assert page.input_value("#traceback").startswith("RuntimeError: mat1")
 
 
 def test_prediction_hides_and_stays(open_page):

@@ -190,6 +190,91 @@ def test_a_line_chart_is_whole_on_a_phone(open_page):
     assert 11 * drawn["width"] / float(chart.get_attribute("viewBox").split()[2]) >= 8
 
 
+@pytest.mark.parametrize("name", ["memory/plot_dtypes", "optimisation/plot_optimisers"])
+def test_a_labs_picture_has_a_form_for_a_phone(open_page, name):
+    """It is narrower and higher; of its four files the one that is seen is loaded."""
+    shown = {}
+    for width in (390, 1440):
+        page = open_page(f"labs/{name}", width=width)
+        pictures = page.locator("img.lab-figure").filter(visible=True).all()
+        shown[width] = [picture.bounding_box() for picture in pictures]
+        pictures[-1].scroll_into_view_if_needed()
+        page.wait_for_function(
+            "(e) => e.complete && e.naturalWidth", arg=pictures[-1].element_handle()
+        )
+        files = page.locator("img.lab-figure").evaluate_all(
+            "(all) => all.filter((e) => e.naturalWidth).map((e) => e.checkVisibility())"
+        )
+        assert files == [True] * len(files)
+    both = zip(shown[390], shown[1440], strict=True)
+    for narrow, wide in both:
+        assert narrow["x"] + narrow["width"] <= 390 - narrow["x"] + 1
+        assert narrow["height"] / narrow["width"] > wide["height"] / wide["width"]
+
+
+def test_a_wide_table_of_sentences_is_read_row_by_row_on_a_phone(open_page):
+    """Each cell follows the name of its column; nothing is moved sideways."""
+    page = open_page("devices/compile", width=390)
+    table = page.locator("table.by-row").first
+    assert table.locator("..").evaluate("(e) => e.scrollWidth <= e.clientWidth")
+    cells = table.locator("tbody tr").first.locator("td").all()
+    tops = [cell.bounding_box()["y"] for cell in cells]
+    assert tops == sorted({*tops})
+    assert cells[1].inner_text().startswith("what you get: ")
+    wide = open_page("devices/compile", width=1440).locator("table.by-row").first
+    assert not wide.locator(".column").first.is_visible()
+
+
+def test_no_line_of_code_is_emptied_by_a_break_on_a_phone(open_page):
+    """A word too long for its line breaks at a bracket, not between it and its indentation."""
+    page = open_page("data/processes", width=390)
+    code = page.locator(".claim-code pre", has_text="queue.put(how(").first
+    written = [line for line in code.inner_text().rstrip().splitlines() if not line.strip()]
+    assert code.evaluate(LINES) - code.evaluate(FILLED) == len(written)
+
+
+FILLED = r"""(code) => {
+  const texts = document.createTreeWalker(code, 4), text = document.createRange();
+  const tops = new Set();
+  while (texts.nextNode()) {
+    for (const { index, 0: word } of texts.currentNode.data.matchAll(/\S+/g)) {
+      text.setStart(texts.currentNode, index);
+      text.setEnd(texts.currentNode, index + word.length);
+      [...text.getClientRects()].forEach(({ top }) => tops.add(Math.round(top)));
+    }
+  }
+  return tops.size;
+}"""
+"""The lines in which there is more than blanks."""
+
+
+def test_folded_cards_are_a_list(open_page):
+    """No line is between two of them, until one is opened."""
+    page = open_page("data/datasets")
+    first = page.locator("details.detail:has(+ .detail + .detail)").first
+    edge = "(e) => getComputedStyle(e).borderBottomColor"
+    assert first.evaluate(edge) == "rgba(0, 0, 0, 0)"
+    first.locator("+ .detail > summary").click()
+    assert first.evaluate(edge) != "rgba(0, 0, 0, 0)"
+
+
+@pytest.mark.parametrize("name", ["ledger", "practice"])
+def test_fields_of_a_form_begin_below_each_other_on_a_phone(open_page, name):
+    """However long their names."""
+    page = open_page(name, width=390)
+    fields = page.locator(":is(.list-filter, .practice-choice) label > *").all()
+    assert len(fields) > 1
+    assert len({field.bounding_box()["x"] for field in fields}) == 1
+
+
+def test_where_a_page_ran_takes_two_lines_on_a_phone(open_page):
+    """Also with a GPU."""
+    page = open_page("autograd/jacobian-products", width=390)
+    said = page.locator(".provenance").first
+    assert "CUDA" in said.inner_text()
+    assert said.evaluate(LINES) == 2
+
+
 def test_advice_beyond_three_points_is_folded_on_a_phone(open_page):
     """A tap opens it; a wide screen shows all points, and no fold."""
     phone = open_page("modules/embeddings", width=390)

@@ -113,6 +113,15 @@ AssertionError: can only join a child process
 """
 
 
+def test_a_key_leads_to_the_box_of_the_page(open_page):
+    """Not to that of the sidebar, which shows no hits."""
+    page = open_page("search")
+    page.fill("section.search input", "leaf tensor")
+    page.locator("ol.search-hits a").first.focus()
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.closest('section.search') !== null")
+
+
 @pytest.mark.parametrize("box", ["#ask", ".sidebar-search"])
 def test_a_pasted_log_keeps_its_lines(open_page, box):
     """In a box of one line too, so that the error in it is found, and after a reload again."""

@@ -9,6 +9,7 @@ import pytest
 
 from claimbook.engine import environment
 from claimbook.model import Lane
+from claimbook.sphinx import page_norm
 from helpers import CONF, SHAPE, SUM, TinyBook, claim_text, python
 
 CHAPTER = """# Sums
@@ -93,6 +94,10 @@ TABLE = """| what | why |
 | --- | --- |
 | `ones` | a sentence of several words |
 """
+WIDE = """| call | shape | dtype | device | why |
+| --- | --- | --- | --- | --- |
+| `ones` | 2 | float32 | | {why} |
+"""
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +113,8 @@ def chapter(tmp_path_factory):
         "ledger": "# Ledger\n\n```{ledger}\n```\n",
         "sums": CHAPTER,
         "ones": f"# Ones\n\n{SHAPE}\nSee {{claim}}`sums-add`.\n\n{TABLE}",
-        "mends": "# Mends\n\n## `size of a` and `b`\n\n**In short.** Print `x.shape`.\n",
+        "mends": "# Mends\n\n## `size of a` and `b`\n\n**In short.** Print `x.shape`.\n\n"
+        f"{WIDE.format(why='a sentence of several words')}\n{WIDE.format(why='none')}",
         "titles": "# Titles\n\n" + "\n".join(said_by_cards(TITLES)),
         "errors": f"# Errors\n\n```{{errors}}\n```\n\n{ERROR}",
     }
@@ -122,6 +128,15 @@ def test_sentences_in_a_table_are_marked(chapter):
     """On a phone they keep a width; a word does not need it."""
     cells = chapter.page("ones").select("td")
     assert [cell.get("class") for cell in cells] == [None, ["long"]]
+
+
+def test_a_wide_table_can_be_read_row_by_row(chapter):
+    """If it has sentences: then each cell has the name of its column, which a phone shows."""
+    by_row, other = chapter.page("mends").select("table")
+    assert "by-row" in by_row["class"]
+    names = [[name.text for name in cell.select(".column")] for cell in by_row.select("td")]
+    assert names == [[], ["shape: "], ["dtype: "], [], ["why: "]]
+    assert not other.select(".column")
 
 
 def test_a_title_is_the_first_sentence(chapter):
@@ -217,6 +232,12 @@ def test_what_holds_of_all_is_said_once(chapter):
     said = page.select_one("h1 ~ p.provenance").text
     assert said == f"2 examples ran as printed: CPU ({device})."
     assert not page.select(".claim-badge")
+
+
+def test_a_device_is_named_briefly():
+    """What its lane tells, and its memory, would take a phone a third line."""
+    told = "NVIDIA H100 80GB HBM3, Intel(R) Xeon(R) Processor"
+    assert page_norm.LEFT_OUT.sub("", told) == "H100, Intel Xeon Processor"
 
 
 def test_code_that_nobody_runs_is_coloured(tmp_path):

@@ -12,6 +12,7 @@ from sphinx_gallery.sorting import ExplicitOrder
 
 from claimbook.sphinx.execute import labs
 from claimbook.sphinx.execute.labs import INKS, TRIES
+from claimbook.teach.chart import SIZE
 from helpers import CONF, ROOT, SUM, TinyBook
 
 GALLERY = """
@@ -112,7 +113,7 @@ def test_each_lab_is_drawn_for_both_themes(book):
     dark = (folder / "sphx_glr_plot_one_001_dark.svg").read_text("utf-8")
     assert light != dark == light.replace(INKS["light"], INKS["dark"])
     images = book.page("labs/plot_one").select("img.lab-figure")
-    assert [image["alt"] for image in images] == ["one"] * 2
+    assert [image["alt"] for image in images] == ["one"] * 4
     assert ">one<" not in light, "its title is text"
 
 
@@ -121,7 +122,7 @@ def test_a_figure_comes_before_its_code(book):
     for name in "one", "two":
         page = book.page(f"labs/plot_{name}")
         assert page.select_one("p:has(+ .lab-picture)").text == name
-        assert [image["alt"] for image in page.select(".lab-picture img")] == [name] * 2
+        assert [image["alt"] for image in page.select(".lab-picture img")] == [name] * 4
         caption = page.select_one(".lab-picture + .lab-caption")
         assert caption.text == "A line that rises."
     fold = caption.find_next_sibling()
@@ -131,11 +132,20 @@ def test_a_figure_comes_before_its_code(book):
 
 def test_a_figure_has_its_room_before_it_is_loaded(book):
     """The page gives its size in pixels, of which there are 96 to an inch, and 72 points."""
-    file = book.docs / "labs/images/sphx_glr_plot_one_001.svg"
-    size = re.search(r'<svg [^>]*width="([\d.]+)pt" height="([\d.]+)pt"', file.read_text("utf-8"))
     for image in book.page("labs/plot_one").select("img.lab-figure"):
+        text = (book.docs / "labs/images" / image["src"].rpartition("/")[2]).read_text("utf-8")
+        size = re.search(r'<svg [^>]*width="([\d.]+)pt" height="([\d.]+)pt"', text)
         shown = [int(image[name]) for name in ("width", "height")]
         assert shown == [round(float(points) * 96 / 72) for points in size.groups()]
+
+
+def test_a_phone_has_a_picture_of_its_own(book):
+    """It is narrower than the other one, and neither is loaded before it is seen."""
+    images = book.page("labs/plot_one").select("img.lab-figure")
+    wide, narrow = ([i for i in images if ("on-phone" in i["class"]) == phone] for phone in (0, 1))
+    assert {int(image["width"]) for image in narrow} == {round(96 * SIZE[0])}
+    assert min(int(image["width"]) for image in wide) > 96 * SIZE[0]
+    assert {image["loading"] for image in images} == {"lazy"}
 
 
 def test_labs_know_nothing_of_the_callers_settings(book):

@@ -651,7 +651,7 @@ def test_what_a_log_adds_does_not_hide_its_error(text, place):
         ("zsh: killed     python train.py", "killed"),
         ("command terminated with exit code 137", "killed"),
         ("trainer-1 exited with code 137", "killed"),
-        ("run.sh: line 9: 77 Bus error           (core dumped) python x.py", "killed"),
+        ("run.sh: line 9: 77 Bus error           (core dumped) python x.py", "bus-error"),
         ("Loading the weights\nSegmentation fault", "segmentation-fault"),
         ("Process finished with exit code 139 (signal 11: SIGSEGV)", "segmentation-fault"),
         ("return code -11", "segmentation-fault"),

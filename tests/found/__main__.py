@@ -1,10 +1,10 @@
 """Counts what the messages of other libraries say, which says nothing of one of this book.
 
-`python tests/found` fetches the libraries, reads what they raise and warn of, and writes
-`exports/everyday.json`; names of other wheels after it only tell how many of their messages the
-book claims to explain.
+Without arguments, fetches the libraries, reads what they raise and warn of, and writes
+`exports/everyday.json`.
 """
 
+import argparse
 import ast
 import json
 import re
@@ -105,10 +105,14 @@ def explained(wheel: Path, of_book: lookup.Lookup) -> Iterator[str]:
     yield f"{wheel.name}: {len(answered)} of {len(told)}\n"
 
 
-if sys.argv[1:]:
+parser = argparse.ArgumentParser(prog="python tests/found", description=__doc__)
+parser.add_argument(
+    "wheel", nargs="*", type=Path, help="only tell which of its messages the book claims to explain"
+)
+if wheels := parser.parse_args().wheel:
     book = lookup.Lookup(known_errors())
-    for name in sys.argv[1:]:
-        sys.stdout.writelines(explained(Path(name), book))
+    for wheel in wheels:
+        sys.stdout.writelines(explained(wheel, book))
 else:
     with tempfile.TemporaryDirectory() as folder:
         text = json.dumps(count(folder), indent=0, ensure_ascii=False)

@@ -287,7 +287,7 @@ def test_the_page_shows_what_changed(book):
         "From 0.1.0 to 0.2.0",
     ]
     now, then = sections
-    assert "changed verdict: 2 · changed code: 1 · new: 1" in now.get_text()
+    assert "changed verdict: 2\u00a0· changed code: 1\u00a0· new: 1" in now.get_text()
     rows = [[cell.get_text(" ", strip=True) for cell in r("td")] for r in now.select("tbody tr")]
     assert rows == [
         ["basics-01.1", "A sum adds all elements.", "right", "right with a condition"],

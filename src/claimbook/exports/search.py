@@ -17,7 +17,7 @@ from claimbook.pages.text import curly
 FIELDS = {
     "title": (4.0, 0.2),
     "page": (2.0, 0.0),
-    "asked": (2.5, 0.25),
+    "asked": (3.0, 0.1),
     "short": (1.8, 0.3),
     "statements": (1.0, 0.6),
     "prose": (0.8, 0.75),

@@ -17,6 +17,8 @@ OPEN_POINTS = 3
 """Points of a long list under *In practice* that a phone shows unfolded."""
 WORDY = 20
 """Characters of a table's cell above which it keeps a width on a phone."""
+MANY = 5
+"""Columns of a table too wide for a phone if each row has a wordy cell."""
 SUBSECTIONS = {
     "Often said, and wrong": "often-wrong",
     PRACTICE: "in-practice",
@@ -33,6 +35,7 @@ def connect(app: Sphinx) -> None:
 def _lay_out(app: Sphinx, doctree: nodes.document) -> None:
     _mark_short_answers(doctree)
     _mark_wordy_cells(doctree)
+    _name_cells(doctree)
     _colour_code(doctree)
     for section in [*doctree.findall(nodes.section)]:
         title = section[0].astext()
@@ -57,6 +60,22 @@ def _mark_wordy_cells(doctree: nodes.document) -> None:
     for cell in doctree.findall(nodes.entry):
         if len(cell.astext()) > WORDY:
             cell["classes"].append("long")
+
+
+def _name_cells(doctree: nodes.document) -> None:
+    """Put the name of its column before each cell of a table that a phone shows row by row."""
+    for head in doctree.findall(nodes.thead):
+        table = head.parent.parent
+        names, *rows = ([*row.findall(nodes.entry)] for row in table.findall(nodes.row))
+        wordy = sum(_has_class(cell, "long") for row in rows for cell in row)
+        if len(names) >= MANY and wordy >= len(rows):
+            table["classes"].append("by-row")
+            for row in rows:
+                for name, cell in zip(names[1:], row[1:], strict=False):
+                    text = cell.next_node(nodes.paragraph)
+                    if text and text.astext():
+                        label = nodes.inline("", f"{name.astext()}: ", classes=["column"])
+                        text.insert(0, label)
 
 
 def _colour_code(doctree: nodes.document) -> None:

@@ -58,17 +58,20 @@ def _put_first(code: nodes.literal_block, pictures: list[nodes.image]) -> None:
 
 
 def _frame(picture: nodes.image) -> None:
-    """Put a figure between its title and its caption; it has a version for light and one for dark.
+    """Put a figure between its title and its caption; it has four versions, the first one wide.
 
     The caption is not in the alt text too, or screen readers would say it twice.
     """
     place, parent = picture.parent.index(picture), picture.parent
-    framed: list[nodes.Element] = [nodes.container("", picture, classes=["lab-picture"])]
+    on_phone = {"on-phone"} & {*picture["classes"]}
+    box = nodes.container("", picture, classes=["lab-picture", *on_phone])
+    framed: list[nodes.Element] = [box]
     title, _, caption = picture["alt"].partition(". ")
     if caption:
         picture["alt"] = title
-        if "only-dark" in picture["classes"]:
+        dark = "only-dark" in picture["classes"]
+        if dark and on_phone:
             framed.append(nodes.paragraph("", curly(caption), classes=["lab-caption"]))
-        else:
+        elif not (dark or on_phone):
             framed.insert(0, nodes.paragraph("", "", nodes.strong("", curly(title))))
     parent[place : place + 1] = framed

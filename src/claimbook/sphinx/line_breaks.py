@@ -60,18 +60,24 @@ def breakable(html: str) -> str:
 FACTOR = r"(?:\d+(?:[.,]\d+)*|[A-Za-z])\b"
 NUMBER = re.compile(rf"(?<![\w.]){FACTOR}(?: × {FACTOR})+|(?<![\w.])\d[\d.]*e-\d+|(?<!\w)-inf\b")
 """A size such as `3 × 3` or `N × 1,024`; `2e-9`; `-inf`."""
+DOT = re.compile(r"\s·(?=\s)")
 VERBATIM = re.compile(r"(<(pre|code|svg|script|style|textarea)\b.*?</\2>)", re.DOTALL)
 
 
 def whole(html: str) -> str:
     """Mark sizes and numbers of a text that must not be broken at a line's end.
 
+    No line begins with a dot between two things.
+
     >>> print(whole("<p>A 3 × 3 filter and <code>3 × 3</code>, up to 2e-9.</p>"))
     <p>A <span class="whole">3 × 3</span> filter and <code>3 × 3</code>, up to \
 <span class="whole">2e-9</span>.</p>
+    >>> whole("<p>CPU · CUDA</p>") == f"<p>CPU{chr(160)}· CUDA</p>"
+    True
     """
     parts = VERBATIM.split(html)  # text, verbatim and its tag, in turns
     parts[::3] = (_in_text(partial(NUMBER.sub, WHOLE), text) for text in parts[::3])
+    parts[::3] = (DOT.sub("\u00a0·", text) for text in parts[::3])
     del parts[2::3]
     return "".join(parts)
 

@@ -1,5 +1,6 @@
 """Say once on a page where its examples ran as printed; its cards show only exceptions."""
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -9,6 +10,9 @@ from claimbook.model import Claim, Lane, Status
 from claimbook.sphinx import render
 from claimbook.sphinx.card import releases
 from claimbook.sphinx.domain import ClaimDomain
+
+LEFT_OUT = re.compile(r"\(R\)|\bNVIDIA |\b \d+GB\b[^,]*")
+"""What a line need not say of a device: its maker, if the lane tells it, and its memory."""
 
 
 @dataclass(frozen=True)
@@ -51,4 +55,4 @@ def _of_lane(domain: ClaimDomain, claims: tuple[Claim, ...], lane: Lane) -> str:
     records = (record for each in current for record in each.records)
     devices = ", ".join(dict.fromkeys(record.environment.device for record in records))
     count = "" if len(current) == len(claims) else f", {len(current)} of them"
-    return f"{render.LANE_NAMES[lane]} ({devices.replace('(R)', '')}){count}"
+    return f"{render.LANE_NAMES[lane]} ({LEFT_OUT.sub('', devices)}){count}"

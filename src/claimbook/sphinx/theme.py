@@ -18,6 +18,7 @@ MENDED = {
     "body": {
         r"(sphx-glr-thumbnail-title\">[^<]*\w)'(?=\w)": "\\1\u2019",  # its quotes are straight
         " id='sg-tag-list'": "",  # sphinx-gallery repeats this id
+        r'<img(?= [^>]*class="lab-figure)': '<img loading="lazy"',  # one of four versions is seen
         ' tooltip="': ' title="',  # not an HTML attribute
         ' role="list" class="citation-list"': ' class="citation-list"',  # has no list items
         r'(<div class="table-wrapper[^>]*) id="[^"]*"': r"\1",  # furo repeats the table's id

@@ -216,7 +216,7 @@ def _end(*_: object) -> None:
 
 
 def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
-    """Return the reST of the figures that a block of a lab drew, in light and dark versions.
+    """Return the reST of the figures that a block of a lab drew, light and dark, wide and narrow.
 
     The alt text is the figure's title, followed by its label, set by `fig.set_label(…)`.
     """
@@ -230,24 +230,32 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
 
 
 def _save(figure: Any, path: str, source: str) -> str:
-    from claimbook.teach.chart import INK
+    from claimbook.teach import phone
 
     title = _take_title(figure)
+    alt = " ".join(f"{title}. {figure.get_label()}".split())
+    wide = _save_as(Path(path).with_suffix(".svg"), figure, source, alt, "")
+    phone.lay_out(figure)
+    return wide + _save_as(Path(path).with_suffix(".svg"), figure, source, alt, "phone")
+
+
+def _save_as(path: Path, figure: Any, source: str, alt: str, form: str) -> str:
+    from claimbook.teach.chart import INK
+
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", transparent=True)
-    alt = " ".join(f"{title}. {figure.get_label()}".split())
     width, height = (round(96 * inches) for inches in figure.get_size_inches())  # in CSS pixels
     text = ""
     for theme, ink in INKS.items():
-        file = Path(path).with_suffix(".svg")
-        if theme == "dark":  # the light one must keep the name for the thumbnail
-            file = file.with_stem(f"{file.stem}_dark")
+        # The wide light one must keep the name for the thumbnail.
+        parts = [path.stem, form, "dark" if theme == "dark" else ""]
+        file = path.with_stem("_".join(filter(None, parts)))
         file.write_text(buffer.getvalue().replace(INK, ink), "utf-8")
         place = PurePosixPath(os.path.relpath(file, source))
         text += dedent(f"""
             .. image:: /{place}
                :alt: {alt}
-               :class: lab-figure only-{theme}
+               :class: lab-figure only-{theme} {f"on-{form}" if form else ""}
                :width: {width}
                :height: {height}
             """)

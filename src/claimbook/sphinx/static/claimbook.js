@@ -229,7 +229,7 @@ const widths = new ResizeObserver((changes) => {
 });
 
 function watchWidths(place) {
-  place.querySelectorAll("pre, .table-wrapper, .lab-picture").forEach((box) => widths.observe(box));
+  place.querySelectorAll("pre, .table-wrapper").forEach((box) => widths.observe(box));
 }
 
 // Removes the blank lines around and between boxes that the copy button includes.

@@ -242,8 +242,13 @@ function errorPage(lookup) {
         : ["No example prints an error like this one. ",
           element("a", { href: `search.html?${words}` }, "Search the book for it"), "."]);
   };
-  form.addEventListener("input", show);
+  form.addEventListener("input", () => {
+    history.replaceState({ pasted: form.text.value }, "");  // for who comes back to this page
+    show();
+  });
   form.addEventListener("submit", (event) => event.preventDefault());
+  form.text.value = history.state?.pasted ?? "";
+  show();
 }
 
 let theErrors = null;

@@ -405,6 +405,7 @@ function searchPage(search) {
   form.addEventListener("input", show);
   form.addEventListener("submit", (event) => event.preventDefault());
   form.q.focus();
+  Documentation.focusSearchBar = () => form.q.focus();  // by the key `/`, not the sidebar's box
   show();
   loadErrors((found) => {
     lookup = found;
