@@ -128,12 +128,16 @@ def _in_file(text: str, name: str, claims: dict[str, Claim], tell: Tell) -> Iter
 
 def _fault(function: ast.FunctionDef) -> tuple[int, str] | None:
     """Return line and fault of a function's assertions, which must depend on what is drawn."""
-    if not _assertions(function):
+    if not (assertions := _assertions(function)):
         return function.lineno, f"{function.name} asserts nothing; {ASSERT}"
-    for node in (node for node in ast.walk(function) if isinstance(node, ast.Assert)):
-        if not any(isinstance(part, ast.Name) for part in ast.walk(node.test)):
+    for node in assertions:
+        if isinstance(node, ast.Assert) and not _names_something(node.test):
             return node.lineno, f"`{ast.unparse(node)}` uses nothing that is drawn; {ASSERT}"
     return None
+
+
+def _names_something(node: ast.expr) -> bool:
+    return any(isinstance(part, ast.Name) for part in ast.walk(node))
 
 
 def _assertions(tree: ast.AST) -> list[ast.Assert | ast.Expr]:

@@ -15,6 +15,7 @@ from claimbook.engine import environment
 from claimbook.engine.pool import Runner
 from claimbook.files import Stamp
 from claimbook.model import Claim, Environment, Lane, Outcome, Run, Status
+from claimbook.pages.book import read_page
 from claimbook.records.runs import Records, record_of, shown, status
 from claimbook.sphinx.complaints import warn
 from claimbook.sphinx.domain import ByLane, claim_domain, tell_broken
@@ -39,7 +40,7 @@ def run_by(records: Path) -> Stamp:
 
 
 class Lanes:
-    """The lanes of one build; workers import torch while pages are read."""
+    """The lanes of one build; workers that are needed import torch while pages are read."""
 
     def __init__(self, app: Sphinx) -> None:
         self._app = app
@@ -71,7 +72,11 @@ class Lanes:
         self._runner = None
 
     def _prepare(self, app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
-        if docnames:
+        """Start the workers if a page to be read has a claim that must run."""
+        project = claim_domain(env).project
+        files = (path for path in map(env.doc2path, docnames) if path.suffix == ".md")
+        claims = (claim for path in files for claim in read_page(project, path).claims)
+        if any(self._is_due(claim, Lane.CPU, self._records[Lane.CPU]) for claim in claims):
             self._start()
 
     def _is_due(self, claim: Claim, lane: Lane, records: Records) -> bool:
