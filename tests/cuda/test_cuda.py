@@ -327,6 +327,20 @@ def test_an_interrupted_record_keeps_what_was_done(tmp_path, stand_in):
     assert done.stdout == "1 record written under docs/records/cuda, 1 as before\n"
 
 
+def test_what_is_due_is_recorded_first(tmp_path, stand_in):
+    """A run that is cut off has done the claims that had no record of their current code."""
+    claims = [claim_text(name, f">>> {n}\n{n}") for n, name in enumerate(("a", "b", "c", "d"))]
+    book = TinyBook(tmp_path, {"index": "# I\n\n" + "\n".join(claims)})
+    assert book.claimbook("record", "--lane", "cuda", "a", "b", "d", **stand_in).returncode == 0
+    store = Records.of(book.docs, Lane.CUDA, pytest.fail)
+    [claim] = Book.load(book.root).select(["a"])
+    old = store.load(claim)
+    assert store.save(claim, replace(old, recorded=replace(old.recorded, date="2999-01-31")))
+    book.replace("docs/index.md", ">>> 1\n1", ">>> 1 + 0\n1")
+    store, claims = Records.of(book.docs, Lane.CUDA, pytest.fail), Book.load(book.root).claims
+    assert [c.id for c in sorted(claims, key=store.last_run)] == ["b", "c", "d", "a"]
+
+
 SPOILT = {
     "it breaks off": (lambda line: line[:-100], "not a record: "),
     "another output": (
