@@ -199,13 +199,17 @@ def test_another_torch_is_said_and_is_stale(tmp_path, stand_in):
     assert "CUDA: torch 2.99.0+cu130, " in built
 
 
-def test_a_device_that_does_not_start_says_why(tmp_path):
-    """Its error does not go where examples print."""
+@pytest.mark.parametrize(
+    ("variable", "told"),
+    [("STAND_IN_ERROR", "RuntimeError: no room"), ("STAND_IN_FULL", "OutOfMemoryError: no room")],
+)
+def test_a_device_that_does_not_start_says_why(tmp_path, variable, told):
+    """Its error does not go where examples print, and no claim is recorded as failing of it."""
     book = TinyBook(tmp_path, PAGES)
     # Alone: a fork server that is kept says it where that was started.
-    done = book.claimbook("record", "--lane", "cuda", **STAND_IN, STAND_IN_ERROR="no room")
+    done = book.claimbook("record", "--lane", "cuda", **STAND_IN, **{variable: "no room"})
     assert done.returncode == 2
-    assert "RuntimeError: no room\n" in done.stderr
+    assert f"{told}\n" in done.stderr
     assert "no worker started on cuda" in done.stderr
     assert not (book.docs / "records/cuda").exists()
 
