@@ -66,6 +66,11 @@ FAIL = {
         >>> torch.equal(second, torch.rand(1, device="cpu"))
         False
         """,
+    "inverse": """
+        >>> x = torch.arange(1.0, 100.0)
+        >>> torch.equal(x / 3, x / torch.tensor(3.0))
+        True
+        """,
     "fast-path": """
         >>> torch.overrides.has_torch_function([torch.ones(1)])
         False
