@@ -256,6 +256,26 @@ def test_cards_name_each_gpu(on_two):
     assert [row.partition(", ")[0] for row in rows[1:]] == [OTHER, DEVICE]
 
 
+def test_a_clock_that_differs_on_one_gpu(tmp_path, stand_in):
+    """Its card says on which GPU; a build that demands current records does not fail for it."""
+    slow = claim_text("slow-is-slower", ">>> 1 + 1\n2", ":machine: clock\n")
+    book = TinyBook(tmp_path, {"index": f"# I\n\n{slow}"})
+    for device in (DEVICE, OTHER):
+        done = book.claimbook("record", "--lane", "cuda", **stand_in, STAND_IN_DEVICE=device)
+        assert done.returncode == 0
+    store, [claim] = Records.of(book.docs, Lane.CUDA, pytest.fail), Book.load(book.root).claims
+    [here] = [each for each in store.load_all(claim) if each.environment.device == OTHER]
+    assert store.save(claim, replace(here, outcome=Outcome.VARIED, outputs=("3",), message="value"))
+    done = book.sphinx("-D", "claimbook_strict_cuda=1")
+    assert (done.returncode, done.stderr) == (0, "")
+    card = book.page("index").select_one("#claim-slow-is-slower")
+    assert [badge.text for badge in card.select(".claim-badge")] == [
+        "CUDA differs on a machine that ran it",
+        "held on 1 of 1 processor, 1 of 2 GPUs",
+    ]
+    assert card.select(".claim-fold")[-1].summary.text == f"On CUDA ({OTHER})"
+
+
 def test_data_hold_each_gpu(on_two):
     """What speaks for the lane, and beside it the others."""
     data = json.loads((on_two.site / "claims.json").read_text("utf-8"))
