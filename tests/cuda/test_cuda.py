@@ -199,13 +199,17 @@ def test_another_torch_is_said_and_is_stale(tmp_path, stand_in):
     assert "CUDA: torch 2.99.0+cu130, " in built
 
 
-def test_a_device_that_does_not_start_says_why(tmp_path):
-    """Its error does not go where examples print."""
+@pytest.mark.parametrize(
+    ("variable", "told"),
+    [("STAND_IN_ERROR", "RuntimeError: no room"), ("STAND_IN_FULL", "OutOfMemoryError: no room")],
+)
+def test_a_device_that_does_not_start_says_why(tmp_path, variable, told):
+    """Its error does not go where examples print, and no claim is recorded as failing of it."""
     book = TinyBook(tmp_path, PAGES)
     # Alone: a fork server that is kept says it where that was started.
-    done = book.claimbook("record", "--lane", "cuda", **STAND_IN, STAND_IN_ERROR="no room")
+    done = book.claimbook("record", "--lane", "cuda", **STAND_IN, **{variable: "no room"})
     assert done.returncode == 2
-    assert "RuntimeError: no room\n" in done.stderr
+    assert f"{told}\n" in done.stderr
     assert "no worker started on cuda" in done.stderr
     assert not (book.docs / "records/cuda").exists()
 
@@ -250,6 +254,26 @@ def test_cards_name_each_gpu(on_two):
     assert "held on 1 of 1 processor, 2 of 2 GPUs" in badges
     rows = [row.td.text for row in slow.select(".machines tbody tr")]
     assert [row.partition(", ")[0] for row in rows[1:]] == [OTHER, DEVICE]
+
+
+def test_a_clock_that_differs_on_one_gpu(tmp_path, stand_in):
+    """Its card says on which GPU; a build that demands current records does not fail for it."""
+    slow = claim_text("slow-is-slower", ">>> 1 + 1\n2", ":machine: clock\n")
+    book = TinyBook(tmp_path, {"index": f"# I\n\n{slow}"})
+    for device in (DEVICE, OTHER):
+        done = book.claimbook("record", "--lane", "cuda", **stand_in, STAND_IN_DEVICE=device)
+        assert done.returncode == 0
+    store, [claim] = Records.of(book.docs, Lane.CUDA, pytest.fail), Book.load(book.root).claims
+    [here] = [each for each in store.load_all(claim) if each.environment.device == OTHER]
+    assert store.save(claim, replace(here, outcome=Outcome.VARIED, outputs=("3",), message="value"))
+    done = book.sphinx("-D", "claimbook_strict_cuda=1")
+    assert (done.returncode, done.stderr) == (0, "")
+    card = book.page("index").select_one("#claim-slow-is-slower")
+    assert [badge.text for badge in card.select(".claim-badge")] == [
+        "CUDA differs on a machine that ran it",
+        "held on 1 of 1 processor, 1 of 2 GPUs",
+    ]
+    assert card.select(".claim-fold")[-1].summary.text == f"On CUDA ({OTHER})"
 
 
 def test_data_hold_each_gpu(on_two):
@@ -325,6 +349,20 @@ def test_an_interrupted_record_keeps_what_was_done(tmp_path, stand_in):
     book.replace("docs/index.md", "time.sleep(60)", "time.sleep(0)")
     done = book.claimbook("record", "--lane", "cuda", **stand_in)
     assert done.stdout == "1 record written under docs/records/cuda, 1 as before\n"
+
+
+def test_what_is_due_is_recorded_first(tmp_path, stand_in):
+    """A run that is cut off has done the claims that had no record of their current code."""
+    claims = [claim_text(name, f">>> {n}\n{n}") for n, name in enumerate(("a", "b", "c", "d"))]
+    book = TinyBook(tmp_path, {"index": "# I\n\n" + "\n".join(claims)})
+    assert book.claimbook("record", "--lane", "cuda", "a", "b", "d", **stand_in).returncode == 0
+    store = Records.of(book.docs, Lane.CUDA, pytest.fail)
+    [claim] = Book.load(book.root).select(["a"])
+    old = store.load(claim)
+    assert store.save(claim, replace(old, recorded=replace(old.recorded, date="2999-01-31")))
+    book.replace("docs/index.md", ">>> 1\n1", ">>> 1 + 0\n1")
+    store, claims = Records.of(book.docs, Lane.CUDA, pytest.fail), Book.load(book.root).claims
+    assert [c.id for c in sorted(claims, key=store.last_run)] == ["b", "c", "d", "a"]
 
 
 SPOILT = {

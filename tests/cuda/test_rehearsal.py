@@ -66,6 +66,11 @@ FAIL = {
         >>> torch.equal(second, torch.rand(1, device="cpu"))
         False
         """,
+    "inverse": """
+        >>> x = torch.arange(1.0, 100.0)
+        >>> torch.equal(x / 3, x / torch.tensor(3.0))
+        True
+        """,
     "fast-path": """
         >>> torch.overrides.has_torch_function([torch.ones(1)])
         False
@@ -93,6 +98,20 @@ def test_what_holds_on_any_device_holds(runs, name):
 def test_what_holds_on_the_cpu_alone_fails(runs, name):
     """It fails as it would on a GPU."""
     assert runs[name]["outcome"] == "failed", runs[name]
+
+
+def test_a_seed_draws_other_numbers(tmp_path):
+    """Each seed has a series of its own, and it is the same in each run."""
+    draws = claim_text("draws", ">>> torch.rand(3).tolist()")
+    book = TinyBook(tmp_path, {"index": f"# I\n\n{draws}"})
+
+    def drawn(seed):
+        settings = {**emulated.settings(), "EMULATED_SEED": seed}
+        [run] = json.loads(book.claimbook("run", "--lane", "cuda", "--json", **settings).stdout)
+        return run["outputs"]
+
+    assert drawn("0") == drawn("0")
+    assert drawn("0") != drawn("1")
 
 
 def test_errors_of_devices_are_worded_as_on_cuda(runs):

@@ -30,10 +30,12 @@ def main() -> None:
     parser.add_argument(
         "--listed", action="store_true", help=f"run what {LIST.name} names, and fail for what holds"
     )
+    parser.add_argument("--seed", default="0", help="draw other random numbers")
     options = parser.parse_args()
     listed = yaml.safe_load(LIST.read_text("utf-8"))
     claims = {claim.id for claim in Book.load(emulated.ROOT).claims if Lane.CUDA in claim.lanes}
-    found = run(options.names or sorted(listed if options.listed else claims - {*listed}))
+    names = options.names or sorted(listed if options.listed else claims - {*listed})
+    found = run(names, options.seed)
     passed, varied = (
         {each["claim"] for each in found if each["outcome"] == outcome}
         for outcome in (Outcome.PASSED, Outcome.VARIED)
@@ -49,10 +51,10 @@ def main() -> None:
     sys.exit(1 if surprises else 0)
 
 
-def run(names: list[str]) -> list[dict[str, str]]:
+def run(names: list[str], seed: str) -> list[dict[str, str]]:
     """What `claimbook run` says of each claim on the lane."""
     command = ["claimbook", "run", "--lane", "cuda", "--require-lane", "--json", *names]
-    environment = {**os.environ, **emulated.settings()}
+    environment = {**os.environ, **emulated.settings(), "EMULATED_SEED": seed}
     done = subprocess.run(
         command, env=environment, stdout=subprocess.PIPE, text=True, cwd=emulated.ROOT, check=False
     )

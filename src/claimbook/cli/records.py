@@ -38,6 +38,7 @@ def record(names: tuple[str, ...], lane: Lane, jobs: int | None) -> None:
         book = common.load()
         claims = common.chosen(book, names, lane, needed=True)
         records = Records.of(book.project.docs, lane, common.tell_broken)
+        claims.sort(key=records.last_run)  # a run that is cut off has then done what was due
         provenance = environment.provenance(book.project.root)
         for claim, run in common.progress(runner, claims, lane):
             runs[claim] = run

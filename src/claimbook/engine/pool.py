@@ -15,7 +15,7 @@ from typing import Any, Self
 from claimbook.checking.compare import mismatches
 from claimbook.engine.environment import cores
 from claimbook.engine.worker import receive, send
-from claimbook.engine.workers import Worker, Workers, cause
+from claimbook.engine.workers import RunnerError, Worker, Workers, cause
 from claimbook.model import Claim, Factor, Lane, Measurement, Outcome, Run
 
 TIMEOUTS = {Lane.CPU: 30.0, Lane.CUDA: 60.0}
@@ -106,7 +106,7 @@ class Runner:
         while self._queue or any(worker.claim for worker in workers):
             self._fork()
             if not workers:
-                yield from ((claim, self._refused(claim)) for claim in self._queue)
+                yield from ((claim, self._skipped(claim)) for claim in self._queue)
                 return
             for worker in workers:
                 if not worker.claim:
@@ -126,13 +126,16 @@ class Runner:
         for _ in range(min(jobs, len(self._queue)) - len(self._workers.alive)):
             self._workers.fork(self._lane)
 
-    def _refused(self, claim: Claim) -> Run:
-        """Return the run of a claim for which no worker starts, or starts any more."""
+    def _skipped(self, claim: Claim) -> Run:
+        """Return the run of a claim for which no worker starts.
+
+        Raises:
+            RunnerError: workers did start before; what is left says nothing about its claims.
+        """
         refusal = self._workers.refusal
-        if self._lane not in self.environments:
-            return Run(claim.id, self._lane, Outcome.SKIPPED, message=refusal)
-        reason = f"the {self._lane} lane is gone: {refusal}"
-        return Run(claim.id, self._lane, Outcome.CRASHED, message=reason)
+        if self._lane in self.environments:
+            raise RunnerError(f"the {self._lane} lane is gone: {refusal}")
+        return Run(claim.id, self._lane, Outcome.SKIPPED, message=refusal)
 
     def _begin(self, worker: Worker) -> None:
         """Send the next claim, if there is one, to an idle worker, and start its clock."""

@@ -143,7 +143,9 @@ class _Sandbox:
         torch.set_warn_always(True)
         self._prepare()
         if lane is Lane.CUDA:
-            [*self.perform(FIRST_ON_CUDA)]
+            for printed in self.perform(FIRST_ON_CUDA):
+                if "Traceback (most recent call last):\n" in printed:
+                    raise RuntimeError(printed)  # all claims would fail of it
             self._prepare()
         self.state = Snapshot()
 

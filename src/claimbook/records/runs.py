@@ -58,6 +58,12 @@ class Records(ByPage[Record]):
         """Return the GPU; on the CPU only one record per claim is kept."""
         return "" if self.lane is Lane.CPU else value.environment.device
 
+    def last_run(self, claim: Claim) -> str:
+        """Return the date of the newest record of a claim's current code; empty if none has it."""
+        digest = claim.digest(self.lane)
+        known = (record for record in self.load_all(claim) if record.digest == digest)
+        return max((record.recorded.date for record in known), default="")
+
     def data(self, value: Record) -> dict[str, Any]:
         """Return the fields of a record, without empty ones and the lane."""
         fields = super().data(value)

@@ -26,12 +26,24 @@ def unavailable(lane):
         torch.cuda.memory_allocated = lambda: 1024
         torch.cuda.max_memory_allocated = lambda: 1536
         torch.autograd.backward = _warning_once(torch.autograd.backward)
+        if error := os.environ.get("STAND_IN_FULL"):
+            torch.addmm = _raising(error)
 
 
 def _seed(seed):
     """What first asks the device for something."""
     if error := os.environ.get("STAND_IN_ERROR"):
         raise RuntimeError(error)
+
+
+def _raising(error):
+    """What a device without memory does at the first product."""
+    import torch
+
+    def product(*arguments):
+        raise torch.OutOfMemoryError(error)
+
+    return product
 
 
 def _warning_once(backward):

@@ -8,6 +8,7 @@
 #include <ATen/EmptyTensor.h>
 #include <ATen/SparseCsrTensorUtils.h>
 #include <ATen/native/SparseTensorUtils.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <torch/library.h>
 
 #include "generator.h"
@@ -32,13 +33,15 @@ class Call {
       TORCH_CHECK(sync_mode < 2, "called a synchronizing CUDA operation");
       TORCH_WARN("called a synchronizing CUDA operation");
     }
+    const bool inverts = divides_by_number(stack, first);
     for (size_t i = 0; i < arguments.size(); ++i) {
       auto& value = (*stack)[first + i];
       value = to_cpu(value, arguments[i]);
     }
+    if (inverts) (*stack)[first + 1] = inverse((*stack)[first + 1].toTensor(), stack->back());
     {
       at::AutoDispatchBelowAutograd below;
-      op_.redispatchBoxed(c10::DispatchKeySet(key_), stack);
+      (inverts ? product() : op_).redispatchBoxed(c10::DispatchKeySet(key_), stack);
     }
     for (const auto& [original, alias] : pairs_) carry_over(original, alias);
     const auto results = op_.schema().returns().size();
@@ -47,6 +50,26 @@ class Call {
   }
 
  private:
+  // CUDA then multiplies by the inverse.
+  bool divides_by_number(torch::jit::Stack* stack, size_t first) const {
+    return op_.schema().name() == "aten::div" && op_.schema().overload_name() == "out" &&
+           stack->back().toTensor().is_floating_point() && (*stack)[first].toTensor().is_cuda() &&
+           (*stack)[first + 1].toTensor().is_cpu();
+  }
+
+  static Tensor inverse(const Tensor& number, const IValue& out) {
+    auto n = number.item().toDouble();
+    auto wide = out.toTensor().scalar_type() == at::kDouble;
+    auto result = at::scalar_tensor(wide ? 1 / n : 1 / static_cast<float>(n), at::kDouble);
+    result.unsafeGetTensorImpl()->set_wrapped_number(true);
+    return result;
+  }
+
+  static const c10::OperatorHandle& product() {
+    static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("aten::mul", "out");
+    return op;
+  }
+
   bool waits(torch::jit::Stack* stack, size_t first) const {
     static const std::unordered_set<std::string> names = {
         "aten::_local_scalar_dense", "aten::nonzero", "aten::masked_select", "aten::_unique2"};

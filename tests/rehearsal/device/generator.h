@@ -1,6 +1,8 @@
 // The generator of the device.
 #pragma once
 
+#include <cstdlib>
+
 #include <ATen/CPUGeneratorImpl.h>
 
 #include "memory.h"
@@ -13,8 +15,14 @@ struct Random final : c10::GeneratorImpl {
 
   Random() : GeneratorImpl(DEVICE, c10::DispatchKeySet(c10::DispatchKey::CUDA)) {}
 
+  // The numbers of another GPU's generator would be others too.
+  static uint64_t series() {
+    const auto* asked = std::getenv("EMULATED_SEED");
+    return asked ? std::strtoull(asked, nullptr, 10) * 7919 : 0;
+  }
   at::Generator draw() {
-    auto generator = at::detail::createCPUGenerator(start * 1000003 + offset + 1);
+    auto seed = start * 1000003 + offset + 1 + series();
+    auto generator = at::detail::createCPUGenerator(seed);
     offset += 4;
     return generator;
   }

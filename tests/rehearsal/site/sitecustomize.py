@@ -82,7 +82,7 @@ def install(torch, device):
         setattr(torch._C, f"_cuda_{name}", answer)
     cuda._exchange_device, cuda._maybe_exchange_device = lambda index: 0, lambda index: 0
     properties = types.SimpleNamespace(
-        name="Emulated GPU",
+        name=os.environ.get("EMULATED_NAME", "Emulated GPU"),
         major=9,
         minor=0,
         total_memory=device.capacity(),
