@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from claimbook.engine import environment
-from claimbook.engine.isolation import Snapshot
+from claimbook.engine.isolation import Snapshot, note_what_lasts
 from claimbook.model import Lane
 
 MEMORY_LIMIT = 8 << 30
@@ -145,6 +145,7 @@ class _Sandbox:
         if lane is Lane.CUDA:
             [*self.perform(FIRST_ON_CUDA)]
             self._prepare()
+        note_what_lasts()
         self.state = Snapshot()
 
     def reset(self) -> bool:
@@ -263,9 +264,10 @@ def _has_company() -> bool:
 
 
 def _display(value: object) -> None:
-    # Unlike sys.displayhook, does not keep the value alive in `_`.
+    # Unlike sys.displayhook, does not keep the value alive in `_`. Like it, calls neither `print`
+    # nor `repr`, which an example may have replaced.
     if value is not None:
-        print(repr(value))
+        sys.stdout.write(f"{value!r}\n")
 
 
 def _show_warning(message: Warning | str, category: type, *_: object, **__: object) -> None:
