@@ -167,6 +167,8 @@ def test_exceptions(runner, session, said):
             ">>> import ctypes\n>>> _ = ctypes.CDLL(None).puts(b'C'), ctypes.CDLL(None).fflush(0)",
             "C",
         ),
+        (">>> import builtins as b\n>>> b.print = b.repr = lambda *_: ''\n>>> 5", "5"),
+        (">>> import unittest.mock as m\n>>> with m.patch('builtins.print'): 5", "5"),
         (">>> print('\\ud800 \\x1b[31m é')", "\\ud800 \x1b[31m é"),
         (">>> import os\n>>> _ = os.write(1, b'\\xff')", "\ufffd"),
         (">>> import warnings\n>>> warnings.warn('mind')", "UserWarning: mind"),
@@ -348,14 +350,15 @@ def test_a_dirty_worker_begins_no_other_claim(runner, tmp_path):
     assert begun.read_text() == "." * 9
 
 
-def test_an_example_that_writes_into_the_channel(runner):
+@pytest.mark.parametrize("message", ["mere text", "7", "{}", '{"output": 7}', '{"seconds": 1}'])
+def test_an_example_that_writes_into_the_channel(runner, message):
     """It costs its own claim an outcome."""
-    session = """
+    session = f"""
     >>> import os, stat
     >>> for descriptor in map(int, os.listdir("/proc/self/fd")):
     ...     try:
     ...         if stat.S_ISSOCK(os.fstat(descriptor).st_mode):
-    ...             _ = os.write(descriptor, b"mere text")
+    ...             _ = os.write(descriptor, {len(message).to_bytes(4)} + {message.encode()})
     ...     except OSError:
     ...         pass
     """
