@@ -167,6 +167,8 @@ def test_exceptions(runner, session, said):
             ">>> import ctypes\n>>> _ = ctypes.CDLL(None).puts(b'C'), ctypes.CDLL(None).fflush(0)",
             "C",
         ),
+        (">>> import os\n>>> print('long'); _ = os.lseek(1, 0, 0); print('b')", "long\nb"),
+        (">>> import os\n>>> _ = os.system('echo b >/dev/stderr'), print(3)", "b\n3"),
         (">>> import builtins as b\n>>> b.print = b.repr = lambda *_: ''\n>>> 5", "5"),
         (">>> import unittest.mock as m\n>>> with m.patch('builtins.print'): 5", "5"),
         (">>> print('\\ud800 \\x1b[31m é')", "\\ud800 \x1b[31m é"),

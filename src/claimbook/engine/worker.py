@@ -9,6 +9,7 @@ import __future__
 import _thread
 import contextlib
 import ctypes
+import fcntl
 import gc
 import io
 import json
@@ -178,6 +179,8 @@ class _Sandbox:
     def _redirect(self) -> None:
         # A new file: whatever an earlier claim left running writes to the old one.
         with tempfile.TemporaryFile(dir=self.folder.parent) as fresh:
+            # As on a terminal, nothing is written over what was printed before.
+            fcntl.fcntl(fresh, fcntl.F_SETFL, os.O_APPEND)
             os.dup2(fresh.fileno(), self.printed.fileno(), inheritable=False)
         for number, name in ((1, "stdout"), (2, "stderr")):
             os.dup2(self.printed.fileno(), number)
