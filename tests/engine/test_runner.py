@@ -697,7 +697,9 @@ def test_settings_of_the_caller_do_not_matter(monkeypatch):
         "PYTHONWARNINGS=error PYTHONHASHSEED=7 PYTHONOPTIMIZE=1 PYTHONUTF8=0 "
         "PYTHONCOERCECLOCALE=0 TORCH_SHOW_CPP_STACKTRACES=1 TORCHDYNAMO_DISABLE=1 MKL_VERBOSE=1 "
         "CUBLAS_WORKSPACE_CONFIG=:4096:8 CUDA_LAUNCH_BLOCKING=1 "
-        "RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 MASTER_ADDR=::1 MASTER_PORT=1 NCCL_DEBUG=INFO"
+        "RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 MASTER_ADDR=::1 MASTER_PORT=1 NCCL_DEBUG=INFO "
+        "FORCE_COLOR=1 PYTHON_COLORS=1 COLUMNS=30 PYTHONINTMAXSTRDIGITS=700 PYTHON_CPU_COUNT=999 "
+        "PYTHONTRACEMALLOC=1 PYTHONASYNCIODEBUG=1"
     )
     if str(ROOT).isascii():  # before 3.13, Python with this locale reads no .pth file elsewhere
         settings += " LC_ALL=C"
@@ -708,7 +710,11 @@ def test_settings_of_the_caller_do_not_matter(monkeypatch):
 >>> hash('a'), __debug__, sys.getfilesystemencoding()
 >>> torch.ones(2).view(3)
 >>> _ = torch.ones(64, 64) @ torch.ones(64, 64)
->>> [name for name in os.environ if name.startswith(%r)]"""
+>>> [name for name in os.environ if name.startswith(%r)]
+>>> import asyncio, shutil, tracemalloc, subprocess
+>>> sys.get_int_max_str_digits(), tracemalloc.is_tracing(), asyncio.new_event_loop().get_debug()
+>>> shutil.get_terminal_size().columns, os.cpu_count() == 999
+>>> subprocess.run([sys.executable, "-c", "1/0"], capture_output=True).stderr[-36:]"""
     told = ("CUBLAS", "CUDA_L", "TORCHDY", "RANK", "LOCAL", "WORLD", "MASTER", "NCCL")
     with Runner(jobs=1) as runner:
         ((_, done),) = runner.run([claim("c", session.replace("%r", repr(told)))], Lane.CPU)
@@ -721,6 +727,10 @@ def test_settings_of_the_caller_do_not_matter(monkeypatch):
         f"Traceback (most recent call last):\n{error}",
         "",
         "[]",
+        "",
+        "(4300, False, False)",
+        "(80, False)",
+        r"b'ZeroDivisionError: division by zero\n'",
     )
 
 
