@@ -208,6 +208,22 @@ def test_a_flood_that_ends_at_the_limit_of_a_file(runner):
     assert flooded.outputs[3] == "1"
 
 
+@pytest.mark.parametrize(
+    "code", ["1 / 0", "print(1)", "os.system('echo 1')", "torch.testing.assert_close(1, 2)"]
+)
+def test_an_output_for_which_there_is_no_room(runner, code):
+    """As on a full disk: an error that could not be written has not passed."""
+    session = f"""
+        >>> import os, resource as r
+        >>> r.setrlimit(r.RLIMIT_FSIZE, (0, r.getrlimit(r.RLIMIT_FSIZE)[1]))
+        >>> try: _ = {code}
+        ... except OSError: pass
+    """
+    done = between(runner, session)
+    assert done.outcome is Outcome.FAILED
+    assert done.outputs[-1] == "[cut here: File too large]"
+
+
 def test_a_flood_is_cut(runner):
     """Output beyond the limit is cut, and says so."""
     done = between(runner, ">>> print('x' * 3_000_000)")

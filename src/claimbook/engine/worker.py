@@ -229,11 +229,16 @@ class _Sandbox:
         length = os.fstat(self.printed.fileno()).st_size
         # A character has at most four bytes; one byte more shows that there is more.
         text = os.pread(self.printed.fileno(), 4 * OUTPUT_LIMIT + 1, 0).decode("utf-8", "replace")
+        lost = ""
+        try:  # where this has no room, what the example printed may have had none
+            self.printed.write(b"\n")
+        except OSError as error:
+            lost = f"[cut here: {error.strerror}]"
         self.printed.seek(0)
         self.printed.truncate()
         if len(text) > OUTPUT_LIMIT:
-            text = f"{text[:OUTPUT_LIMIT]}\n[cut here: {length:,} bytes were printed]"
-        return text.rstrip("\n")
+            return f"{text[:OUTPUT_LIMIT]}\n[cut here: {length:,} bytes were printed]"
+        return (text + lost).rstrip("\n")
 
 
 def _drop_notes(error: BaseException) -> None:
