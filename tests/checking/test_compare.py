@@ -51,6 +51,10 @@ SAME = {
         "Traceback (most recent call last):\nRuntimeError: size 3 ... size 4",
         "Traceback (most recent call last):\nRuntimeError: size 3 does not fit size 4",
     ),
+    "an ellipsis for a stack without an error": (
+        "Traceback (most recent call last):\n...",
+        "Traceback (most recent call last):\n  File a",
+    ),
     "output before an error": (f"before\n{ZERO_DIVISION}", f"before\n{ZERO_DIVISION}"),
     "a tensor that torch shortens": (
         "tensor([0., 0.,  ..., 0., 0.])",
@@ -295,6 +299,19 @@ DIFFERENT = {
         "5",
         "Traceback (most recent call last):",
         "an error was raised: Traceback (most recent call last):",
+    ),
+    "a header that goes on": (
+        "Traceback (most recent call last): 42",
+        "Traceback (most recent call last): 43",
+        (
+            "value: want 'Traceback (most recent call last): 42', "
+            "got 'Traceback (most recent call last): 43'"
+        ),
+    ),
+    "a stack without an error": (
+        "Traceback (most recent call last):\n  File a\n    f(1)",
+        "Traceback (most recent call last):\n  File a\n    f(2)",
+        "value: want 'f(1)', got 'f(2)'",
     ),
     "no error": (
         ZERO_DIVISION,

@@ -670,6 +670,14 @@ def test_a_book_without_claims(tmp_path, monkeypatch):
     assert error.startswith("nothing to run on cpu in ")
 
 
+def test_a_part_of_labs_without_a_gallery(book):
+    """Its pages are read; where there is a gallery, the build makes what is in this folder."""
+    book.write("docs/labs/sums.md", "# P\n\n" + claim_text("sum-of-labs", ">>> 1\n1"))
+    assert "docs/labs/sums.md:3  sum-of-labs" in run("list")[1]
+    (book.root / "gallery").mkdir()
+    assert "sum-of-labs" not in run("list")[1]
+
+
 @pytest.mark.parametrize("command", ["run", "record", "accept", "falsify"])
 def test_nothing_of_what_is_named_runs(book, command):
     """Whoever names claims wants them run: that none is of the lane is an error."""

@@ -167,6 +167,10 @@ def test_exceptions(runner, session, said):
             ">>> import ctypes\n>>> _ = ctypes.CDLL(None).puts(b'C'), ctypes.CDLL(None).fflush(0)",
             "C",
         ),
+        (">>> import os\n>>> print('long'); _ = os.lseek(1, 0, 0); print('b')", "long\nb"),
+        (">>> import os\n>>> _ = os.system('echo b >/dev/stderr'), print(3)", "b\n3"),
+        (">>> import builtins as b\n>>> b.print = b.repr = lambda *_: ''\n>>> 5", "5"),
+        (">>> import unittest.mock as m\n>>> with m.patch('builtins.print'): 5", "5"),
         (">>> print('\\ud800 \\x1b[31m é')", "\\ud800 \x1b[31m é"),
         (">>> import os\n>>> _ = os.write(1, b'\\xff')", "\ufffd"),
         (">>> import warnings\n>>> warnings.warn('mind')", "UserWarning: mind"),
@@ -202,6 +206,22 @@ def test_a_flood_that_ends_at_the_limit_of_a_file(runner):
     assert flooded.outcome is Outcome.FAILED
     assert flooded.outputs[2].endswith("[cut here: 200,000 bytes were printed]")
     assert flooded.outputs[3] == "1"
+
+
+@pytest.mark.parametrize(
+    "code", ["1 / 0", "print(1)", "os.system('echo 1')", "torch.testing.assert_close(1, 2)"]
+)
+def test_an_output_for_which_there_is_no_room(runner, code):
+    """As on a full disk: an error that could not be written has not passed."""
+    session = f"""
+        >>> import os, resource as r
+        >>> r.setrlimit(r.RLIMIT_FSIZE, (0, r.getrlimit(r.RLIMIT_FSIZE)[1]))
+        >>> try: _ = {code}
+        ... except OSError: pass
+    """
+    done = between(runner, session)
+    assert done.outcome is Outcome.FAILED
+    assert done.outputs[-1] == "[cut here: File too large]"
 
 
 def test_a_flood_is_cut(runner):
@@ -348,14 +368,15 @@ def test_a_dirty_worker_begins_no_other_claim(runner, tmp_path):
     assert begun.read_text() == "." * 9
 
 
-def test_an_example_that_writes_into_the_channel(runner):
+@pytest.mark.parametrize("message", ["mere text", "7", "{}", '{"output": 7}', '{"seconds": 1}'])
+def test_an_example_that_writes_into_the_channel(runner, message):
     """It costs its own claim an outcome."""
-    session = """
+    session = f"""
     >>> import os, stat
     >>> for descriptor in map(int, os.listdir("/proc/self/fd")):
     ...     try:
     ...         if stat.S_ISSOCK(os.fstat(descriptor).st_mode):
-    ...             _ = os.write(descriptor, b"mere text")
+    ...             _ = os.write(descriptor, {len(message).to_bytes(4)} + {message.encode()})
     ...     except OSError:
     ...         pass
     """
@@ -692,7 +713,9 @@ def test_settings_of_the_caller_do_not_matter(monkeypatch):
         "PYTHONWARNINGS=error PYTHONHASHSEED=7 PYTHONOPTIMIZE=1 PYTHONUTF8=0 "
         "PYTHONCOERCECLOCALE=0 TORCH_SHOW_CPP_STACKTRACES=1 TORCHDYNAMO_DISABLE=1 MKL_VERBOSE=1 "
         "CUBLAS_WORKSPACE_CONFIG=:4096:8 CUDA_LAUNCH_BLOCKING=1 "
-        "RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 MASTER_ADDR=::1 MASTER_PORT=1 NCCL_DEBUG=INFO"
+        "RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 MASTER_ADDR=::1 MASTER_PORT=1 NCCL_DEBUG=INFO "
+        "FORCE_COLOR=1 PYTHON_COLORS=1 COLUMNS=30 PYTHONINTMAXSTRDIGITS=700 PYTHON_CPU_COUNT=999 "
+        "PYTHONTRACEMALLOC=1 PYTHONASYNCIODEBUG=1"
     )
     if str(ROOT).isascii():  # before 3.13, Python with this locale reads no .pth file elsewhere
         settings += " LC_ALL=C"
@@ -703,7 +726,11 @@ def test_settings_of_the_caller_do_not_matter(monkeypatch):
 >>> hash('a'), __debug__, sys.getfilesystemencoding()
 >>> torch.ones(2).view(3)
 >>> _ = torch.ones(64, 64) @ torch.ones(64, 64)
->>> [name for name in os.environ if name.startswith(%r)]"""
+>>> [name for name in os.environ if name.startswith(%r)]
+>>> import asyncio, shutil, tracemalloc, subprocess
+>>> sys.get_int_max_str_digits(), tracemalloc.is_tracing(), asyncio.new_event_loop().get_debug()
+>>> shutil.get_terminal_size().columns, os.cpu_count() == 999
+>>> subprocess.run([sys.executable, "-c", "1/0"], capture_output=True).stderr[-36:]"""
     told = ("CUBLAS", "CUDA_L", "TORCHDY", "RANK", "LOCAL", "WORLD", "MASTER", "NCCL")
     with Runner(jobs=1) as runner:
         ((_, done),) = runner.run([claim("c", session.replace("%r", repr(told)))], Lane.CPU)
@@ -716,6 +743,10 @@ def test_settings_of_the_caller_do_not_matter(monkeypatch):
         f"Traceback (most recent call last):\n{error}",
         "",
         "[]",
+        "",
+        "(4300, False, False)",
+        "(80, False)",
+        r"b'ZeroDivisionError: division by zero\n'",
     )
 
 

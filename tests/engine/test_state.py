@@ -306,6 +306,54 @@ OTHERS = {
         "import signal; _ = signal.setitimer(signal.ITIMER_PROF, 100)",
         "import signal; signal.getitimer(signal.ITIMER_PROF)",
     ),
+    "what a hook is told": (
+        "import sys; sys.addaudithook(lambda *event: event[0] == 'mine' and print('told'))",
+        "import sys; sys.audit('mine')",
+    ),
+    "what a forked process does first": (
+        "import os; os.register_at_fork(after_in_child=lambda: print('forked'))",
+        "import os; _ = os.waitpid(os.fork() or os._exit(0), 0)",
+    ),
+    "what torch logs": (
+        "import logging; torch._logging.set_logs(dynamo=logging.INFO)",
+        "import logging; logging.getLogger('torch._dynamo').isEnabledFor(20)",
+    ),
+    "how a checkpoint is loaded": (
+        "from torch.utils.serialization import config as c; c.load.mmap = True",
+        "from torch.utils.serialization import config as c; c.load.mmap",
+    ),
+    "limits of another part of torch.compile": (
+        "import torch._functorch.config as c; c.donated_buffer = None",
+        "import torch._functorch.config as c; c.donated_buffer",
+    ),
+    "how a type is pickled": (
+        "import copyreg; copyreg.pickle(slice, lambda one: (int, ()))",
+        "import pickle; pickle.loads(pickle.dumps(slice(3)))",
+    ),
+    "how long a socket waits": (
+        "import socket; socket.setdefaulttimeout(1)",
+        "import socket; socket.getdefaulttimeout()",
+    ),
+    "whom NumPy calls": (
+        "import numpy; _ = numpy.seterrcall(print)",
+        "import numpy; numpy.geterrcall()",
+    ),
+    "how modules are found": (
+        "import sys; sys.path_hooks.clear()",
+        "import sys; len(sys.path_hooks) > 0",
+    ),
+    "what is told of a crash": (
+        "import faulthandler; faulthandler.enable()",
+        "import faulthandler; faulthandler.is_enabled()",
+    ),
+    "what memory is traced": (
+        "import tracemalloc; tracemalloc.start()",
+        "import tracemalloc; tracemalloc.is_tracing()",
+    ),
+    "decimal digits of new threads": (
+        "import decimal; decimal.DefaultContext.prec = 3",
+        "import decimal; decimal.Context().prec",
+    ),
     "standard input": ("import sys; sys.stdin = None", "import sys; sys.stdin.read()"),
 }
 """What a claim changes, and code by which another would notice."""

@@ -131,6 +131,7 @@ def test_what_cuda_prints_needs_a_fence_of_its_own():
         ("a\rb", "carriage return"),
         ("a\0b", "NUL"),
         ("a\n[cut here: 2,000,000 bytes were printed]", "print less"),
+        ("[cut here: No space left on device]", "free room"),
         ("<object object at 0x7f6c7c7c7c7c>", "with `...` for the address"),
     ],
 )

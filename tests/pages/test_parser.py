@@ -384,6 +384,15 @@ PROBLEMS = {
             )
         ],
     ),
+    "a fence without a language": (
+        claim_with().replace(":::\n", f"{FENCE}\nx\n{FENCE}\n:::\n").lstrip(),
+        [
+            (
+                "p.md:9: a-claim: a claim holds `pycon` and `pycon cuda` fences, and this one "
+                "names no language [claim.bad-fence]"
+            )
+        ],
+    ),
     "a fence without prompt": (
         claim_with(code="x = 1"),
         [

@@ -65,6 +65,8 @@ def differences(want: str, got: str, lane: Lane) -> Iterator[Difference]:
     if want == got:
         return
     (want_text, want_error), (got_text, got_error) = _split_error(want), _split_error(got)
+    if not (want_error or got_error):  # maybe a header, but nothing below it names an error
+        want_text, got_text = want, got
     try:
         yield from _between_errors(want_error, got_error)
         if (want_error is None) == (got_error is None):
@@ -93,10 +95,10 @@ def _normal(text: str, lane: Lane) -> str:
 
 def _split_error(text: str) -> tuple[str, str | None]:
     """Split output into what was printed and the error (type and message) that ended it."""
-    before, header, after = ("\n" + text).rpartition("\n" + HEADER)
+    before, header, after = f"\n{text}\n".rpartition(f"\n{HEADER}\n")
     if not header:
         return text, None
-    lines = after.lstrip("\n").split("\n")
+    lines = after.strip("\n").split("\n")
     error = dropwhile(lambda line: line.startswith(" ") or line == "...", lines)
     return before.removeprefix("\n"), "\n".join(error)
 

@@ -77,6 +77,7 @@ ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]{8,}")
 _NO_GPU = r"Torch not compiled with CUDA enabled|No CUDA GPUs are available|Found no NVIDIA driver"
 _HINTS = (
     (ADDRESS, "It holds an address, which is another in each run: write `...` in its place."),
+    (re.compile(r"\[cut here: No space"), "Free room for temporary files, and run it again."),
     (re.compile(_NO_GPU), "It asks for a GPU: write `device`, or give the claim `:lanes: cuda`."),
     (
         re.compile(r"^EOFError: EOF when reading a line", re.MULTILINE),

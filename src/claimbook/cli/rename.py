@@ -8,7 +8,7 @@ import click
 
 from claimbook.cli import common
 from claimbook.files import walk, write_atomically
-from claimbook.pages.book import MADE, Book, BookError, Project, unknown
+from claimbook.pages.book import Book, BookError, Project, unknown
 from claimbook.pages.directive import CLAIM_ID
 
 KINDS = {".md", ".py", ".rst", ".yaml", ".yml", ".toml", ".txt", ".json", ".jsonl"}
@@ -51,9 +51,8 @@ def _check(book: Book, old: str, new: str) -> None:
 
 def _files(project: Project) -> Iterator[Path]:
     """Yield the files of a project that are neither hidden nor built; links are followed."""
-    made = [project.docs / name for name in MADE]
     for path in sorted(walk(project.root, lambda name: name[0] in "._")):
-        hidden_or_built = path.name[0] == "." or any(map(path.is_relative_to, made))
+        hidden_or_built = path.name[0] == "." or any(map(path.is_relative_to, project.made))
         if path.suffix in KINDS and path.is_file() and not hidden_or_built:
             yield path
 

@@ -31,7 +31,8 @@ KEPT = "CLAIMBOOK_FORK_SERVER"
 """Environment variable with the socket address of a shared fork server."""
 
 SETTINGS = re.compile(
-    r"PYTHON(WARN|OPTIMIZE|DEVMODE|MALLOC)|_?(PY)?TORCH|CU(BLAS|DNN)|CUDA_LAUNCH|NVIDIA_TF|\w+VERBOSE"
+    r"PYTHON(WARN|OPTIMIZE|DEVMODE|MALLOC|TRACEMALLOC|INTMAX|ASYNCIO|_COLORS|_CPU)|FORCE_COLOR|COLUMNS"
+    r"|_?(PY)?TORCH|CU(BLAS|DNN)|CUDA_LAUNCH|NVIDIA_TF|\w+VERBOSE"
     r"|(LOCAL_)?RANK|WORLD_SIZE|MASTER_|GLOO_|NCCL_"
 )
 """Environment variables that change what Python or torch prints; removed for examples."""

@@ -1,20 +1,27 @@
 """Snapshots of the global state of Python and torch, to detect that a claim changed it."""
 
 import builtins
+import copyreg
 import decimal
+import faulthandler
+import functools
 import gc
 import locale
 import logging
 import os
 import resource
 import signal
+import socket
 import sys
 import tempfile
 import threading
 import time
+import tracemalloc
 import warnings
+from collections.abc import Callable
 from operator import attrgetter
 from types import FunctionType
+from typing import Any
 
 from claimbook.engine.environment import cores
 from claimbook.model import Lane
@@ -44,6 +51,7 @@ nn.modules.module._global_buffer_registration_hooks nn.utils.parametrize._cache_
 nn.modules.module._global_parameter_registration_hooks autograd._profiler_enabled
 serialization.get_default_load_endianness serialization.get_crc32_options library._defs.__len__
 utils._pytree.SUPPORTED_NODES.__len__ distributions.Distribution._validate_args
+_logging._internal.log_state.log_qname_to_level _logging._internal.log_state.artifact_names
 """
 """Settings of torch and getters of settings; not every release has all of them."""
 
@@ -58,6 +66,23 @@ OURS = {"stdout", "stderr"}
 """Names that the worker itself sets anew for each claim."""
 SIGNALS = ("SIGINT", "SIGTERM", "SIGALRM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGCHLD", "SIGPIPE")
 TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
+LASTING: list[str] = []
+"""Functions that were called and whose effect can be neither seen nor undone."""
+
+
+def note_what_lasts() -> None:
+    """Have calls of such functions noted from now on."""
+    sys.addaudithook = _noting(sys.addaudithook)
+    os.register_at_fork = _noting(os.register_at_fork)
+
+
+def _noting(function: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(function)
+    def noted(*args: Any, **kwargs: Any) -> None:
+        function(*args, **kwargs)
+        LASTING.append(function.__name__)
+
+    return noted
 
 
 class Snapshot:
@@ -109,11 +134,15 @@ def _settings() -> list[str]:
     hooks = vars(sys.modules["torch.optim.optimizer"])
     asked += [value for name, value in hooks.items() if name.startswith("_global_optimizer_")]
     if numpy := sys.modules.get("numpy"):
-        asked += [numpy.get_printoptions(), numpy.geterr()]
-    # Only what differs from the defaults: an example may be the first to import it.
-    dynamo = sys.modules.get("torch._dynamo.config")
-    asked.append(dynamo.codegen_config() if dynamo else "")
+        asked += [numpy.get_printoptions(), numpy.geterr(), numpy.geterrcall()]
+    # Only what differs from the defaults: an example may be the first to import one.
+    asked.append("".join(m.codegen_config() for m in [*sys.modules.values()] if _configures(m)))
     return [*map(repr, asked), *map(repr, _settings_of_python())]
+
+
+def _configures(module: object) -> bool:
+    """Return whether a module has settings of torch, as `torch._dynamo.config` has."""
+    return hasattr(type(module), "codegen_config")
 
 
 def _settings_of_python() -> list[object]:
@@ -125,7 +154,9 @@ def _settings_of_python() -> list[object]:
         *(sys.path, sys.meta_path, sys.argv, sys.stdin, sys.displayhook, sys.excepthook),
         *(sys.gettrace(), sys.getprofile(), sys.getrecursionlimit(), sys.getswitchinterval()),
         *(sys.unraisablehook, sys.get_int_max_str_digits(), threading.getprofile()),
-        warnings.formatwarning,
+        *(sys.path_hooks, sys.get_asyncgen_hooks(), faulthandler.is_enabled(), LASTING),
+        *(tracemalloc.is_tracing(), copyreg.dispatch_table, socket.getdefaulttimeout()),
+        *(warnings.formatwarning, decimal.DefaultContext),
         *(gc.isenabled(), gc.get_threshold(), gc.get_debug(), gc.callbacks),
         *(threading.excepthook, threading.gettrace(), tempfile.gettempdir(), len(vars(builtins))),
         *(locale.setlocale(locale.LC_ALL), decimal.getcontext(), *map(resource.getrlimit, LIMITS)),

@@ -151,21 +151,25 @@ class Runner:
         """Take what a worker has sent; yield its claim with the run if that is finished."""
         while worker.channel.poll():
             message, claim = receive(worker.channel), worker.claim
-            if message is None or claim is None:
-                yield from self._lose(worker)
-                return
-            if "output" not in message:
-                run = self._finished(claim, worker.outputs, message)
-                # Before yielding: the caller may be slow, and the worker has something to do.
-                if message["dirty"]:
-                    self._workers.end(worker)
-                else:
-                    self._begin(worker)
-                yield claim, run
-                return
-            worker.outputs.append(message["output"])
+            match message:
+                case {"output": str(output)} if claim:
+                    worker.outputs.append(output)
+                case {"seconds": seconds, "measurements": [*measured], "dirty": dirty} if claim:
+                    run = self._finished(claim, worker.outputs, seconds, measured)
+                    # Before yielding: the caller may be slow, and the worker has something to do.
+                    if dirty:
+                        self._workers.end(worker)
+                    else:
+                        self._begin(worker)
+                    yield claim, run
+                    return
+                case _:  # it died, or an example wrote this
+                    yield from self._lose(worker)
+                    return
 
-    def _finished(self, claim: Claim, outputs: list[str], message: dict[str, Any]) -> Run:
+    def _finished(
+        self, claim: Claim, outputs: list[str], seconds: float, measured: list[list[Any]]
+    ) -> Run:
         if claim.cpu_build and not self.environments[self._lane].torch.endswith("+cpu"):
             reason = f"{claim.id} is about a build of torch without CUDA"
             return Run(claim.id, self._lane, Outcome.SKIPPED, message=reason)
@@ -174,9 +178,8 @@ class Runner:
             outcome, reason = Outcome.FAILED, str(mismatch.difference)
         elif len(outputs) != count:
             outcome, reason = Outcome.CRASHED, f"{count} examples gave {len(outputs)} outputs"
-        measured = tuple(Measurement(*fields) for fields in message["measurements"])
-        done = claim.id, self._lane, outcome, tuple(outputs), message["seconds"], reason
-        return Run(*done, measured)
+        done = claim.id, self._lane, outcome, tuple(outputs), seconds, reason
+        return Run(*done, tuple(Measurement(*fields) for fields in measured))
 
     def _lose(self, worker: Worker, *, late: bool = False) -> Iterator[tuple[Claim, Run]]:
         """End a worker that died or is late; yield its claim, if it has one, with the run."""

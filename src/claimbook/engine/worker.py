@@ -9,6 +9,7 @@ import __future__
 import _thread
 import contextlib
 import ctypes
+import fcntl
 import gc
 import io
 import json
@@ -32,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from claimbook.engine import environment
-from claimbook.engine.isolation import Snapshot
+from claimbook.engine.isolation import Snapshot, note_what_lasts
 from claimbook.model import Lane
 
 MEMORY_LIMIT = 8 << 30
@@ -147,6 +148,7 @@ class _Sandbox:
                 if "Traceback (most recent call last):\n" in printed:
                     raise RuntimeError(printed)  # all claims would fail of it
             self._prepare()
+        note_what_lasts()
         self.state = Snapshot()
 
     def reset(self) -> bool:
@@ -179,6 +181,8 @@ class _Sandbox:
     def _redirect(self) -> None:
         # A new file: whatever an earlier claim left running writes to the old one.
         with tempfile.TemporaryFile(dir=self.folder.parent) as fresh:
+            # As on a terminal, nothing is written over what was printed before.
+            fcntl.fcntl(fresh, fcntl.F_SETFL, os.O_APPEND)
             os.dup2(fresh.fileno(), self.printed.fileno(), inheritable=False)
         for number, name in ((1, "stdout"), (2, "stderr")):
             os.dup2(self.printed.fileno(), number)
@@ -227,11 +231,16 @@ class _Sandbox:
         length = os.fstat(self.printed.fileno()).st_size
         # A character has at most four bytes; one byte more shows that there is more.
         text = os.pread(self.printed.fileno(), 4 * OUTPUT_LIMIT + 1, 0).decode("utf-8", "replace")
+        lost = ""
+        try:  # where this has no room, what the example printed may have had none
+            self.printed.write(b"\n")
+        except OSError as error:
+            lost = f"[cut here: {error.strerror}]"
         self.printed.seek(0)
         self.printed.truncate()
         if len(text) > OUTPUT_LIMIT:
-            text = f"{text[:OUTPUT_LIMIT]}\n[cut here: {length:,} bytes were printed]"
-        return text.rstrip("\n")
+            return f"{text[:OUTPUT_LIMIT]}\n[cut here: {length:,} bytes were printed]"
+        return (text + lost).rstrip("\n")
 
 
 def _drop_notes(error: BaseException) -> None:
@@ -265,9 +274,10 @@ def _has_company() -> bool:
 
 
 def _display(value: object) -> None:
-    # Unlike sys.displayhook, does not keep the value alive in `_`.
+    # Unlike sys.displayhook, does not keep the value alive in `_`. Like it, calls neither `print`
+    # nor `repr`, which an example may have replaced.
     if value is not None:
-        print(repr(value))
+        sys.stdout.write(f"{value!r}\n")
 
 
 def _show_warning(message: Warning | str, category: type, *_: object, **__: object) -> None:

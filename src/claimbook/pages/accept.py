@@ -24,8 +24,8 @@ class AcceptError(ValueError):
 OVERTURNED = {Kind.VALUE, Kind.NOT_RAISED, Kind.RAISED, Kind.ERROR_TYPE}
 """Kinds of difference that change the result, not just its wording."""
 
-_CUT = re.compile(r"\[cut here: [\d,]+ bytes were printed\]\Z")
-"""How the worker ends an output that is too long."""
+_CUT = re.compile(r"\[cut here: [^\n]+\]\Z")
+"""How the worker ends an output that is too long, or has no room."""
 _UNREADABLE = (
     "the page would not read back as this output: print its repr() if a line of it begins with "
     "`>>>` or ends the fence, if its first line, `...`, would be read as code, or if it holds a "
@@ -124,7 +124,7 @@ class Draft:
         as_agreed = _content(revised) == _content(self.page, wants)
         for change in changes:
             if _CUT.search(change.mismatch.got):
-                raise AcceptError("its output was too long and was cut: print less")
+                raise AcceptError("its output was cut: print less, or free room for it")
             if ADDRESS.search(change.want):
                 why = "it holds an address, which is another in each run"
                 raise AcceptError(f"{why}: write it by hand, with `...` for the address")

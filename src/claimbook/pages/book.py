@@ -34,9 +34,6 @@ LABS = "gallery"
 TEXTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 """Pages outside docs that are scanned too."""
 
-MADE = ("_build", "labs")
-"""Folders of docs that a build creates."""
-
 
 @dataclass(frozen=True)
 class Project:
@@ -69,6 +66,12 @@ class Project:
         return self.root / "docs"
 
     @property
+    def made(self) -> list[Path]:
+        """The folders of docs that a build makes; without a gallery, `labs` is one of pages."""
+        drawn = [self.docs / "labs"] if (self.root / LABS).is_dir() else []
+        return [self.docs / "_build", *drawn]
+
+    @property
     def texts(self) -> list[Path]:
         """The pages outside docs."""
         return [self.root / text for text in TEXTS if (self.root / text).is_file()]
@@ -92,7 +95,7 @@ class Project:
     def pages(self) -> Iterator[Path]:
         """Yield the paths of all pages, sorted; hidden files are skipped."""
         for path in _visible(self.docs, ".md"):
-            made = path.relative_to(self.docs).parts[0] in MADE
+            made = any(path.is_relative_to(folder) for folder in self.made)
             if not made and (path.is_file() or path.is_symlink()):  # a broken link is reported
                 yield path
         yield from self.texts

@@ -193,7 +193,8 @@ class ClaimReader(Reader):
             elif block.info.split() == ["pycon", "cuda"]:
                 self._add_cuda(block, found)
             else:
-                message = f"a claim holds `pycon` and `pycon cuda` fences, not `{block.info}`"
+                other = f"not `{block.info}`" if block.info else "and this one names no language"
+                message = f"a claim holds `pycon` and `pycon cuda` fences, {other}"
                 self.problem(block.line, ProblemKind.BAD_FENCE, message)
         if not found:
             message = "it has no `pycon` fence that shows its statement"

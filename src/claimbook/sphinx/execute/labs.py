@@ -4,6 +4,7 @@ sphinx-gallery's own hooks import Matplotlib in every build, even if no lab is r
 fifth of the time of a build without changes.
 """
 
+import codeop
 import faulthandler
 import io
 import os
@@ -12,6 +13,7 @@ import signal
 import sys
 import traceback
 from dataclasses import astuple
+from functools import partial
 from logging import LogRecord
 from pathlib import Path, PurePosixPath
 from textwrap import dedent
@@ -56,6 +58,8 @@ def connect(app: Sphinx) -> None:
         del os.environ[name]
     os.environ.update(MPLBACKEND="agg", PYTHONWARNINGS="ignore:This DataLoader will create")
     gen_gallery._import_matplotlib = lambda: None  # noqa: SLF001
+    # By this sphinx-gallery compiles labs, which assert: in a build under -O too.
+    codeop.compile = partial(compile, optimize=0)  # type: ignore[attr-defined]
     app.connect("config-inited", ends_on_error(_connect_gallery))
     app.connect("build-finished", _end_processes)
 
