@@ -4,7 +4,6 @@ sphinx-gallery's own hooks import Matplotlib in every build, even if no lab is r
 fifth of the time of a build without changes.
 """
 
-import codeop
 import faulthandler
 import io
 import os
@@ -13,7 +12,6 @@ import signal
 import sys
 import traceback
 from dataclasses import astuple
-from functools import partial
 from logging import LogRecord
 from pathlib import Path, PurePosixPath
 from textwrap import dedent
@@ -58,8 +56,6 @@ def connect(app: Sphinx) -> None:
         del os.environ[name]
     os.environ.update(MPLBACKEND="agg", PYTHONWARNINGS="ignore:This DataLoader will create")
     gen_gallery._import_matplotlib = lambda: None  # noqa: SLF001
-    # By this sphinx-gallery compiles labs, which assert: in a build under -O too.
-    codeop.compile = partial(compile, optimize=0)  # type: ignore[attr-defined]
     app.connect("config-inited", ends_on_error(_connect_gallery))
     app.connect("build-finished", _end_processes)
 
@@ -140,16 +136,19 @@ class _Gallery:
             raise BookError(f"{names}: a lab has ended its process, {how}; {advice}") from error
 
     def _try_again(self, app: Sphinx) -> None:
-        """Retry failed labs that observe their machine, one at a time; report those that fail."""
+        """Retry failed labs that observe their machine, one at a time; report those that fail.
+
+        They run in this process; under `-O` it would leave out their assertions, so none is retried.
+        """
         failing = self._conf["failing_examples"]
-        for again in range(2, TRIES + 1):
+        for again in range(2, TRIES + 1) if __debug__ else ():
             if any("observe(" in Path(lab).read_text("utf-8") for lab in failing):
                 logger.info("labs: tried again: %s", ", ".join(Path(lab).name for lab in failing))
                 failing.clear()
                 self._conf["parallel"] = False
                 from claimbook.teach import observation  # takes as long as a build without changes
 
-                # They run in this process, and print what they expected but did not observe.
+                # They print what they expected but did not observe.
                 observation.told = again == TRIES and not app.config.claimbook_strict
                 gen_gallery.generate_gallery_rst(app)
         for lab, told in failing.items():
