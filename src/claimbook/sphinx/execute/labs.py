@@ -138,7 +138,7 @@ class _Gallery:
     def _try_again(self, app: Sphinx) -> None:
         """Retry failed labs that observe their machine, one at a time; report those that fail.
 
-        They run in this process; under `-O` it would leave out their assertions, so none is retried.
+        They run in this process. Under `-O` it leaves out their assertions, so none is retried.
         """
         failing = self._conf["failing_examples"]
         for again in range(2, TRIES + 1) if __debug__ else ():
