@@ -19,6 +19,8 @@ def book(tmp_path, monkeypatch):
     book = TinyBook(tmp_path)
     book.write("docs/d.md", "# D\n\n[it](a/sums.md#claim-sum-adds)\n")
     book.write("docs/sweeps/sums.py", "import x\n\n\ndef sum_adds(x):\n    sum_adds\n")
+    book.write("docs/_parts/e.md", "`sum-adds`\n")
+    book.write("docs/_build/f.md", "`sum-adds`\n")
     book.write("tests/test_it.py", 'ID = "sum-adds"  # not a sum-adds-up, nor all-sum-adds\n')
     loaded, here = Book.load(book.root), environment.describe(Lane.CPU)
     records, results = Records.of(book.docs, Lane.CUDA, pytest.fail), {}
@@ -59,6 +61,8 @@ def test_a_claim_is_renamed(book, by_hand):
     assert "{claim} sums-add\n" in text(book, "docs/a/sums.md")
     assert "{claim}`sums-add` and {claim}`the sum <sums-add>`" in text(book, "docs/c.md")
     assert "#claim-sums-add" in text(book, "docs/d.md")
+    assert text(book, "docs/_parts/e.md") == "`sums-add`\n"
+    assert text(book, "docs/_build/f.md") == "`sum-adds`\n"
     assert text(book, "tests/test_it.py") == (
         'ID = "sums-add"  # not a sum-adds-up, nor all-sum-adds\n'
     )

@@ -461,3 +461,16 @@ def test_the_nightly_run_leaves_no_part_out():
     claims = [claim for claim in whole_book().claims if Lane.CUDA in claim.lanes]
     first = {claim.location.path.split("/")[1] for claim in claims}
     assert {*parts} == first
+
+
+def test_what_a_job_recorded_before_it_failed_is_proposed():
+    """The steps after the run take place however it ends, and so does the job after all."""
+    jobs = yaml.safe_load((ROOT / ".github/workflows/cuda.yml").read_text("utf-8"))["jobs"]
+    *_, run, pack, upload = jobs["record"]["steps"]
+    assert "nox -s record" in run["run"]
+    assert (pack["if"], upload["if"]) == ("always()", "always()")
+    assert (
+        pack["run"].split()[2].strip('"').replace("$PART", "${{ matrix.part }}")
+        == (upload["with"]["path"])
+    )
+    assert jobs["propose"]["if"].startswith("${{ !cancelled() && ")

@@ -263,6 +263,25 @@ def test_record_keeps_this_machine(tmp_path, clock):
     assert (found.outcome, found.outputs[3]) == (Outcome.VARIED, "False")
 
 
+def test_some_claims_do_not_replace_what_another_build_recorded(tmp_path, clock):
+    """A machine's file is of one build of torch: only a run of the whole book replaces it."""
+    book = book_with(tmp_path, WITH_CLOCK)
+    assert book.claimbook("record", **clock(100)).returncode == 0
+    machines = Machines.of(book.docs)
+    (file,) = machines.folder.glob("*.json")
+    before = machines.load(file.stem, pytest.fail)
+    machines.save(replace(before, environment=replace(HERE, torch="2.12.0+cpu")))
+    done = book.claimbook("record", "sum-adds")
+    assert done.returncode == 0
+    assert done.stdout.endswith(
+        f"docs/records/machines/{file.name} is as before: its results are of torch 2.12.0+cpu on"
+        f" Python {HERE.python}; to replace them, run claimbook record without names\n"
+    )
+    assert {*machines.load(file.stem, pytest.fail).claims} == {"sum-adds", "slow-is-slower"}
+    assert book.claimbook("record", **clock(100)).returncode == 0
+    assert machines.load(file.stem, pytest.fail) == before
+
+
 def test_hardware_is_told():
     """As Linux tells it: cores, caches, memory, and what torch uses of the processor."""
     found = environment.hardware()

@@ -54,19 +54,27 @@ def record(names: tuple[str, ...], lane: Lane, jobs: int | None) -> None:
         where, hardware = runner.environments[lane], environment.hardware()
         results = book_runs.results_of(runs)
         name = book_runs.machine_name(where, hardware)
-        file = _keep(book, BookRun(name, where, results, hardware, recorded=provenance))
-        common.say(f"this machine's results are in {file}")
+        here = BookRun(name, where, results, hardware, recorded=provenance)
+        common.say(_keep(book, here, whole=not names))
     # Not 1, the status of an uncaught exception.
     sys.exit(3 if any(run.outcome.is_fault for run in runs.values()) else 0)
 
 
-def _keep(book: Book, machine: BookRun) -> str:
-    """Save this machine's results, merged with earlier ones from the same environment."""
+def _keep(book: Book, machine: BookRun, *, whole: bool) -> str:
+    """Save this machine's results, merged with earlier ones of its environment; say where.
+
+    Results of another environment are replaced only by those of the whole book.
+    """
     machines = book_runs.Machines.of(book.project.docs)
+    file = book.project.name(machines.path(machine.name))
     known = machines.load(machine.name, common.tell_broken)  # a broken record is replaced
+    if known and known.environment != machine.environment and not whole:
+        made_with = f"torch {known.environment.torch} on Python {known.environment.python}"
+        advice = "to replace them, run claimbook record without names"
+        return f"{file} is as before: its results are of {made_with}; {advice}"
     kept = book_runs.earlier_results([known] if known else [], book.claims, machine.environment)
     machines.save(replace(machine, claims={**kept, **machine.claims}))
-    return book.project.name(machines.path(machine.name))
+    return f"this machine's results are in {file}"
 
 
 @click.command("release")
