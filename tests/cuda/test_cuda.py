@@ -13,9 +13,11 @@ import jsonschema
 import pytest
 import yaml
 
+from claimbook.cli.records import SAVED
 from claimbook.engine import environment
 from claimbook.model import Lane, Outcome
 from claimbook.pages.book import Book
+from claimbook.records.book_runs import CudaReleases
 from claimbook.records.runs import Records
 from claimbook.sphinx import STATIC
 from helpers import ROOT, STAND_IN, TinyBook, claim_text, is_soon, started_with, whole_book
@@ -328,27 +330,62 @@ def test_a_release_needs_the_lane(tmp_path):
     assert not (book.docs / "records/cuda-releases").exists()
 
 
-def test_an_interrupted_record_keeps_what_was_done(tmp_path, stand_in):
-    """What had run is kept whole, and the next run adds the rest."""
-    slow = claim_text("slow", ">>> import time\n>>> time.sleep(60)", ":timeout: 90\n")
-    book = TinyBook(tmp_path, {"index": f"# I\n\n{CLAIMS[0]}\n{slow}"})
-    command = [sys.executable, "-m", "claimbook", "record", "--lane", "cuda"]
+def slow(begun):
+    """A claim that tells by a file that it has begun, and does not end."""
+    code = f">>> import pathlib, time\n>>> pathlib.Path({str(begun)!r}).touch()\n>>> time.sleep(60)"
+    return claim_text("slow", code, ":timeout: 90\n")
+
+
+def interrupt(book, stand_in, command, begun):
+    """Interrupt a command on the stand-in when the claim `slow` has begun."""
+    begun.unlink(missing_ok=True)
     running = subprocess.Popen(
-        command,
+        [sys.executable, "-m", "claimbook", command, "--lane", "cuda"],
         cwd=book.root,
         env={**os.environ, **stand_in},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    assert is_soon(records_of(book).exists)
+    assert is_soon(begun.exists)
     os.killpg(running.pid, signal.SIGINT)
     assert running.wait(timeout=120) != 0
+
+
+def test_an_interrupted_record_keeps_what_was_done(tmp_path, stand_in):
+    """What had run is kept whole, and the next run adds the rest."""
+    begun = tmp_path / "begun"
+    book = TinyBook(tmp_path, {"index": f"# I\n\n{CLAIMS[0]}\n{slow(begun)}"})
+    interrupt(book, stand_in, "record", begun)
     store, claims = Records.of(book.docs, Lane.CUDA, pytest.fail), Book.load(book.root).claims
     assert [store.load(claim) is not None for claim in claims] == [True, False]
     book.replace("docs/index.md", "time.sleep(60)", "time.sleep(0)")
     done = book.claimbook("record", "--lane", "cuda", **stand_in)
     assert done.stdout == "1 record written under docs/records/cuda, 1 as before\n"
+
+
+def test_an_interrupted_release_keeps_what_was_done(tmp_path, stand_in):
+    """The next run begins with the rest; the whole of another GPU stays until a run has ended."""
+    quick = [claim_text(f"quick-{number}", ">>> 1 + 1\n2") for number in range(SAVED)]
+    begun = tmp_path / "begun"
+    book = TinyBook(tmp_path, {"index": "# I\n\n" + "\n".join([*quick, slow(begun)])})
+    releases = CudaReleases.of(book.docs)
+
+    def kept():
+        [release] = releases.load_all(pytest.fail)
+        return release
+
+    interrupt(book, stand_in, "release", begun)
+    assert {*kept().claims} == {f"quick-{number}" for number in range(SAVED)}
+    other = replace(kept(), environment=replace(kept().environment, device=OTHER))
+    releases.save(other)
+    interrupt(book, stand_in, "release", begun)
+    assert kept() == other
+    book.replace("docs/index.md", "time.sleep(60)", "time.sleep(0)")
+    done = book.claimbook("release", "--lane", "cuda", **stand_in)
+    assert done.stdout.endswith(f": {SAVED + 1} holds\n")
+    assert kept().environment.device == DEVICE
+    assert len(kept().claims) == SAVED + 1
 
 
 def test_what_is_due_is_recorded_first(tmp_path, stand_in):

@@ -12,11 +12,14 @@ from claimbook.checking.report import prompted
 from claimbook.cli import common
 from claimbook.engine import environment
 from claimbook.engine.pool import Runner
-from claimbook.model import Claim, Lane, Outcome, Run
+from claimbook.model import Claim, Environment, Lane, Outcome, Provenance, Run
 from claimbook.pages.book import Book, BookError
 from claimbook.records import book_runs
-from claimbook.records.book_runs import BookRun
+from claimbook.records.book_runs import BookRun, BookRuns, Result
 from claimbook.records.runs import Records, record_of
+
+SAVED = 50
+"""Number of claims after which the results of a release are saved, in case it is interrupted."""
 
 OF_MACHINE = {Outcome.SKIPPED, Outcome.VARIED}
 """Outcomes that depend on the machine or the build of torch, not on the release."""
@@ -98,7 +101,7 @@ def record_release(report: TextIO | None, changed: bool, lane: Lane) -> None:
     recorded = releases.load_all(common.tell_broken)
     if report and not recorded:
         raise BookError("no release is on record to compare with; run this without --report first")
-    release = _run(book, lane, recorded if changed else [])
+    release = _run(book, lane, recorded, None if report else releases, changed)
     if report:
         report.writelines(f"{line}\n" for line in _flips(book, recorded[-1], release))
     else:
@@ -108,22 +111,45 @@ def record_release(report: TextIO | None, changed: bool, lane: Lane) -> None:
     common.say(f"torch {release.name}: {words}")
 
 
-def _run(book: Book, lane: Lane, recorded: list[BookRun]) -> BookRun:
-    """Run all claims except those already recorded, unchanged, for this environment."""
+def _run(
+    book: Book, lane: Lane, recorded: list[BookRun], saved: BookRuns | None, changed: bool
+) -> BookRun:
+    """Run all claims on the installed torch, first those without a result.
+
+    Args:
+        saved: where results are saved from time to time, with earlier ones of this environment.
+        changed: leave out claims with such an earlier result.
+    """
     claims = common.chosen(book, (), lane, needed=True)
-    kept = {}
-    if recorded:  # only the runner can describe a lane that may be missing
-        kept = book_runs.earlier_results(recorded, claims, environment.describe(lane))
+    installed = environment.release(environment.torch_version())
+    claims.sort(key=lambda claim: any(run.of(claim) for run in recorded if run.name == installed))
+    results, made = dict[str, Result](), environment.provenance(book.project.root)
+    if changed:
+        results = book_runs.earlier_results(recorded, claims, environment.describe(lane))
+    due = [claim for claim in claims if claim.id not in results]
     with Runner() as runner:
-        due = [claim for claim in claims if claim.id not in kept]
-        runs = dict(common.progress(runner, due, lane, explained=False)) if due else {}
+        ran = common.progress(runner, due, lane, explained=False) if due else ()
+        for number, (claim, run) in enumerate(ran, 1):
+            if run.outcome not in OF_MACHINE:
+                results[claim.id] = book_runs.result_of(claim, run)
+            if saved and number % SAVED == 0 and (here := runner.environments.get(lane)):
+                kept = book_runs.earlier_results(recorded, claims, here)
+                _save_part(saved, _release(here, kept | results, made), recorded)
         if lane is not Lane.CPU:
             common.check_lane(runner, claims, lane, "; nothing was recorded")
         here = runner.environments.get(lane) or environment.describe(lane)
-    lasting = {claim: run for claim, run in runs.items() if run.outcome not in OF_MACHINE}
-    results = {claim.id: book_runs.result_of(claim, run) for claim, run in lasting.items()}
-    made = environment.provenance(book.project.root)
-    return BookRun(environment.release(here.torch), here, kept | results, recorded=made)
+    return _release(here, results, made)
+
+
+def _release(here: Environment, results: dict[str, Result], made: Provenance) -> BookRun:
+    return BookRun(environment.release(here.torch), here, results, recorded=made)
+
+
+def _save_part(saved: BookRuns, part: BookRun, recorded: list[BookRun]) -> None:
+    """Save a part of a release, unless the whole of another device or build is on record."""
+    known = [run.environment for run in recorded if run.name == part.name]
+    if all(environment == part.environment for environment in known):
+        saved.save(part)
 
 
 def _flips(book: Book, old: BookRun, new: BookRun) -> list[str]:
