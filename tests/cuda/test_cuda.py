@@ -17,7 +17,7 @@ from claimbook.cli.records import SAVED
 from claimbook.engine import environment
 from claimbook.model import Lane, Outcome
 from claimbook.pages.book import Book
-from claimbook.records.book_runs import CudaReleases
+from claimbook.records.book_runs import CudaReleases, Result, short_digest
 from claimbook.records.runs import Records
 from claimbook.sphinx import STATIC
 from helpers import ROOT, STAND_IN, TinyBook, claim_text, is_soon, started_with, whole_book
@@ -337,19 +337,22 @@ def slow(begun):
 
 
 def interrupt(book, stand_in, command, begun):
-    """Interrupt a command on the stand-in when the claim `slow` has begun."""
+    """Interrupt a command on the stand-in when the claim `slow` has begun; return its stderr."""
     begun.unlink(missing_ok=True)
     running = subprocess.Popen(
         [sys.executable, "-m", "claimbook", command, "--lane", "cuda"],
         cwd=book.root,
         env={**os.environ, **stand_in},
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
         start_new_session=True,
     )
     assert is_soon(begun.exists)
     os.killpg(running.pid, signal.SIGINT)
-    assert running.wait(timeout=120) != 0
+    _, told = running.communicate(timeout=120)
+    assert running.returncode != 0
+    return told
 
 
 def test_an_interrupted_record_keeps_what_was_done(tmp_path, stand_in):
@@ -375,12 +378,16 @@ def test_an_interrupted_release_keeps_what_was_done(tmp_path, stand_in):
         [release] = releases.load_all(pytest.fail)
         return release
 
-    interrupt(book, stand_in, "release", begun)
+    assert f"not run: 1 of {SAVED + 1} claims" in interrupt(book, stand_in, "release", begun)
     assert {*kept().claims} == {f"quick-{number}" for number in range(SAVED)}
-    other = replace(kept(), environment=replace(kept().environment, device=OTHER))
-    releases.save(other)
-    interrupt(book, stand_in, "release", begun)
-    assert kept() == other
+    assert f"not run: {SAVED + 1} of {SAVED + 1} claims" in interrupt(
+        book, stand_in, "release", begun
+    )
+    last = Result(short_digest(Book.load(book.root).claims[-1], Lane.CUDA), Outcome.PASSED)
+    elsewhere = replace(kept().environment, device=OTHER)
+    releases.save(replace(kept(), environment=elsewhere, claims={**kept().claims, "slow": last}))
+    assert f"not run: 1 of {SAVED + 1} claims" in interrupt(book, stand_in, "release", begun)
+    assert kept().environment.device == OTHER
     book.replace("docs/index.md", "time.sleep(60)", "time.sleep(0)")
     done = book.claimbook("release", "--lane", "cuda", **stand_in)
     assert done.stdout.endswith(f": {SAVED + 1} holds\n")
