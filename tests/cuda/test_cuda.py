@@ -378,21 +378,20 @@ def test_an_interrupted_release_keeps_what_was_done(tmp_path, stand_in):
         [release] = releases.load_all(pytest.fail)
         return release
 
-    assert f"not run: 1 of {SAVED + 1} claims" in interrupt(book, stand_in, "release", begun)
+    count = SAVED + 1
+    assert f"not run: 1 of {count} claims" in interrupt(book, stand_in, "release", begun)
     assert {*kept().claims} == {f"quick-{number}" for number in range(SAVED)}
-    assert f"not run: {SAVED + 1} of {SAVED + 1} claims" in interrupt(
-        book, stand_in, "release", begun
-    )
+    assert f"not run: {count} of {count} claims" in interrupt(book, stand_in, "release", begun)
     last = Result(short_digest(Book.load(book.root).claims[-1], Lane.CUDA), Outcome.PASSED)
     elsewhere = replace(kept().environment, device=OTHER)
     releases.save(replace(kept(), environment=elsewhere, claims={**kept().claims, "slow": last}))
-    assert f"not run: 1 of {SAVED + 1} claims" in interrupt(book, stand_in, "release", begun)
+    assert f"not run: 1 of {count} claims" in interrupt(book, stand_in, "release", begun)
     assert kept().environment.device == OTHER
     book.replace("docs/index.md", "time.sleep(60)", "time.sleep(0)")
     done = book.claimbook("release", "--lane", "cuda", **stand_in)
-    assert done.stdout.endswith(f": {SAVED + 1} holds\n")
+    assert done.stdout.endswith(f": {count} holds\n")
     assert kept().environment.device == DEVICE
-    assert len(kept().claims) == SAVED + 1
+    assert len(kept().claims) == count
 
 
 def test_what_is_due_is_recorded_first(tmp_path, stand_in):
