@@ -319,9 +319,10 @@ def known_on(pages):
 
 
 def test_a_general_error_of_a_number_alone_is_no_message():
-    """`KeyError: 0` is everybody's error of a mapping; with a word of its own it is one."""
+    """`KeyError: 0` is everybody's error of a mapping; a bare `NotImplementedError` is too."""
     raised = "Traceback (most recent call last):\n"
     session = f">>> f(0)\n{raised}KeyError: 0\n>>> f(1)\n{raised}KeyError: no such weight\n"
+    session += f">>> f(2)\n{raised}NotImplementedError\n"
     page = scan_page(f"# A\n\n## Why?\n\n{claim_text('keys', session)}", "docs/a.md")
     assert [message.text for message in known_on([page])] == ["no such weight"]
 

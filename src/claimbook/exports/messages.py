@@ -27,7 +27,8 @@ PYTHONS = "|".join(noise["pattern"] for noise in CUT["python"])
 WORDINGS = Path(__file__).with_name("wordings.toml")
 """Other wordings of messages, each with a claim that explains it."""
 SAYS_NOTHING = (
-    r"(?:Runtime|Value|Type|Key|Index|Attribute|Assertion|Import|OS|EOF|User)?(?:Error|Warning)"
+    r"(?:Runtime|Value|Type|Key|Index|Attribute|Assertion|Import|NotImplemented|OS|EOF|User)?"
+    r"(?:Error|Warning)"
 )
 """Types so general that without a word they are no message."""
 LEAST = 4
