@@ -51,7 +51,7 @@ def _check(book: Book, old: str, new: str) -> None:
 
 def _files(project: Project) -> Iterator[Path]:
     """Yield the files of a project that are neither hidden nor built; links are followed."""
-    for path in sorted(walk(project.root, lambda name: name[0] == "." or name == "_build")):
+    for path in sorted(walk(project.root, lambda name: name[0] == ".")):
         hidden_or_built = path.name[0] == "." or any(map(path.is_relative_to, project.made))
         if path.suffix in KINDS and path.is_file() and not hidden_or_built:
             yield path
