@@ -16,7 +16,7 @@ import pytest
 from claimbook.engine.environment import release
 from claimbook.engine.fork_server import KEPT, kept
 from claimbook.engine.pool import TRIES, Runner
-from claimbook.engine.worker import receive
+from claimbook.engine.worker import EMPTIED, receive
 from claimbook.engine.workers import SLOW_IMPORTS, RunnerError
 from claimbook.model import Environment, Lane, Measurement, Outcome, Run
 from helpers import ROOT, claim, is_soon, processes, python
@@ -168,7 +168,7 @@ def test_exceptions(runner, session, said):
             "C",
         ),
         (">>> import os\n>>> print('long'); _ = os.lseek(1, 0, 0); print('b')", "long\nb"),
-        (">>> import os\n>>> _ = os.system('echo b >/dev/stderr'), print(3)", "b\n3"),
+        (">>> import os\n>>> _ = os.system('echo b >&2'), print(3)", "b\n3"),
         (">>> import builtins as b\n>>> b.print = b.repr = lambda *_: ''\n>>> 5", "5"),
         (">>> import unittest.mock as m\n>>> with m.patch('builtins.print'): 5", "5"),
         (">>> print('\\ud800 \\x1b[31m é')", "\\ud800 \x1b[31m é"),
@@ -204,7 +204,7 @@ def test_a_flood_that_ends_at_the_limit_of_a_file(runner):
     """
     flooded = run(runner, claim("flood", session))["flood"]
     assert flooded.outcome is Outcome.FAILED
-    assert flooded.outputs[2].endswith("[cut here: 200,000 bytes were printed]")
+    assert flooded.outputs[2].endswith("[cut here: 199,999 bytes were printed]")
     assert flooded.outputs[3] == "1"
 
 
@@ -222,6 +222,19 @@ def test_an_output_for_which_there_is_no_room(runner, code):
     done = between(runner, session)
     assert done.outcome is Outcome.FAILED
     assert done.outputs[-1] == "[cut here: File too large]"
+
+
+@pytest.mark.parametrize(
+    "code", ["os.system('echo 2 > /dev/stdout')", "print(2, file=open('/dev/stderr', 'w'))"]
+)
+def test_an_output_that_an_example_empties(runner, code):
+    """What is lost was not seen: a page that leaves it out does not pass, and learns why."""
+    done = between(runner, f">>> import os\n>>> print(1); _ = {code}\n2\n>>> print(3)\n3")
+    assert done.outcome is Outcome.FAILED
+    assert done.outputs[1:] == (f"{EMPTIED}\n2", "3")
+    appended = code.replace("> /", ">> /").replace("'w'", "'a'")
+    passes = f">>> import os\n>>> print(1); _ = {appended}\n1\n2\n>>> print(3)\n3"
+    assert between(runner, passes).outcome is Outcome.PASSED
 
 
 def test_a_flood_is_cut(runner):
@@ -337,7 +350,7 @@ def test_a_daemon_that_prints(runner):
         >>> import os, subprocess, time
         >>> shell = "setsid sh -c 'while echo chatter; do sleep 0.001; done' &"
         >>> _ = subprocess.run(shell, shell=True)
-        >>> while not os.fstat(1).st_size:
+        >>> while os.fstat(1).st_size < 2:
         ...     time.sleep(0.01)
     """
     later = claim("later", ">>> sum(range(10**7))\n49999995000000")

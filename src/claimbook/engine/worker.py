@@ -52,6 +52,11 @@ LONGEST = 1 << 24
 OUTPUT_LIMIT = 100_000
 """Characters of an example's output that are kept."""
 
+INTACT = b"\x1e"
+"""The first byte of the file that holds what an example prints; gone if the example emptied it."""
+
+EMPTIED = "[cut here: an example emptied its output, as `> /dev/stdout` does; append, as by `>>`]"
+
 OF_HERE = [
     r"This DataLoader will create \d+ worker processes .* current system is 1,",
     r"Guards may run slower on Python 3\.13\.0",
@@ -184,6 +189,7 @@ class _Sandbox:
             # As on a terminal, nothing is written over what was printed before.
             fcntl.fcntl(fresh, fcntl.F_SETFL, os.O_APPEND)
             os.dup2(fresh.fileno(), self.printed.fileno(), inheritable=False)
+        self.printed.write(INTACT)
         for number, name in ((1, "stdout"), (2, "stderr")):
             os.dup2(self.printed.fileno(), number)
             raw = io.FileIO(number, "w", closefd=False)
@@ -228,16 +234,20 @@ class _Sandbox:
 
     def _take_printed(self) -> str:
         LIBC.fflush(None)  # output of C code belongs to this example
-        length = os.fstat(self.printed.fileno()).st_size
+        length = os.fstat(self.printed.fileno()).st_size - len(INTACT)
         # A character has at most four bytes; one byte more shows that there is more.
-        text = os.pread(self.printed.fileno(), 4 * OUTPUT_LIMIT + 1, 0).decode("utf-8", "replace")
-        lost = ""
+        found = os.pread(self.printed.fileno(), 4 * OUTPUT_LIMIT + 2, 0)
+        text, lost = found.removeprefix(INTACT).decode("utf-8", "replace"), ""
         try:  # where this has no room, what the example printed may have had none
             self.printed.write(b"\n")
         except OSError as error:
             lost = f"[cut here: {error.strerror}]"
-        self.printed.seek(0)
-        self.printed.truncate()
+        if found.startswith(INTACT):
+            self.printed.truncate(len(INTACT))
+        else:
+            self.printed.truncate(0)
+            self.printed.write(INTACT)
+            text = f"{EMPTIED}\n{text}"
         if len(text) > OUTPUT_LIMIT:
             return f"{text[:OUTPUT_LIMIT]}\n[cut here: {length:,} bytes were printed]"
         return (text + lost).rstrip("\n")
