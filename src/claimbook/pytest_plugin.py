@@ -13,8 +13,8 @@ from claimbook.engine.workers import RunnerError
 from claimbook.model import Claim, Lane, Outcome, Page, Problem, Run
 from claimbook.pages.book import Book, BookError, NoBookError, Project
 
-PROJECT = pytest.StashKey["Project | None"]()
-BOOK = pytest.StashKey[Book]()
+PROJECTS = pytest.StashKey["dict[Path, Project | None]"]()
+BOOKS = pytest.StashKey["dict[Project, Book]"]()
 RUNS = pytest.StashKey["dict[Lane, _Runs]"]()
 
 
@@ -49,26 +49,35 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "PageFile | None":
-    """Collect the pages of the book in pytest's root folder, and files with problems."""
+    """Collect the pages of a book, and its files with problems."""
     kinds = {".md", ".py", ".yaml", ".yml"}
-    if file_path.suffix not in kinds or (project := _project(parent.config)) is None:
-        return None
-    return PageFile.from_parent(parent, path=file_path) if project.reads(file_path) else None
+    if file_path.suffix in kinds and (project := _project(parent.config, file_path)):
+        return PageFile.from_parent(parent, path=file_path, project=project)
+    return None
 
 
-def _project(config: pytest.Config) -> Project | None:
-    if PROJECT not in config.stash:
-        try:
-            config.stash[PROJECT] = Project.find(config.rootpath)
-        except NoBookError:
-            config.stash[PROJECT] = None
-        except (BookError, OSError) as error:
-            raise pytest.Collector.CollectError(str(error)) from error
-    return config.stash[PROJECT]
+def _project(config: pytest.Config, path: Path) -> Project | None:
+    """Return the book that reads a file: that of pytest's root folder, or else another."""
+    found = config.stash.setdefault(PROJECTS, {})
+    for folder in (config.rootpath, path.parent):
+        if folder not in found:
+            try:
+                found[folder] = Project.find(folder)
+            except NoBookError:
+                found[folder] = None
+            except (BookError, OSError) as error:
+                raise pytest.Collector.CollectError(str(error)) from error
+        if (project := found[folder]) and project.reads(path):
+            return project
+    return None
 
 
 class PageFile(pytest.File):
     """A page of the book, or another file that may have problems."""
+
+    def __init__(self, *, project: Project, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.project = project
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield an item for each claim and lane, and one for the page's problems, if any."""
@@ -90,9 +99,10 @@ class PageFile(pytest.File):
 
     def _book(self) -> Book:
         """Return the book, read once a session: tests of other files need not wait for it."""
-        if BOOK not in self.config.stash:
-            self.config.stash[BOOK] = Book.load(self.config.rootpath)
-        return self.config.stash[BOOK]
+        books = self.config.stash.setdefault(BOOKS, {})
+        if self.project not in books:
+            books[self.project] = Book.load(self.project.root)
+        return books[self.project]
 
 
 class _PageItem(pytest.Item):

@@ -141,6 +141,15 @@ def test_pages_outside_are_ignored(book, pytester):
     assert pytester.runpytest_inprocess("docs").ret == pytest.ExitCode.NO_TESTS_COLLECTED
 
 
+@pytest.mark.parametrize("words", [[], ["--rootdir=one", "one", "other"]])
+def test_books_outside_the_root_folder_are_collected(pytester, words):
+    """From a folder above two books, the claims of both run."""
+    for name in ("one", "other"):
+        TinyBook(pytester.path / name, {"a/sums": PAGES["a/sums"]})
+    done = pytester.runpytest_inprocess("-v", *words, "-k", "sum-adds")
+    assert done.parseoutcomes() == {"passed": 2, "deselected": 4}
+
+
 def test_a_broken_register_is_an_item(book, pytester):
     """A wrong line of the register fails an item of its own, and stops no claim."""
     book.write("docs/register/basics.yaml", "- id: basics-01\n")
