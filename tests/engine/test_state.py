@@ -354,6 +354,34 @@ OTHERS = {
         "import decimal; decimal.DefaultContext.prec = 3",
         "import decimal; decimal.Context().prec",
     ),
+    "functions that torch.fx leaves whole": (
+        "import torch.fx; relu = F.relu; _ = torch.fx.wrap('relu')",
+        "import torch.fx; len(torch.fx._symbolic_trace._wrapped_fns_to_patch)",
+    ),
+    "the level of torch's log": (
+        "import logging; logging.getLogger('torch.fx').setLevel(50)",
+        "import logging; logging.getLogger('torch.fx').level",
+    ),
+    "who reads torch's log": (
+        "import logging; logging.getLogger('torch').addHandler(logging.NullHandler())",
+        "import logging; len(logging.getLogger('torch').handlers)",
+    ),
+    "a log that is off": (
+        "import logging; logging.getLogger('spam').disabled = True",
+        "import logging; logging.getLogger('spam').disabled",
+    ),
+    "asyncio's loop": (
+        "import asyncio, types; asyncio.run(types.coroutine(lambda: (yield))())",
+        "import asyncio; asyncio.events._event_loop_policy",
+    ),
+    "dialects of csv": (
+        "import csv; csv.register_dialect('spam', delimiter=';')",
+        "import csv; csv.list_dialects()",
+    ),
+    "the longest field of csv": (
+        "import csv; _ = csv.field_size_limit(5)",
+        "import csv; csv.field_size_limit()",
+    ),
     "standard input": ("import sys; sys.stdin = None", "import sys; sys.stdin.read()"),
 }
 """What a claim changes, and code by which another would notice."""

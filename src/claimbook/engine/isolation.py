@@ -2,6 +2,7 @@
 
 import builtins
 import copyreg
+import csv
 import decimal
 import faulthandler
 import functools
@@ -55,8 +56,12 @@ _logging._internal.log_state.log_qname_to_level _logging._internal.log_state.art
 """
 """Settings of torch and getters of settings; not every release has all of them."""
 
-GETTERS = [*map(attrgetter, ASKED.split())]
-GETTERS += [lambda torch: torch._C._autograd._top_saved_tensors_default_hooks(True)]  # type: ignore[list-item]
+GETTERS: list[Callable[[Any], Any]] = [
+    *map(attrgetter, ASKED.split()),
+    lambda torch: torch._C._autograd._top_saved_tensors_default_hooks(True),
+    # Functions that `torch.fx.wrap` has marked in a claim, whose names are gone by now.
+    lambda torch: [*torch.fx._symbolic_trace._wrapped_fns_to_patch.values()].count({}),
+]
 LIMITS = [value for name, value in vars(resource).items() if name.startswith("RLIMIT_")]
 OF_PYTHON = {"__slotnames__", "__annotations__"}
 """Caches that Python adds to a class when it is inspected or an instance is copied."""
@@ -155,6 +160,8 @@ def _settings_of_python() -> list[object]:
         *(sys.gettrace(), sys.getprofile(), sys.getrecursionlimit(), sys.getswitchinterval()),
         *(sys.unraisablehook, sys.get_int_max_str_digits(), threading.getprofile()),
         *(sys.path_hooks, sys.get_asyncgen_hooks(), faulthandler.is_enabled(), LASTING),
+        getattr(sys.modules.get("asyncio.events"), "_event_loop_policy", None),  # made when used
+        *(csv.list_dialects(), csv.field_size_limit()),
         *(tracemalloc.is_tracing(), copyreg.dispatch_table, socket.getdefaulttimeout()),
         *(warnings.formatwarning, decimal.DefaultContext),
         *(gc.isenabled(), gc.get_threshold(), gc.get_debug(), gc.callbacks),
@@ -176,10 +183,14 @@ def _handler(number: signal.Signals) -> object:
 
 
 def _loggers() -> list[object]:
-    """Return the configured loggers with their handlers, but torch's, which imports configure."""
+    """Return how loggers are configured, but the one that torch configures when it compiles."""
     known = [logging.root, *logging.root.manager.loggerDict.values()]
-    own = (x for x in known if isinstance(x, logging.Logger) and not x.name.startswith("torch"))
-    return [(logger, logger.handlers) for logger in own if logger.level or logger.handlers]
+    settings = [
+        (x, x.level, x.disabled, not x.propagate, x.handlers)
+        for x in known
+        if isinstance(x, logging.Logger) and x.name != "torch.__trace"
+    ]
+    return [each for each in settings if any(each[1:])]
 
 
 def _places() -> list[object]:
