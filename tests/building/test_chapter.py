@@ -94,10 +94,6 @@ TABLE = """| what | why |
 | --- | --- |
 | `ones` | a sentence of several words |
 """
-WIDE = """| call | shape | dtype | device | why |
-| --- | --- | --- | --- | --- |
-| `ones` | 2 | float32 | | {why} |
-"""
 
 
 @pytest.fixture(scope="module")
@@ -113,8 +109,7 @@ def chapter(tmp_path_factory):
         "ledger": "# Ledger\n\n```{ledger}\n```\n",
         "sums": CHAPTER,
         "ones": f"# Ones\n\n{SHAPE}\nSee {{claim}}`sums-add`.\n\n{TABLE}",
-        "mends": "# Mends\n\n## `size of a` and `b`\n\n**In short.** Print `x.shape`.\n\n"
-        f"{WIDE.format(why='a sentence of several words')}\n{WIDE.format(why='none')}",
+        "mends": "# Mends\n\n## `size of a` and `b`\n\n**In short.** Print `x.shape`.\n",
         "titles": "# Titles\n\n" + "\n".join(said_by_cards(TITLES)),
         "errors": f"# Errors\n\n```{{errors}}\n```\n\n{ERROR}",
     }
@@ -128,15 +123,6 @@ def test_sentences_in_a_table_are_marked(chapter):
     """On a phone they keep a width; a word does not need it."""
     cells = chapter.page("ones").select("td")
     assert [cell.get("class") for cell in cells] == [None, ["long"]]
-
-
-def test_a_wide_table_can_be_read_row_by_row(chapter):
-    """If it has sentences: then each cell has the name of its column, which a phone shows."""
-    by_row, other = chapter.page("mends").select("table")
-    assert "by-row" in by_row["class"]
-    names = [[name.text for name in cell.select(".column")] for cell in by_row.select("td")]
-    assert names == [[], ["shape: "], ["dtype: "], [], ["why: "]]
-    assert not other.select(".column")
 
 
 def test_a_title_is_the_first_sentence(chapter):

@@ -11,14 +11,17 @@ from claimbook.pages.text import SHORT
 from claimbook.sphinx import elements, render
 from claimbook.sphinx.domain import claim_domain
 from claimbook.sphinx.elements import MORE_POINTS
+from claimbook.sphinx.line_breaks import unbreakable
 
 PRACTICE = "In practice"
 OPEN_POINTS = 3
 """Points of a long list under *In practice* that a phone shows unfolded."""
 WORDY = 20
 """Characters of a table's cell above which it keeps a width on a phone."""
-MANY = 5
-"""Columns of a table too wide for a phone if each row has a wordy cell."""
+WORDY_WIDTH = 13
+"""Characters of the width that such a cell keeps."""
+PHONE, BORDERS = 52, 2
+"""Characters of a table beside each other on a phone, and those that a column's borders take."""
 SUBSECTIONS = {
     "Often said, and wrong": "often-wrong",
     PRACTICE: "in-practice",
@@ -67,15 +70,21 @@ def _name_cells(doctree: nodes.document) -> None:
     for head in doctree.findall(nodes.thead):
         table = head.parent.parent
         names, *rows = ([*row.findall(nodes.entry)] for row in table.findall(nodes.row))
-        wordy = sum(_has_class(cell, "long") for row in rows for cell in row)
-        if len(names) >= MANY and wordy >= len(rows):
+        columns = zip(names, *rows, strict=True)
+        if sum(BORDERS + max(map(_least_width, column)) for column in columns) > PHONE:
             table["classes"].append("by-row")
             for row in rows:
-                for name, cell in zip(names[1:], row[1:], strict=False):
+                for name, cell in zip(names[1:], row[1:], strict=True):
                     text = cell.next_node(nodes.paragraph)
                     if text and text.astext():
                         label = nodes.inline("", f"{name.astext()}: ", classes=["column"])
                         text.insert(0, label)
+
+
+def _least_width(cell: nodes.entry) -> int:
+    """Return the characters of the longest part of a cell that no line break can part."""
+    parts = (part for text in cell.findall(nodes.Text) for part in unbreakable(text.astext()))
+    return max([WORDY_WIDTH * _has_class(cell, "long"), *map(len, parts)])
 
 
 def _colour_code(doctree: nodes.document) -> None:

@@ -57,6 +57,15 @@ def breakable(html: str) -> str:
     return CELL.sub(lambda cell: _in_text(of_cell, cell[0]), CODE.sub(code, html))
 
 
+def unbreakable(text: str) -> list[str]:
+    """Return the parts of code, or of other text, in a table that no line break parts.
+
+    >>> unbreakable("new.load_state_dict(old)"), unbreakable("x.sum() + 1")
+    (['new.', 'load_', 'state_', 'dict(', 'old)'], ['x.sum()', '+', '1'])
+    """
+    return (NAME_BREAK.sub(r"\g<0> ", text) if len(text) > UNBROKEN else text).split()
+
+
 FACTOR = r"(?:\d+(?:[.,]\d+)*|[A-Za-z])\b"
 NUMBER = re.compile(rf"(?<![\w.]){FACTOR}(?: × {FACTOR})+|(?<![\w.])\d[\d.]*e-\d+|(?<!\w)-inf\b")
 """A size such as `3 × 3` or `N × 1,024`; `2e-9`; `-inf`."""
