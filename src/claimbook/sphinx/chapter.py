@@ -8,20 +8,13 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from claimbook.pages.text import SHORT
-from claimbook.sphinx import elements, render
+from claimbook.sphinx import elements, render, tables
 from claimbook.sphinx.domain import claim_domain
 from claimbook.sphinx.elements import MORE_POINTS
-from claimbook.sphinx.line_breaks import unbreakable
 
 PRACTICE = "In practice"
 OPEN_POINTS = 3
 """Points of a long list under *In practice* that a phone shows unfolded."""
-WORDY = 20
-"""Characters of a table's cell above which it keeps a width on a phone."""
-WORDY_WIDTH = 13
-"""Characters of the width that such a cell keeps."""
-PHONE, BORDERS = 52, 2
-"""Characters of a table beside each other on a phone, and those that a column's borders take."""
 SUBSECTIONS = {
     "Often said, and wrong": "often-wrong",
     PRACTICE: "in-practice",
@@ -37,8 +30,8 @@ def connect(app: Sphinx) -> None:
 
 def _lay_out(app: Sphinx, doctree: nodes.document) -> None:
     _mark_short_answers(doctree)
-    _mark_wordy_cells(doctree)
-    _name_cells(doctree)
+    for table in doctree.findall(nodes.table):
+        tables.fit(table)
     _colour_code(doctree)
     for section in [*doctree.findall(nodes.section)]:
         title = section[0].astext()
@@ -57,34 +50,6 @@ def _mark_short_answers(doctree: nodes.document) -> None:
         first = next((part for part in paragraph.children if part.astext()), None)
         if isinstance(first, nodes.strong) and first.astext() == SHORT.strip("*"):
             paragraph["classes"].append("short-answer")
-
-
-def _mark_wordy_cells(doctree: nodes.document) -> None:
-    for cell in doctree.findall(nodes.entry):
-        if len(cell.astext()) > WORDY:
-            cell["classes"].append("long")
-
-
-def _name_cells(doctree: nodes.document) -> None:
-    """Put the name of its column before each cell of a table that a phone shows row by row."""
-    for head in doctree.findall(nodes.thead):
-        table = head.parent.parent
-        names, *rows = ([*row.findall(nodes.entry)] for row in table.findall(nodes.row))
-        columns = zip(names, *rows, strict=True)
-        if sum(BORDERS + max(map(_least_width, column)) for column in columns) > PHONE:
-            table["classes"].append("by-row")
-            for row in rows:
-                for name, cell in zip(names[1:], row[1:], strict=True):
-                    text = cell.next_node(nodes.paragraph)
-                    if text and text.astext():
-                        label = nodes.inline("", f"{name.astext()}: ", classes=["column"])
-                        text.insert(0, label)
-
-
-def _least_width(cell: nodes.entry) -> int:
-    """Return the characters of the longest part of a cell that no line break can part."""
-    parts = (part for text in cell.findall(nodes.Text) for part in unbreakable(text.astext()))
-    return max([WORDY_WIDTH * _has_class(cell, "long"), *map(len, parts)])
 
 
 def _colour_code(doctree: nodes.document) -> None:

@@ -7,7 +7,7 @@ from itertools import groupby, pairwise
 from docutils import nodes
 
 from claimbook.records.versions import Changes, ClaimChange, Kind, changes, contents_of
-from claimbook.sphinx import render
+from claimbook.sphinx import render, tables
 from claimbook.sphinx.domain import ClaimDomain
 
 NOW = ""
@@ -81,7 +81,9 @@ def _pages(domain: ClaimDomain, found: Changes) -> nodes.container:
     )
     width = 60 // len(kinds)
     widths = [100 - width * len(kinds), *[width] * len(kinds)]
-    return render.scrollable(render.table(["Page", *kinds], rows, widths))
+    table = render.table(["Page", *kinds], rows, widths)
+    tables.fit(table)
+    return render.scrollable(table)
 
 
 def _claims(domain: ClaimDomain, found: list[ClaimChange]) -> Iterator[nodes.Node]:
