@@ -80,6 +80,12 @@ def test_claims_that_show_how_one_is_written_hold():
     assert not [explain(*run) for run in runs if run[1].outcome is not Outcome.PASSED]
 
 
+def test_statements_of_sources_end_as_sentences():
+    """They stand alone, on cards and in lists."""
+    entries = whole_book().register.entries.values()
+    assert [e.id for e in entries if not re.search(r"[.!?][\"`)]*$", e.statement)] == []
+
+
 def test_statements_begin_with_what_is_true():
     """The first sentence of a claim stands alone in indexes; it points to no example or page."""
     pointing = re.compile(r"(Here|Printed|This|These|They|As (above|below))\b")

@@ -181,6 +181,20 @@ def test_a_chapter_is_practised_by_itself(open_page):
     assert "autograd/backward.html" in page.locator(".practice-link a").get_attribute("href")
 
 
+def test_the_interview_is_counted_and_practised(open_page):
+    """Each question has its number in the whole interview, and the link leads to their cards."""
+    page = open_page("interview")
+    lists = page.locator("ol.questions")
+    starts = lists.evaluate_all("(all) => all.map((list) => list.start)")
+    sizes = lists.evaluate_all("(all) => all.map((list) => list.children.length)")
+    assert starts == [1 + sum(sizes[:number]) for number in range(len(sizes))]
+    assert sum(sizes) == 60
+    page.get_by_role("link", name="Practise these questions").click()
+    page.locator(".practice-ask:not(:empty)").wait_for()
+    assert page.locator("select[name=deck]").input_value() == "interview"
+    assert "60 new" in page.locator(".practice-count").inner_text()
+
+
 def test_a_line_chart_is_whole_on_a_phone(open_page):
     """Its words are at least half as large as the text's; other pictures are moved sideways."""
     page = open_page("autograd/hooks", width=390)

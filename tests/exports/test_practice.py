@@ -170,6 +170,20 @@ def test_parts_that_share_a_folder_or_a_title_lose_no_card(tmp_path):
     assert len(rows(made.site / "practice/tiny.apkg", NOTES)) == 8
 
 
+def test_a_page_of_questions_has_a_deck_of_its_own(tmp_path):
+    """Its cards are those of the parts, so that progress is shared; Anki gets them once."""
+    asked = "# Asked often\n\n```{questions}\na/sums#what-is-a-sum\n```\n"
+    made = TinyBook(tmp_path, {**PAGES, "asked": asked}, REGISTER)
+    done = made.sphinx("-D", "suppress_warnings=toc.not_included")
+    assert done.returncode == 0, done.stderr
+    name, (card,) = data_of(made.site / "practice/asked.js")
+    assert (name, card["id"]) == ("asked", "question-sum-adds")
+    assert card in data_of(made.site / "practice/a.js")[1]
+    assert made.page("practice").select_one("#deck-asked").text == "Asked often 1 cards"
+    told = [fields for (fields,) in rows(made.site / "practice/tiny.apkg", NOTES)]
+    assert sum("An addition" in fields for fields in told) == 1
+
+
 CARD = {
     "id": "output-sum-adds",
     "kind": "output",

@@ -64,7 +64,9 @@ def write_forms(
     if page == app.config.root_doc:
         context["page_forms"] = _editions(app)
     elif _write_notebook(app, page, doctree):
-        context["page_forms"] = _forms(app, page, name)
+        context["page_forms"] = [*_forms(app, page, name), *_practise(app, page, "this chapter")]
+    elif any(view.kind == "questions" for view in claim_domain(app.env).pages[page].views):
+        context["page_forms"] = _practise(app, page, "these questions")
 
 
 def _editions(app: Sphinx) -> list[tuple[str, str]]:
@@ -79,9 +81,13 @@ def _forms(app: Sphinx, page: str, name: str) -> Iterator[tuple[str, str]]:
     if repository := app.config.claimbook_repository:
         yield "Open in Colab", COLAB.format(repository=repository, page=page)
     yield "Markdown", f"{name}.md"
+
+
+def _practise(app: Sphinx, page: str, what: str) -> Iterator[tuple[str, str]]:
+    """Yield the link to the cards of a page, if the book has a practice page."""
     if practice := claim_domain(app.env).page_with("practice"):
         address = app.builder.get_relative_uri(page, practice)
-        yield "Practise this chapter", f"{address}?page={page}"
+        yield f"Practise {what}", f"{address}?page={page}"
 
 
 def adapt_to_epub(

@@ -213,8 +213,9 @@ function practice() {
   const before = readProgress();
   if (names.some(([name]) => name === before.deck)) choice.deck.value = before.deck;
   choice.kind.value = before.kind ?? "";
-  const page = new URLSearchParams(location.search).get("page"); // set by links from chapters
-  if (names.some(([name]) => page?.startsWith(`${name}/`))) choice.deck.value = page.split("/")[0];
+  const page = new URLSearchParams(location.search).get("page"); // set by links from other pages
+  const linked = names.find(([name]) => page === name || page?.startsWith(`${name}/`));
+  if (linked) [choice.deck.value] = linked;
   choice.addEventListener("change", choose);
   choice.addEventListener("submit", (event) => event.preventDefault());
   button("show").addEventListener("click", showAnswer);

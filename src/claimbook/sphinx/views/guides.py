@@ -39,6 +39,8 @@ def show(domain: ClaimDomain, placed: Placed) -> list[nodes.Node]:
         return [nodes.container("", *found, classes=[placed.kind])]
     listed = nodes.enumerated_list("", *found, enumtype="arabic", classes=[placed.kind])
     if placed.kind != "route":
+        above = (view for view in domain.pages[placed.page].views if view.line < placed.line)
+        listed["start"] = 1 + sum(len(view.lines) for view in above if view.kind == placed.kind)
         return [listed]
     total = sum(domain.pages[name].minutes for name in lines if name in domain.pages)
     text = f"{_hours(total)} of reading in all"

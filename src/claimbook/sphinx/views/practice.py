@@ -16,7 +16,7 @@ from claimbook.sphinx.domain import ClaimDomain, claim_domain
 
 
 def decks(domain: ClaimDomain) -> list[Deck]:
-    """Return the deck of statements by sources, and one for each part of the book.
+    """Return the deck of statements by sources, one for each part, one for each page of questions.
 
     Parts whose pages are in one folder share a deck.
     """
@@ -27,6 +27,12 @@ def decks(domain: ClaimDomain) -> list[Deck]:
         if made and part.title:
             name = made[0].deck
             found.setdefault(name, Deck(name, part.title, [])).cards.extend(made)
+    questions = {card.link: card for deck in found.values() for card in deck.cards}
+    for docname, page in domain.pages.items():
+        lines = [line for view in page.views if view.kind == "questions" for line in view.lines]
+        addresses = (line.partition(" ")[0].replace("#", ".html#") for line in lines)
+        if asked := [questions[each] for each in addresses if each in questions]:
+            found[docname] = Deck(docname, domain.env.titles[docname].astext(), asked)
     return [deck for deck in found.values() if deck.cards]
 
 
@@ -70,8 +76,11 @@ def write_decks(app: Sphinx, folder: Path) -> None:
         for path, deck in found.items()
     }
     subdecks = dict[str, list[dict[str, Any]]]()
-    for path, deck in found.items():  # two may have one title
-        subdecks.setdefault(deck.title, []).extend(cards[path])
+    noted = set[str]()
+    for path, deck in found.items():  # two may have one title, and a card
+        new = [card for card in cards[path] if card["id"] not in noted]
+        noted.update(card["id"] for card in new)
+        subdecks.setdefault(deck.title, []).extend(new)
     now = int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
     anki.write_deck(folder / apkg(title), title, subdecks, site=site, seconds=now)
     for path in gone:
