@@ -8,7 +8,7 @@ from hashlib import sha256
 from html import escape, unescape
 from pathlib import Path
 
-FIGURE = re.compile(r'<figure class="drawn">.*?</figure>', re.DOTALL)
+FIGURE = re.compile(r'<figure class="drawn[ "].*?</figure>', re.DOTALL)
 SVG = re.compile(r"<svg.*?</svg>", re.DOTALL)
 _LABEL = re.compile(r'aria-label="([^"]*)"')
 _DETAIL = re.compile(r"<li>(.*?)</li>", re.DOTALL)

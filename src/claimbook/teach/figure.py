@@ -6,7 +6,9 @@ from html import escape
 
 BRAND = "var(--color-brand-primary, currentColor)"
 NARROW = 405
-"""Greatest width of a picture in pixels; scaled to a phone, letters are 10 pixels high."""
+"""Greatest width of a picture in pixels; scaled to a phone, letters are 11 pixels high."""
+TEXT, SCREEN = 338, 459
+"""Pixels of a picture that fits beside a phone's margins, and across its screen, scaled by 5/6."""
 CELL = 26
 CHAR = 7.3
 """Width of a letter of `FONT`, in pixels."""
@@ -64,10 +66,11 @@ class Figure:
         label, _, details = self.alt.partition("\n")
         width = re.match(r'<svg width="(\d+)"', self.svg)
         least = int(width[1]) * 5 // 6 if width else 0  # keeps letters at 10 pixels
+        fit = " wide" * (not width or TEXT < int(width[1]) <= SCREEN)
         style = f"max-width:100%;height:auto;--least:{least}px"
         head = f'<svg role="img" aria-label="{escape(label)}" style="{style}"'
         picture = self.svg.replace("<svg", head, 1)
         items = "".join(f"<li>{escape(line)}</li>" for line in details.splitlines())
         words = f"<p>{escape(label)}</p>" + (f"<ul>{items}</ul>" if items else "")
         caption = f"<details><summary>The picture in words</summary>{words}</details>"
-        return f'<figure class="drawn">{picture}<figcaption>{caption}</figcaption></figure>'
+        return f'<figure class="drawn{fit}">{picture}<figcaption>{caption}</figcaption></figure>'
