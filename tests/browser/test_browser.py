@@ -48,11 +48,11 @@ OFF_A_PHONE = """() => [...document.querySelectorAll("figure.drawn")]
     const picture = figure.querySelector("svg");
     const scale = picture.getBoundingClientRect().width / picture.viewBox.baseVal.width;
     const small = [...picture.querySelectorAll("text")].filter(
-      (text) => parseFloat(getComputedStyle(text).fontSize) * scale < 9.95);
+      (text) => parseFloat(getComputedStyle(text).fontSize) * scale < 10.5);
     const cut = figure.scrollWidth > figure.clientWidth ? ["cut"] : [];
     return [...cut, ...small.map((text) => text.textContent)];
   })"""
-"""What a phone cuts of charts, bars, grids and timelines, or shows in letters under 10 pixels."""
+"""What a phone cuts of charts, bars, grids and timelines, or shows in letters under 10.5 pixels."""
 
 SQUEEZED = """() => [...document.querySelectorAll("article td.long")]
   .filter((cell) => cell.checkVisibility() && cell.clientWidth < 95)

@@ -49,7 +49,7 @@ class Version(Contents):
     recorded: Provenance = field(compare=False)
 
     def __post_init__(self) -> None:
-        if not re.fullmatch(r"\d+(\.\d+)+", self.name):
+        if not re.fullmatch(r"(0|[1-9]\d*)(\.(0|[1-9]\d*))+", self.name):
             raise ValueError(f"{self.name or repr('')} is not a version such as 1.2.3")
 
 
