@@ -1,8 +1,4 @@
-"""Hooks for sphinx-gallery: reset the state before each lab, and save its figures.
-
-sphinx-gallery's own hooks import Matplotlib in every build, even if no lab is run, which takes a
-fifth of the time of a build without changes.
-"""
+"""Hooks for sphinx-gallery: reset the state before each lab, and save its figures."""
 
 import faulthandler
 import io
@@ -48,14 +44,13 @@ INKS = {"light": "#1b1f24", "dark": "#e3e7ec"}
 
 
 def connect(app: Sphinx) -> None:
-    """Import Matplotlib only in labs, with the `agg` backend; set up their environment.
+    """Set up the environment of labs and cells.
 
-    Labs and cells lose the same variables as claims, and torch's warning about few cores.
+    They lose the same variables as claims, and torch's warning about few cores.
     """
     for name in filter(SETTINGS.match, [*os.environ]):
         del os.environ[name]
     os.environ.update(MPLBACKEND="agg", PYTHONWARNINGS="ignore:This DataLoader will create")
-    gen_gallery._import_matplotlib = lambda: None  # noqa: SLF001
     app.connect("config-inited", ends_on_error(_connect_gallery))
     app.connect("build-finished", _end_processes)
 

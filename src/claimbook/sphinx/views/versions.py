@@ -12,8 +12,10 @@ from claimbook.sphinx.domain import ClaimDomain
 
 NOW = ""
 """The name of the book as it is, after its newest version."""
-TOLD = (Kind.OUTPUT, Kind.CODE, Kind.NEW, Kind.WITHDRAWN)
-"""Kinds of change for which claims are listed; restated and moved claims are only counted."""
+TOLD = (Kind.OUTPUT, Kind.CODE)
+TOLD_NOW = (*TOLD, Kind.NEW, Kind.WITHDRAWN)
+"""Kinds of change for which claims are listed, and those since the newest version; others are only
+counted."""
 
 
 def show(domain: ClaimDomain) -> list[nodes.Node]:
@@ -46,7 +48,7 @@ def _section(domain: ClaimDomain, older: str, newer: str, found: Changes) -> nod
         section += _verdicts(domain, found, f"In {older}", f"In {newer}" if newer else "Now")
     if found.claims:
         section += render.fold("By page", "claim-more", _pages(domain, found))
-    for kind in TOLD:
+    for kind in TOLD_NOW if newer == NOW else TOLD:
         if claims := [change for change in found.claims if kind in change.kinds]:
             title = f"Statements: {kind} ({len(claims)})"
             section += render.fold(title, "claim-more", *_claims(domain, claims))
