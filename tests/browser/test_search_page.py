@@ -2,6 +2,7 @@
 
 import html
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ import pytest
 from browser.conftest import opener
 from browser.test_browser import OF_COLOURS, serious
 from claimbook.exports import errors, lookup, words
-from helpers import ROOT, SITE, error_lookup, read_yaml
+from claimbook.pages.sections import is_error
+from helpers import ROOT, SITE, error_lookup, read_yaml, whole_book
 
 QUERIES, ASKED = (
     read_yaml(Path(__file__).with_name(name)) for name in ("queries.yaml", "asked.yaml")
@@ -191,6 +193,22 @@ def test_errors_are_looked_up_as_in_python(search):
             [m.message.text[: lookup.LENGTH], pytest.approx(m.likeness), m.same] for m in found
         ]
         assert shown == wanted, text
+
+
+def test_what_a_title_quotes_leads_to_it(search):
+    """Pasted alone, a message finds the section of first aid that it heads; also a short one."""
+    quoted = {
+        message: section.place
+        for section in whole_book().sections
+        if is_error(section.title) and section.place.startswith("first-aid/")
+        for message in re.findall("`([^`]+)`", section.title)
+        if "…" not in message and errors.read(message).text  # a bare type may be about anything
+    }
+    assert len(quoted) > 200
+    found = first_hits(search, *quoted, among=1)
+    assert [each for each, hits in zip(quoted, found, strict=True) if hits != [quoted[each]]] == []
+    words = ["rank", "momentum", "torch", "tensor", "forward", "torch.compile", "training_step"]
+    assert not [hit for (hit, *_) in first_hits(search, *words) if hit.startswith("first-aid/")]
 
 
 def test_an_error_comes_first_and_says_so(open_page):

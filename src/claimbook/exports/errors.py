@@ -69,6 +69,7 @@ LOOKS = (
     r"Traceback \(most recent|File \"[^\"]+\", line \d|\w\.(?:py|cpp|cu):\d+",
     r"Assertion `|CUDA error|ProcessGroupNCCL|WorkNCCL|torch\._dynamo|\[rank ?\d+\]|c10::",
     r"\bCU[A-Z]+_STATUS_[A-Z]",
+    r"'[\w.]+' object has no attribute '|^module '[\w.]+' has no attribute '|^No module named '",
     r"\bsm_\d+ is not compatible",
     r"^(?:\S+:\d+:(?:\d+:)? )?(?:fatal )?error: |\berror [A-Z]+\d+: |^CMake Error\b",
     r"\bundefined reference to |\bcannot find -l\w|\bfailed assertion `",

@@ -361,7 +361,9 @@ function toldErrors([error]) {
 function taken(lookup, text) {
   if (!lookup || !text) return { errors: [], sure: false, asked: text };
   const errors = lookup.find(text, 2), { words } = lookup.read(text);
-  const sure = lookup.looks(text) || (errors[0]?.likeness >= SURE.likeness && words.length >= SURE.words);
+  const [{ message, likeness } = {}] = errors;
+  const sure = lookup.looks(text) || (likeness >= SURE.likeness && words.length >= SURE.words)
+    || text.toLowerCase() === message?.text.toLowerCase();
   return { errors: sure ? errors : [], sure, asked: sure && words.length ? words.join(" ") : text };
 }
 
