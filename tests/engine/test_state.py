@@ -371,7 +371,7 @@ OTHERS = {
         "import logging; logging.getLogger('spam').disabled",
     ),
     "asyncio's loop": (
-        "import asyncio, types; asyncio.run(types.coroutine(lambda: (yield))())",
+        "import asyncio; asyncio.run(asyncio.sleep(0))",
         "import asyncio; asyncio.events._event_loop_policy",
     ),
     "dialects of csv": (
