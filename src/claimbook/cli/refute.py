@@ -1,7 +1,7 @@
 """The commands that try to refute the book: `falsify` and `sweep`."""
 
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import click
 
@@ -80,7 +80,11 @@ def _say_caught(results: Collection[Falsified], *, one_by_one: bool) -> None:
 @click.command("sweep")
 @common.to_run
 @click.option("--fresh", is_flag=True, help="Also run what already has a current result.")
-@click.option("--missing", is_flag=True, help="List general titles without a sweep; run nothing.")
+@click.option(
+    "--missing",
+    is_flag=True,
+    help="List general titles without a sweep, and sweeps without a current result; run nothing.",
+)
 def sweep_claims(
     names: tuple[str, ...], lane: Lane, jobs: int | None, fresh: bool, missing: bool
 ) -> None:
@@ -150,8 +154,11 @@ def _say(results: Collection[Swept], *, one_by_one: bool) -> None:
     common.say(f"statements without a counterexample: {len(results)}, in {cases:,} cases")
 
 
-def _tell_missing(book: Book, claims: list[Claim], written: Collection[str]) -> int:
-    """List the claims with a general title but neither a sweep nor a reason for none."""
+def _tell_missing(book: Book, claims: list[Claim], written: Mapping[str, Written]) -> int:
+    """List the claims with a general title but neither a sweep nor a reason for none.
+
+    Then those whose sweep or title was edited since it was run.
+    """
     left = left_out(book.project, [claim.id for claim in book.claims])
     general = [claim for claim in claims if GENERAL.search(claim.title)]
     bare = [claim for claim in general if claim.id not in written and claim.id not in left]
@@ -163,7 +170,12 @@ def _tell_missing(book: Book, claims: list[Claim], written: Collection[str]) -> 
     if bare:
         advice = "Narrow the title, write a sweep, or give a reason in docs/sweeps/<part>.yaml."
         common.err.print(advice)
-    return 1 if bare else 0
+    kept = Results.of(book.project.docs, common.tell_broken)
+    swept_now = (written[claim.id] for claim in claims if claim.id in written)
+    due = [each.claim for each in swept_now if not ((r := kept.load(each.claim)) and r.is_of(each))]
+    if due:
+        common.err.print(f"without a current result: {common.some(due)}; run claimbook sweep")
+    return 1 if bare or due else 0
 
 
 def _tell(written: Written, run: Run) -> None:
