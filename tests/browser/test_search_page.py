@@ -207,6 +207,11 @@ def test_what_a_title_quotes_leads_to_it(search):
     assert len(quoted) > 200
     found = first_hits(search, *quoted, among=1)
     assert [each for each, hits in zip(quoted, found, strict=True) if hits != [quoted[each]]] == []
+    bare = ["No module named torch", "Error(s) in loading state_dict for Net:"]
+    assert {hit.partition("#")[0] for (hit, *_) in first_hits(search, *bare)} == {
+        "first-aid/extensions",
+        "first-aid/training-and-loading",
+    }
     words = ["rank", "momentum", "torch", "tensor", "forward", "torch.compile", "training_step"]
     assert not [hit for (hit, *_) in first_hits(search, *words) if hit.startswith("first-aid/")]
 
