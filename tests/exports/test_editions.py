@@ -192,14 +192,15 @@ def test_pictures_and_files_are_linked_from_markdown(built):
 
 
 def test_markdown_has_nothing_that_only_a_page_needs(built):
-    """Neither targets of links nor comments; code with links in it is a fence like any other."""
+    """No target, comment or name before a cell; code with links is a fence like any other."""
     document = new_document("page")
     name = nodes.inline("", "x")
     code = code_links_block("", "", name, nodes.Text(" = 1\n"), lang="Python")
     note = nodes.note("", nodes.paragraph("", "Go."), classes=["sphx-glr-download-link-note"])
-    document += [nodes.comment("", "Made."), note, nodes.target(refid="here"), code]
+    cell = nodes.paragraph("", "", nodes.inline("", "size: ", classes=["column"]), nodes.Text("2"))
+    document += [nodes.comment("", "Made."), note, nodes.target(refid="here"), cell, code]
     builder = Mock(**{"config.markdown_docinfo": False})
-    assert markdown(builder, document, document) == "```python\nx = 1\n```\n"
+    assert markdown(builder, document, document) == "2\n\n```python\nx = 1\n```\n"
 
 
 def test_a_page_names_its_other_forms(built):

@@ -70,6 +70,8 @@ class Writer(MarkdownTranslator):  # type: ignore[misc]
         self.ensure_eol(2)
 
     def visit_inline(self, node: nodes.Element) -> None:
+        if has(node, "column"):  # the name before each cell, for phones
+            raise nodes.SkipNode
         if has(node.parent, "claim-badges") and node.parent.index(node):
             self.add(" | ")
 
