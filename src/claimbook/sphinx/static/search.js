@@ -14,7 +14,8 @@ const RARITY = 0.8, LIKE = 2;
 const SHARE = 0.15, LENT = 0.1;
 // For questions with such a word, sections with an error message as title count more.
 const FAULT = { words: /\b(?:errors?|exceptions?|warnings?|fail(?:s|ed)?|failures?|raises?|crash(?:es)?)\b/i, more: 1.7 };
-// A text with this many words and this likeness to a message is taken for an error.
+// A text with this many words and this likeness to a message is taken for an error; so is one that
+// is the message, however short.
 const SURE = { words: 4, likeness: 0.8 };
 
 class Search {
