@@ -16,6 +16,13 @@ from pathlib import Path
 
 from claimbook.model import Environment, Hardware, Lane, Provenance, digest
 
+CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+CACHE_FILES = ("level", "type", "size")
+CPUINFO = Path("/proc/cpuinfo")
+ON_X86 = ("vendor_id", "cpu family", "model")
+ON_ARM = ("CPU implementer", "CPU variant", "CPU part")
+"""Fields of `CPUINFO` that tell a processor's model."""
+
 
 def unavailable(lane: Lane) -> str | None:
     """Return why the lane cannot run in this process; None if it can."""
@@ -102,14 +109,6 @@ def _caches() -> Iterator[tuple[str, int]]:
             level, kind, size = ((folder / name).read_text().strip() for name in CACHE_FILES)
             if kind != "Instruction":
                 yield f"L{level}", int(size.removesuffix("K")) * 1024
-
-
-CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
-CACHE_FILES = ("level", "type", "size")
-CPUINFO = Path("/proc/cpuinfo")
-ON_X86 = ("vendor_id", "cpu family", "model")
-ON_ARM = ("CPU implementer", "CPU variant", "CPU part")
-"""Fields of `CPUINFO` that tell a processor's model."""
 
 
 @cache

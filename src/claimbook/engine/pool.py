@@ -65,7 +65,7 @@ class Runner:
         After an interrupt, which may have cut an answer in two, nothing more can be run.
         """
         self._lane = lane
-        batches, number = [[*claims]], 1  # of the try
+        batches, attempt = [[*claims]], 1
         self._workers.prepare("\n".join(claim.code for claim in batches[0]))
         try:
             while batches:
@@ -73,11 +73,11 @@ class Runner:
                 for batch in batches:
                     self._end_all()  # fresh workers for a retry: cuDNN caches its measurements
                     for claim, run in self._run(batch):
-                        if self._may_yet_pass(claim, run, number):
+                        if self._may_yet_pass(claim, run, attempt):
                             again.append([claim])
                         else:
-                            yield claim, self._final(claim, run, number)
-                batches, number = again, number + 1
+                            yield claim, self._final(claim, run, attempt)
+                batches, attempt = again, attempt + 1
         finally:  # also if the caller stops iterating
             self._end_all()
 
@@ -85,16 +85,16 @@ class Runner:
         for worker in [*self._workers.alive]:
             self._workers.end(worker)
 
-    def _may_yet_pass(self, claim: Claim, run: Run, number: int) -> bool:
-        """Return whether the run of a try was disturbed, so that the next one may pass."""
+    def _may_yet_pass(self, claim: Claim, run: Run, attempt: int) -> bool:
+        """Return whether this attempt was disturbed, so that the next one may pass."""
         disturbed = run.outcome is Outcome.FAILED and Factor.CLOCK in claim.machine
-        halted = run.outcome is Outcome.TIMED_OUT and number == 1
-        return (disturbed or halted) and number < self.tries
+        halted = run.outcome is Outcome.TIMED_OUT and attempt == 1
+        return (disturbed or halted) and attempt < self.tries
 
-    def _final(self, claim: Claim, run: Run, number: int) -> Run:
-        """Return the run to report for the last try of a claim."""
-        if run.outcome is Outcome.PASSED and number > 1:
-            return replace(run, message=f"passed on try {number} of {self.tries}")
+    def _final(self, claim: Claim, run: Run, attempt: int) -> Run:
+        """Return the run to report for the last attempt at a claim."""
+        if run.outcome is Outcome.PASSED and attempt > 1:
+            return replace(run, message=f"passed on try {attempt} of {self.tries}")
         if run.outcome in (Outcome.FAILED, Outcome.TIMED_OUT) and claim.machine:
             return replace(run, outcome=Outcome.VARIED)
         return run

@@ -84,8 +84,9 @@ class Workers:
 
     def prepare(self, code: str) -> None:
         """Import the slow modules that code is likely to need, for all later workers."""
-        for module in (name for name, sign in SLOW_IMPORTS.items() if re.search(sign, code)):
-            self._ask("import", module)
+        for module, pattern in SLOW_IMPORTS.items():
+            if re.search(pattern, code):
+                self._ask("import", module)
 
     def fork(self, lane: Lane) -> None:
         """Start a worker, unless the lane cannot run here (see `refusal`).
