@@ -117,15 +117,15 @@ def test_no_circles():
     assert [*TopologicalSorter(graph).static_order()]
 
 
+SLOW = "torch sphinx matplotlib IPython jupyter_client"
+
+
 @pytest.mark.parametrize(
     ("modules", "absent"),
     [
-        (
-            "claimbook.engine.pool, claimbook.pages.parser",
-            "torch sphinx matplotlib IPython jupyter_client",
-        ),
-        ("claimbook.cli", "torch sphinx matplotlib IPython jupyter_client"),
-        ("claimbook.pytest_plugin", "torch sphinx matplotlib IPython jupyter_client"),
+        ("claimbook.engine.pool, claimbook.pages.parser", SLOW),
+        ("claimbook.cli", SLOW),
+        ("claimbook.pytest_plugin", SLOW),
         ("claimbook.sphinx", "torch matplotlib nbformat genanki"),
     ],
 )
