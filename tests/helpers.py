@@ -280,15 +280,14 @@ class TinyBook:
         """Return a parsed page of the site."""
         return BeautifulSoup((self.site / f"{name}.html").read_text("utf-8"), "html.parser")
 
-    def sphinx(self, *options):
-        """Build the site with warnings as errors, as `nox -s docs` does."""
+    def sphinx(self, *options, **environ):
+        """Build the site in one process, with warnings as errors."""
         command = ["-m", "sphinx", "-W", "--keep-going", "-N", *options]
-        return python(*command, "docs", str(self.site), cwd=self.root)
+        return python(*command, "docs", str(self.site), cwd=self.root, **environ)
 
     def build(self, *options, **environ):
-        """Build the site with the exact command of `nox -s docs`."""
-        command = ["-m", "sphinx", "-W", "--keep-going", "-j", "auto"]
-        return python(*command, *options, "docs", self.site, cwd=self.root, **environ)
+        """Build the site in several processes, as `nox -s docs` does."""
+        return self.sphinx("-j", "auto", *options, **environ)
 
     def claimbook(self, *arguments, **environ):
         """Run `claimbook` at the root."""
