@@ -272,7 +272,7 @@ def test_a_clock_that_differs_on_one_gpu(tmp_path, stand_in):
     assert (done.returncode, done.stderr) == (0, "")
     card = book.page("index").select_one("#claim-slow-is-slower")
     assert [badge.text for badge in card.select(".claim-badge")] == [
-        "CUDA differs on a machine that ran it",
+        "CUDA other output on a machine that ran it",
         "held on 1 of 1 processor, 1 of 2 GPUs",
     ]
     assert card.select(".claim-fold")[-1].summary.text == f"On CUDA ({OTHER})"
@@ -309,7 +309,7 @@ def test_another_release_on_a_gpu(tmp_path, stand_in):
     assert (book.docs / "records/cuda-releases/2.99.0.json").is_file()
     assert book.sphinx().returncode == 0
     badges = book.page("index").select("#claim-prints-a-script .claim-badge")
-    assert "torch with CUDA differs on 2.99.0" in [badge.text for badge in badges]
+    assert "torch with CUDA other output on 2.99.0" in [badge.text for badge in badges]
     [fold] = book.page("index").select("#claim-prints-a-script .claim-fold")
     assert fold.summary.text == "On torch 2.99.0 with CUDA"
     assert "<script>cuda</script>" in fold.text

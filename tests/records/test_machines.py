@@ -73,7 +73,7 @@ def test_its_card_shows_what_this_run_printed(varied):
         ("2", "Output", set()),
     ]
     badges = [badge.text for badge in card.select(".claim-badge")]
-    assert badges[0] == "CPU differs on a machine that ran it"
+    assert badges[0] == "CPU other output on a machine that ran it"
     assert "held on 0 of 1 processor" in badges
 
 

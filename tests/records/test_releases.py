@@ -265,7 +265,7 @@ def test_pages_say_where_claims_hold(tmp_path):
     assert "none of this page's claims ran" in done.stderr, done.stderr
     page = book.page("raises")
     badges = " ".join(page.select_one(".claim-badges").get_text().split())
-    assert "torch differs on 2.8.0 · holds on 2.10.0" in badges
+    assert "torch other output on 2.8.0 · as shown on 2.10.0" in badges
     fold = page.select_one("details.claim-fold")
     assert fold.summary.get_text() == "On torch 2.8.0"
     assert "RuntimeError: other sizes␛[0m" in fold.get_text()  # HTML forbids the character itself

@@ -59,4 +59,4 @@ def _alike(found: Iterable[Span]) -> list[Span]:
 
 
 def _told(span: Span) -> str:
-    return f"{'holds' if span.result.holds else 'differs'} on {span}"
+    return f"{'as shown' if span.result.holds else 'other output'} on {span}"
